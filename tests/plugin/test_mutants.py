@@ -28,7 +28,7 @@ APP = """
             fake.webhooks.connect(handler=self.take, **options)
 
         def take(self, request):
-            message = request.json()["chatMessage"]
+            message = request.json().get("chatMessage", {"id": "of a person"})
             self.told.setdefault(message["id"], []).append(message)
             self.all.append(request.body)
             return 204
@@ -104,7 +104,7 @@ PERFECT = """
 
     @pytest.mark.chat_fake(price="0.10")
     def test_everything(chat_fake):
-        app = StrictApp(chat_fake, signer=SIGNER)
+        app = StrictApp(chat_fake, signer=SIGNER, events="*")
 
         def agrees():
             assert float(chat_fake.balance.available) == app.balance()
@@ -119,6 +119,12 @@ PERFECT = """
         agrees()
         chat_fake.top_up(1)
         agrees()
+        chat_fake.recipient("+1").writes("five")
+        chat_fake.send_endpoint()
+        call = {"to": "+4", "type": "text", "text": {"body": "six"}}
+        reply = app.client.post("/v2/messages", headers=app.key, json=call).json
+        assert (chat_fake.messages[-1].id, "sent") == (reply["id"], reply["status"])
+        chat_fake.settle()
         assert [one.body for one in chat_fake.events] == app.all
 """
 

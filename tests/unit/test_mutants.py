@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from werkzeug.test import Client
 
 from pytest_chatfake import ChatFakeError, HmacSigner, Naming
 from pytest_chatfake.fake.fake import service
@@ -50,6 +51,12 @@ balance-truncated: balance "200 {'amount':103.45,"
 signature-missing: signature "missing"
 signature-wrong: signature "wrong"
 signature-stale: signature "stale"
+no-inbound: lost inbound
+inbound-other-text: body "another text"
+inbound-other-sender: from "+8"
+inbound-other-id: id "99bd67968300539299999998"
+send-other-id: id "614daced99bd679699999994"
+send-other-status: status "failed"
 """
 
 FIELD = re.compile(r'"(\w+)":("[^"]*"|[\d.]+)')
@@ -72,7 +79,8 @@ async def story(fake: ChatFake, do: Do) -> tuple[list[str], list[object]]:
         seen.append(seen_in(request))
         return 500 if request.timestamp == START else 204
 
-    fake.webhooks.connect(handler=app, retry_after=[10])
+    fake.webhooks.connect(handler=app, retry_after=[10], events="*")
+    fake.send_endpoint()
     await do(fake.top_up("5"))
     one = await do(fake.send_text("One"))
     await do(fake.clock.advance(10))
@@ -83,13 +91,20 @@ async def story(fake: ChatFake, do: Do) -> tuple[list[str], list[object]]:
     answer = call_with_werkzeug(fake)
     shown = f"{answer.status} {answer.body.decode()}".replace('"', "'")
     seen.append(f'"balance":"{shown:.38}"')
-    return seen, [own_lines(str(fake.timeline)), *[event.body for event in fake.events]]
+    await do(fake.recipient("+1").writes("Hi"))
+    call = {"to": "+4", "type": "text", "text": {"body": "Five"}}
+    sent = Client(fake.wsgi_app).post("/v2/messages", json=call, headers={"X-API-Key": "key"})
+    await do(fake.settle())
+    seen.append(sent.text)
+    bodies = [request.body for request in fake.api.requests]
+    return seen, [bodies, own_lines(str(fake.timeline)), *[event.body for event in fake.events]]
 
 
 def difference(truth: list[str], told: list[str]) -> str:
     """The one field that differs, and its first false value."""
     if len(told) < len(truth):
-        (lost,) = {dict(FIELD.findall(one))["status"] for one in {*truth} - {*told}}
+        gone = [dict(FIELD.findall(one)) for one in {*truth} - {*told}]
+        (lost,) = {fields.get("status", "inbound") for fields in gone}
         return f"lost {lost}"
     fields = zip(FIELD.findall("".join(truth)), FIELD.findall("".join(told)), strict=True)
     found = [false for true, false in fields if true != false]

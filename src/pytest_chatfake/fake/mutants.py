@@ -14,16 +14,16 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from decimal import Context, Decimal, localcontext
-from functools import reduce
+from functools import partial, reduce
 from operator import getitem
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..base.arguments import check_choice
 from ..base.errors import ChatFakeError
 from ..domain.ids import other_id
 from ..domain.instants import SECOND, aware, nanoseconds, stamp
 from ..domain.money import EXACT, ZERO
-from ..http_api import account as balances
+from ..http_api import account as accounts
 from ..http_api.service import INVALID_KEY
 from ..transport.client.targets import ACCEPTED
 from ..transport.server.replies import Reply, error_reply
@@ -64,6 +64,12 @@ MUTANTS: Final[Mapping[str, str]] = {
     "signature-missing": "the signature is missing",
     "signature-wrong": "the signature is wrong",
     "signature-stale": "the signature is a day old",
+    "no-inbound": "no inbound message comes",
+    "inbound-other-text": "an inbound message has another text",
+    "inbound-other-sender": "an inbound message has another sender",
+    "inbound-other-id": "an inbound message has another id",
+    "send-other-id": "the response to the send call has another id",
+    "send-other-status": "the response to the send call has another status",
 }
 
 
@@ -75,14 +81,48 @@ class _Facts(NamedTuple):
     status: str | None = None
 
 
-def _field(path: str, change: Callable[[Any, _Facts], object]) -> Callable[..., bytes]:
-    """Return a function that gives a field of a body, or of an object in it, another value."""
+#: Takes the objects in a body, the outermost last, and returns the one in which a field is.
+_Find: TypeAlias = Callable[[list[Any], _Facts], Any]
 
-    def changed(body: bytes, facts: _Facts, root: str) -> bytes:
+
+def _whole(objects: list[Any], _: _Facts) -> Any:
+    return objects[-1]
+
+
+def _resource(objects: list[Any], facts: _Facts) -> Any:
+    return objects[-1][facts.engine.settings.naming.message_key]
+
+
+def _inbound(objects: list[Any], facts: _Facts) -> Any:
+    """Return the inbound message in an event that is about no message of the fake."""
+    assert facts.status is None
+    return next(fields for fields in objects if {"from", "id"} <= fields.keys())
+
+
+def _sent(objects: list[Any], facts: _Facts) -> Any:
+    """Return the message in the response to a send call."""
+    find = facts.engine.account.find
+    return next(fields for fields in objects if find(fields.get("id")))
+
+
+def _field(
+    path: str, change: Callable[[Any, _Facts], object], find: _Find = _resource
+) -> Callable[..., bytes]:
+    """Return a function that gives a field of an object in a body another value."""
+
+    def changed(body: bytes, facts: _Facts) -> bytes:
+        objects: list[Any] = []  # those inside others come first
+
+        def collected(fields: Any) -> Any:
+            objects.append(fields)
+            return fields
+
         with suppress(Exception), localcontext(EXACT):  # the test may have emitted anything
-            document = json.loads(body, parse_float=Decimal, parse_int=Decimal)
-            *parents, key = filter(None, [root, *path.split(".")])
-            parent: Any = reduce(getitem, parents, document)
+            document = json.loads(
+                body, object_hook=collected, parse_float=Decimal, parse_int=Decimal
+            )
+            *parents, key = path.split(".")
+            parent: Any = reduce(getitem, parents, find(objects, facts))
             value, parent[key] = parent[key], change(parent[key], facts)
             if parent[key] != value:
                 return encode(document).encode()
@@ -123,17 +163,27 @@ _EVENTS: Final = {
         "text.body",
         lambda text, facts: facts.engine.account.numbered(facts.message.number - 1).body or text,
     ),
+    "inbound-other-text": _field("text.body", lambda _, __: "another text", _inbound),
+    "inbound-other-sender": _field("from", lambda sender, _: other_id(sender), _inbound),
+    "inbound-other-id": _field("id", lambda id_, _: other_id(id_), _inbound),
 }
 
+_SENT: Final = {
+    "send-other-id": _field("id", lambda id_, _: other_id(id_), _sent),
+    "send-other-status": _field(
+        "status", lambda status, _: "sent" if status == "failed" else "failed", _sent
+    ),
+}
+
+_amount: Final = partial(_field, "amount", find=_whole)
+
 _BALANCES: Final = {
-    "balance-zero": _field("amount", lambda _, __: ZERO),
-    "balance-cent-more": _field("amount", lambda value, _: value + Decimal("0.01")),
-    "balance-with-held": _field(
-        "amount",
+    "balance-zero": _amount(lambda _, __: ZERO),
+    "balance-cent-more": _amount(lambda value, _: value + Decimal("0.01")),
+    "balance-with-held": _amount(
         lambda _, facts: facts.engine.account.ledger.available + facts.engine.account.ledger.held,
     ),
-    "second-device-charged": _field(
-        "amount",
+    "second-device-charged": _amount(
         lambda value, facts: (
             value
             - sum(
@@ -143,8 +193,7 @@ _BALANCES: Final = {
             )
         ),
     ),
-    "hold-kept": _field(
-        "amount",
+    "hold-kept": _amount(
         lambda value, facts: (
             value
             - sum(
@@ -157,8 +206,7 @@ _BALANCES: Final = {
             )
         ),
     ),
-    "top-up-lost": _field(
-        "amount",
+    "top-up-lost": _amount(
         lambda value, facts: (
             value
             - next(
@@ -224,11 +272,13 @@ class Mutation:
         event, request = attempt.record.event, attempt.request
         overrides = attempt.dispatch.overrides
         attempt_key = attempt.ordinal, event.status
+        lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
             engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
             facts = _Facts(engine, engine.account.find(event.message_id or ""), event.status)
-            root = engine.settings.naming.message_key
-            request.body = self._choose(_EVENTS, request.body, noted, facts, root)
+            if _EVENTS["inbound-other-id"](request.body, facts) != request.body:
+                lost = "no-inbound"
+            request.body = self._choose(_EVENTS, request.body, noted, facts)
         signer = request.endpoint.signer
         if signer is not None and overrides.signer is None:
 
@@ -241,7 +291,6 @@ class Mutation:
 
             overrides = overrides._replace(signer=forged)
             attempt.dispatch = replace(attempt.dispatch, overrides=overrides)
-        lost = f"no-{event.status}"
         if lost in self._asked and attempt.watch is None:  # or the crash of a test never comes
             noted.add(lost)
             attempt.outcome = (
@@ -263,10 +312,13 @@ class Mutation:
                     attempt_key, attempt.outcome
                 )  # the first of several fakes
 
-    def _misreport(self, api: balances.AccountApi, truth: Reply) -> Reply:
-        """Return the response to a balance query."""
-        body = self._choose(_BALANCES, truth.body, self.exercised, _Facts(api._engine), "")
-        return self._choose(_RESPONSES, truth._replace(body=body), self.exercised)
+    def _misreport(self, api: accounts.AccountApi, truth: Reply, *, is_balance: bool) -> Reply:
+        """Return the response to a balance query or to a send call."""
+        rows = _BALANCES if is_balance else _SENT
+        reply = truth._replace(
+            body=self._choose(rows, truth.body, self.exercised, _Facts(api._engine))
+        )
+        return self._choose(_RESPONSES, reply, self.exercised) if is_balance else reply
 
 
 @contextmanager
@@ -286,8 +338,8 @@ def mutated(name: str | None, plain: Mutation | None = None) -> Generator[Mutati
     if attempts.falsify is not nullcontext:
         raise ChatFakeError("mutated(): expected one mutant at a time, got a block inside another")
     mutation = Mutation(name, {} if plain is None else plain.responses)
-    attempts.falsify, balances.falsify = mutation._falsify, mutation._misreport
+    attempts.falsify, accounts.falsify = mutation._falsify, mutation._misreport
     try:
         yield mutation
     finally:
-        attempts.falsify, balances.falsify = nullcontext, None
+        attempts.falsify, accounts.falsify = nullcontext, None

@@ -53,9 +53,9 @@ _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 #: Where a request's environment keeps the function that completes its record, until the response.
 COMPLETE: Final = "pytest_chatfake.complete"
 
-#: Hook for mutants: takes an account and its response to a balance query, and returns another
-#: response. None: unchanged.
-falsify: Callable[[AccountApi, Reply], Reply] | None = None
+#: Hook for mutants: takes an account, its response to a balance query or to a POST, and which of
+#: these it is (``is_balance``), and returns another response. None: unchanged.
+falsify: Callable[..., Reply] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -182,7 +182,7 @@ class AccountApi:
         self._record(asked)
         if falsify is None or reply.disconnect or reply.body != body or asked.method != "GET":
             return reply
-        return falsify(self, reply)._replace(delay=reply.delay)
+        return falsify(self, reply, is_balance=True)._replace(delay=reply.delay)
 
     def _respond(
         self, asked: ApiRequest, request: Request, by_handler: ByHandler
@@ -217,6 +217,8 @@ class AccountApi:
                 raise
             self._core.errors.append(error)
             return server_error(error)
+        if falsify is not None and method == "POST" and str(response.status).startswith("2"):
+            return falsify(self, plain(response, request.environ), is_balance=False)
         return response
 
     def _call(
