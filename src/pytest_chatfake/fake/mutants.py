@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from decimal import Context, Decimal, localcontext
@@ -36,40 +36,69 @@ from .fake import opened
 
 _T = TypeVar("_T")
 
-#: The sentence of each mutant, by its name, in the order in which they are shown.
-MUTANTS: Final[Mapping[str, str]] = {
-    "price-times-ten": "a price is ten times as high",
-    "price-last-digit": "the last digit of a price is one too high",
-    "first-delivery-free": "the first delivery of a conversation is free",
-    "open-session-priced": "a message in an open session tells the price of the session",
-    "other-currency": "a price has another currency",
-    "other-error-code": "a message fails with another code",
-    "deliver-time-off": "deliverTime is an hour late",
-    "other-conversation": "an event has the id of another conversation",
-    "unknown-message": "an event has the id of a message that nobody sent",
-    "other-text": "an event has the text of the message before",
-    "no-sent": "no sent event comes",
-    "no-delivered": "no delivered event comes",
-    "no-read": "no read event comes",
-    "no-failed": "no failed event comes",
-    "balance-zero": "the balance is zero",
-    "balance-cent-more": "the balance is 0.01 too high",
-    "balance-with-held": "the balance includes what is held",
-    "second-device-charged": "a second device is charged again in the balance",
-    "hold-kept": "a failed or dropped message keeps its hold in the balance",
-    "top-up-lost": "the first top-up is missing in the balance",
-    "balance-503": "the balance query gets 503",
-    "balance-401": "the balance query gets 401",
-    "balance-truncated": "the response to the balance query is cut off",
-    "signature-missing": "the signature is missing",
-    "signature-wrong": "the signature is wrong",
-    "signature-stale": "the signature is a day old",
-    "no-inbound": "no inbound message comes",
-    "inbound-other-text": "an inbound message has another text",
-    "inbound-other-sender": "an inbound message has another sender",
-    "inbound-other-id": "an inbound message has another id",
-    "send-other-id": "the response to the send call has another id",
-    "send-other-status": "the response to the send call has another status",
+#: What each mutant is about, with the mutants in the order in which they are shown.
+_SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "prices": {
+        "price-times-ten": "a price is ten times as high",
+        "price-last-digit": "the last digit of a price is one too high",
+        "first-delivery-free": "the first delivery of a conversation is free",
+        "open-session-priced": "a message in an open session tells the price of the session",
+        "other-currency": "a price has another currency",
+    },
+    "error codes": {
+        "other-error-code": "a message fails with another code",
+    },
+    "delivery times": {
+        "deliver-time-off": "deliverTime is an hour late",
+    },
+    "conversations": {
+        "other-conversation": "an event has the id of another conversation",
+    },
+    "ids": {
+        "unknown-message": "an event has the id of a message that nobody sent",
+    },
+    "texts": {
+        "other-text": "an event has the text of the message before",
+    },
+    "statuses": {
+        "no-sent": "no sent event comes",
+        "no-delivered": "no delivered event comes",
+        "no-read": "no read event comes",
+        "no-failed": "no failed event comes",
+    },
+    "the balance": {
+        "balance-zero": "the balance is zero",
+        "balance-cent-more": "the balance is 0.01 too high",
+        "balance-with-held": "the balance includes what is held",
+        "second-device-charged": "a second device is charged again in the balance",
+        "hold-kept": "a failed or dropped message keeps its hold in the balance",
+        "top-up-lost": "the first top-up is missing in the balance",
+        "balance-503": "the balance query gets 503",
+        "balance-401": "the balance query gets 401",
+        "balance-truncated": "the response to the balance query is cut off",
+    },
+    "signatures": {
+        "signature-missing": "the signature is missing",
+        "signature-wrong": "the signature is wrong",
+        "signature-stale": "the signature is a day old",
+    },
+    "inbound messages": {
+        "no-inbound": "no inbound message comes",
+        "inbound-other-text": "an inbound message has another text",
+        "inbound-other-sender": "an inbound message has another sender",
+        "inbound-other-id": "an inbound message has another id",
+    },
+    "send calls": {
+        "send-other-id": "the response to the send call has another id",
+        "send-other-status": "the response to the send call has another status",
+    },
+}
+
+#: The subject and the sentence of each mutant, by its name.
+MUTANTS: Final[Mapping[str, Sequence[str]]] = {
+    name: (subject, sentence)
+    for subject, sentences in _SUBJECTS.items()
+    for name, sentence in sentences.items()
 }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ..base.views import counted
+from ..base.views import counted, listed
 
 #: What becomes of a mutant in one test. In the whole run it is the first of these that a test has.
 VERDICTS: Final = ("killed", "not run", "limit reached", "failed in setup or teardown", "survived")
@@ -36,27 +36,39 @@ def percent(verdicts: Verdicts) -> float:
     return 100 * found.count(KILLED) / max(1, len(found))
 
 
+def _exercised(names: Collection[str], verdicts: Verdicts) -> str:
+    """Say which tests have exercised some mutants."""
+    tests = sorted(test for test in verdicts if not verdicts[test].keys().isdisjoint(names))
+    shown = ", ".join(tests[:_MOST] + ["..."] * (len(tests) > _MOST))
+    return f" (exercised by {counted(len(tests), 'test')}: {shown})"
+
+
 def summary(
-    sentences: Mapping[str, str], ignored: int, verdicts: Verdicts, least: float
+    mutants: Mapping[str, Sequence[str]], ignored: int, verdicts: Verdicts, least: float
 ) -> Iterator[str]:
     """Say how many were killed, what became of the others, and which tests noticed nothing.
 
     Args:
-        sentences: All mutants by name, each with what it says, in the order in which to show them.
+        mutants: The subject and the sentence of each by its name, in the order of the lines.
         ignored: How many of them do not concern the app.
         verdicts: What became of the others.
         least: How many percent must be killed.
     """
-    found, tests = of_the_run(verdicts), sorted(verdicts.items())
+    found = of_the_run(verdicts)
     more = f", {ignored} ignored" if ignored else ""
     yield f"killed {[*found.values()].count(KILLED)} of {len(found)}{more}"
-    for name in sentences:
-        if found.get(name, KILLED) != KILLED:
-            those = [test for test, of_test in tests if name in of_test]
-            shown = ", ".join(those[:_MOST] + ["..."] * (len(those) > _MOST))
-            how_many = counted(len(those), "test")
-            yield f"{found[name]}: {sentences[name]} (exercised by {how_many}: {shown})"
-    for test, of_test in tests:
+    seen = {mutants[name][0] for name in found if found[name] != SURVIVED}
+    unseen = [name for name in found if mutants[name][0] not in seen]
+    together: dict[str, list[str]] = {}
+    for name, (subject, sentence) in mutants.items():
+        if name in unseen and len(unseen) > 1:
+            together.setdefault(subject, []).append(name)
+        elif found.get(name, KILLED) != KILLED:
+            yield f"{found[name]}: {sentence}{_exercised([name], verdicts)}"
+    if together:
+        facts = f"{len(unseen)} facts of {listed(together)}"
+        yield f"{SURVIVED}: {facts}; no test looks at them{_exercised(unseen, verdicts)}"
+    for test, of_test in sorted(verdicts.items()):
         yield from (f"{note}: {test} ({of_test[note]})" for note in NOTES if note in of_test)
         if SURVIVED in of_test.values() and not {KILLED, NOT_RUN} & {*of_test.values()}:
             yield f"noticed nothing: {test}"

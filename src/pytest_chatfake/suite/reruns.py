@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from math import inf
 from operator import methodcaller
@@ -62,13 +62,12 @@ class Reruns:
 
     Args:
         config: Has the options.
-        sentences: The mutants by name, each with what it says.
+        mutants: The subject and the sentence of each mutant, by its name.
         mutated: Begins a part of the run with a mutant, as ``fake.mutants.mutated()``.
         rerun_key: Where the stash of a test that is run again has what its ids are derived from.
 
     Attributes:
-        mutants: The mutants by name, each with what it says; and how many of them do not concern
-            the app.
+        mutants: The same; and how many of them do not concern the app.
         least: How many percent of them must be killed.
         verdicts: By test, what became of each of the others.
 
@@ -79,18 +78,18 @@ class Reruns:
     def __init__(
         self,
         config: Any,
-        sentences: Mapping[str, str],
+        mutants: Mapping[str, Sequence[str]],
         mutated: Callable[..., AbstractContextManager[Any]],
         rerun_key: pytest.StashKey[str],
     ) -> None:
         self._ignored: set[str] = set(config.getini("chat_fake_mutants_ignore"))
         for name in sorted(self._ignored):
-            check_choice(name, "mutant in chat_fake_mutants_ignore", sentences)
+            check_choice(name, "mutant in chat_fake_mutants_ignore", mutants)
         seconds = number_given(config.getoption, "--chat-fake-mutants-seconds", "seconds", inf)
         self._seconds = inf if seconds is None else seconds
         self.least: float = number_given(config.getoption, "--chat-fake-mutants-fail-under") or 0
         self._config = config
-        self.mutants: tuple[Mapping[str, str], int] = sentences, len(self._ignored)
+        self.mutants: tuple[Mapping[str, Sequence[str]], int] = mutants, len(self._ignored)
         self._mutated = mutated
         self._rerun_key = rerun_key
         self._plan: list[tuple[Any, float]] = []
