@@ -118,7 +118,7 @@ class Highlights:
         """Say what the endpoint of an attempt had taken before: the event, or a later one."""
         if not (isinstance(attempt, Attempt) and attempt._was_made and attempt._message):
             return ""
-        if attempt._got_through:  # a forgery has an id of its own
+        if attempt.fault == "forgery":  # it has an id of its own
             return ""
         latest = ""
         for before in self._trace.of(attempt._message):

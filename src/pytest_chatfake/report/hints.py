@@ -51,7 +51,7 @@ _HINTS: Final = {
 
 def hint(attempt: Attempt) -> str:
     """Say what a response or an error may mean; empty if there is nothing to say."""
-    if attempt._got_through:
+    if attempt.fault == "forgery":
         return ""
     if attempt.error is not None:
         noted = NO_LIFESPAN in getattr(attempt.error, "__notes__", ())
