@@ -231,6 +231,27 @@ def test_what_makes_no_sense_for_a_signer_is_named(signer: Any, left_out: list[s
             assert "under a new" not in str(told)
 
 
+def test_each_of_several_apps_is_forged_what_it_gets_and_what_was_left_out_is_said_of_it() -> None:
+    unsigned = App("accepts everything")
+
+    def careless(_: Any) -> None:
+        pass
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=unsigned)
+        fake.webhooks.connect(handler=careless, signer=HmacSigner("a").__call__)
+        fake.webhooks.connect(handler=App(), signer=SIGNER, events=[INBOUND])
+        fake.send_text()
+        fake.recipient("+1").writes("one")
+        with pytest.raises(AssertionError) as caught:
+            fake.webhooks.assert_rejects_forgeries()
+    head, *lines, left_out = str(caught.value).split("\n  ")
+    assert head.startswith("forgeries of chat.message.updated got through: unsigned, with empty ")
+    assert all("(chat.message.updated), at careless(): status 200" in line for line in lines)
+    assert "left out: signed with another secret, at careless()" == left_out
+    assert 1 == len(unsigned.ids)
+
+
 @pytest.mark.parametrize(
     ("signer", "genuine", "error"),
     [

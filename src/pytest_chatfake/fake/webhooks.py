@@ -9,7 +9,7 @@ from functools import partial
 from operator import add
 from os import PathLike
 from types import FunctionType
-from typing import Any, Final, Literal, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from ..base.arguments import (
     check_bool,
@@ -19,12 +19,10 @@ from ..base.arguments import (
     check_share,
     check_str,
     check_takes,
-    cited,
     unexpected,
 )
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ChatFakeError
-from ..base.marks import Mark
 from ..base.tripwires import find_function
 from ..base.views import counted
 from ..domain.facts import Verb
@@ -37,12 +35,11 @@ from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
-from ..webhooks.dispatch import Overrides
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import FaultKind
 from ..webhooks.faults import Fault
-from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries
+from ..webhooks.forgeries import with_a_space
 from ..webhooks.signing import OwnSigner, check_signer, retired, rotated
 from ..webhooks.synthetic import custom_event, edits
 from .config import ChatFakeConfig
@@ -54,12 +51,11 @@ from .endpoint_arguments import (
     target_of,
 )
 from .event_filters import EventFilter, checked
+from .forgery_check import FORGING, ForgeryCheck
 from .messages import Message, state_of
 from .paused import Concurrent, Paused
 from .receiver import Receiver
-from .snapshots import Snapshot, check_snapshot, taken
-
-_FORGING: Final = "assert_rejects_forgeries()"
+from .snapshots import Snapshot, check_snapshot
 
 _Fault = TypeVar("_Fault", bound=Fault)
 
@@ -373,7 +369,7 @@ class Webhooks:
         """
         if change is not None:
             check_takes(change, "change", "lambda body: body[:-1]", "the body")
-        return self._fault("tamper", where, _named(change), change=change or _with_a_space)
+        return self._fault("tamper", where, _named(change), change=change or with_a_space)
 
     def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
         """Sign an event with another signer: another secret, a stale timestamp, no header at all.
@@ -781,94 +777,10 @@ class Webhooks:
         """
         snapshot = list if snapshot is None else snapshot
         check_snapshot(snapshot)
-        return self._engine.check(_FORGING, partial(self._check_forgeries, snapshot))
-
-    async def _check_forgeries(self, snapshot: Snapshot) -> None:
-        outbox = self._outbox
-        await self._engine.performed(self._engine.settle())
-        to_forge = [
-            (event, endpoint)
-            for endpoint in outbox.endpoints
-            # A receiver accepts everything, and is no app.
-            if endpoint.signer and not endpoint._is_receiver
-            for event in self._last_of_each_type(endpoint)
-        ]
-        if not to_forge:
-            raise ChatFakeError(
-                f"{_FORGING} has nothing to forge: connect your app with a signer, as in "
-                f"connect(wsgi=app, signer=HmacSigner(secret)), and cause an event first"
-            )
-        passed: dict[str, set[str]] = {}  # the types of the events, by the forgery
-        lines: list[str] = []
-        left_out: dict[str, None] = {}
-        types = {event.type for event, _ in to_forge}
-        for event, endpoint in to_forge:
-            shown_type = f" ({event.type})" if len(types) > 1 else ""
-            for what, end in (await self._forge(event, endpoint, snapshot)).items():
-                if end is None:
-                    left_out[what] = None
-                else:
-                    lines.append(f"{what}{shown_type}, {end}")
-                    passed.setdefault(what, set()).add(event.type)
-        if passed:
-            together: dict[str, list[str]] = {}
-            for what, found in passed.items():
-                of = "" if found == types else f" of {' and '.join(sorted(found))}"
-                together.setdefault(of, []).append(what)
-            heads = [f"forgeries{of} got through: {', '.join(together[of])}" for of in together]
-            lines += [f"left out: {', '.join(left_out)}"] * bool(left_out)
-            raise AssertionError("\n  ".join(["; ".join(heads), *lines]))
-
-    def _last_of_each_type(self, endpoint: Endpoint) -> Iterable[Event]:
-        """Return one event of each type that an endpoint gets: the last that it has accepted."""
-        outbox = self._outbox
-        accepted = {a.event for a in outbox.attempts if a.ok and a.endpoint is endpoint}
-        in_order = sorted(outbox.events, key=accepted.__contains__)
-        last = {event.type: event for event in in_order if not event.synthetic}
-        return [last[type_] for type_ in last if endpoint in outbox.endpoints.listening(type_)]
-
-    async def _forge(
-        self, event: Event, endpoint: Endpoint, snapshot: Snapshot
-    ) -> dict[str, str | None]:
-        """Attempt forgeries of an event, and return how those ended that got through.
-
-        It is None for those that were left out.
-        """
-        engine, outbox = self._engine, self._outbox
-        sample = WebhookRequest(event, event.body, {}, engine.core.now() // SECOND, 1, endpoint)
-        found = forgeries(sample)
-        ends: dict[str, str | None] = {what: None for what in found if found[what] is None}
-        skipped = f", left out: {', '.join(ends)}" if ends else ""
-        engine.note(f"{_FORGING}{skipped}", calling_line())
-        before: Any = None
-        for what in [what for what in found if found[what] is not None]:
-            attempted = len(outbox.attempts)
-            mark = Mark("forgery", f"forgery check, {what}", calling_line())
-            change = _with_a_space if what == CHANGED else None
-            forging = Overrides("forgery", change, partial(forged, what), (mark,))
-            step = partial(outbox.forge, event, endpoint, forging)
-            await engine.performed(engine.step(_FORGING, step))
-            made = next((a for a in list(outbox.attempts)[attempted:] if a.marks == (mark,)), None)
-            if made is None or (what == GENUINE and not made.ok):
-                end = "attempted" if made is None else f"accepted {made._end}"
-                raise ChatFakeError(
-                    f"{_FORGING} can't tell: {event._title} under a new id, {what}, was not {end}"
-                )
-            after = await taken(snapshot, engine)
-            flaw = "" if 400 <= (made.status_code or 0) <= 499 else ", expected 400 to 499"
-            if after != before:
-                flaw += f"; the snapshot changed from {cited(before)} to {cited(after)}"
-            if flaw and what != GENUINE:
-                made._got_through = True
-                ends[what] = f"{made._end}{flaw}"
-            before = after
-        return ends
+        check = ForgeryCheck(self._engine, self._outbox, snapshot)
+        return self._engine.check(FORGING, check.run)
 
 
 def _named(function: Callable[..., Any] | None) -> str:
     """Return a function's name, as an argument that a test wrote; empty without one."""
     return "" if function is None else getattr(function, "__name__", None) or repr(function)
-
-
-def _with_a_space(body: bytes) -> bytes:
-    return body + b" "

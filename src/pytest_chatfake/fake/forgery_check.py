@@ -1,0 +1,116 @@
+"""The check that each app refuses forgeries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from ..base.arguments import cited
+from ..base.calling_line import calling_line
+from ..base.errors import ChatFakeError
+from ..base.marks import Mark
+from ..base.redaction import redacted
+from ..domain.instants import SECOND
+from ..engine.engine import Engine
+from ..webhooks.attempts import Attempt
+from ..webhooks.dispatch import Overrides
+from ..webhooks.endpoints import Endpoint, WebhookRequest
+from ..webhooks.events import Event
+from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries, with_a_space
+from ..webhooks.outbox import Outbox
+from .snapshots import Snapshot, taken
+
+FORGING: Final = "assert_rejects_forgeries()"
+
+
+class ForgeryCheck:
+    """Forges events of each type for each app with a signer, and keeps what got through."""
+
+    def __init__(self, engine: Engine, outbox: Outbox, snapshot: Snapshot) -> None:
+        self._engine = engine
+        self._outbox = outbox
+        self._snapshot = snapshot
+        self._types: set[str] = set()
+        self._passed: dict[str, set[str]] = {}  # the types of the events, by the forgery
+        self._lines: list[str] = []
+        self._left_out: list[str] = []
+
+    async def run(self) -> None:
+        """Attempt all forgeries, and raise an error that names those that got through."""
+        await self._engine.performed(self._engine.settle())
+        to_forge = [
+            (event, endpoint)
+            for endpoint in self._outbox.endpoints
+            # A receiver accepts everything, and is no app.
+            if endpoint.signer and not endpoint._is_receiver
+            for event in self._last_of_each_type(endpoint)
+        ]
+        if not to_forge:
+            raise ChatFakeError(
+                f"{FORGING} has nothing to forge: connect your app with a signer, as in "
+                f"connect(wsgi=app, signer=HmacSigner(secret)), and cause an event first"
+            )
+        self._types = {event.type for event, _ in to_forge}
+        for event, endpoint in to_forge:
+            await self._forge(event, endpoint)
+        if self._passed:
+            left_out = dict.fromkeys(self._left_out)
+            raise AssertionError("\n  ".join([self._head(), *self._lines, *left_out]))
+
+    def _last_of_each_type(self, endpoint: Endpoint) -> Iterable[Event]:
+        """Return one event of each type that an endpoint gets: the last that it has accepted."""
+        accepted = [a.event for a in self._outbox.attempts if a.ok and a.endpoint is endpoint]
+        return {
+            event.type: event
+            for event in [*self._outbox.events, *accepted]
+            if not event.synthetic and endpoint in self._outbox.endpoints.listening(event.type)
+        }.values()
+
+    async def _forge(self, event: Event, endpoint: Endpoint) -> None:
+        """Attempt an event under new ids: first genuine, then forged."""
+        now = self._engine.core.now() // SECOND
+        found = forgeries(WebhookRequest(event, event.body, {}, now, 1, endpoint))
+        left_out = ", ".join(what for what in found if found[what] is None)
+        skipped = f", left out: {left_out}" if left_out else ""
+        self._engine.note(f"{FORGING}{skipped}", calling_line())
+        if left_out:
+            self._left_out.append(redacted(f"left out: {left_out}, at {endpoint.label}"))
+        before: object = None
+        for what in [what for what in found if found[what] is not None]:
+            made = await self._attempt(what, event, endpoint)
+            after = await taken(self._snapshot, self._engine)
+            flaw = "" if 400 <= (made.status_code or 0) <= 499 else ", expected 400 to 499"
+            if after != before:
+                flaw += f"; the snapshot changed from {cited(before)} to {cited(after)}"
+            if flaw and what != GENUINE:
+                made._got_through = True
+                self._passed.setdefault(what, set()).add(event.type)
+                shown_type = f" ({event.type})" if len(self._types) > 1 else ""
+                self._lines.append(f"{what}{shown_type}, {made._end}{flaw}")
+            before = after
+
+    async def _attempt(self, what: str, event: Event, endpoint: Endpoint) -> Attempt:
+        """Attempt a forgery, or the genuine event, which has to be accepted."""
+        attempted = len(self._outbox.attempts)
+        mark = Mark("forgery", f"forgery check, {what}", calling_line())
+        change = with_a_space if what == CHANGED else None
+        forging = Overrides("forgery", change, partial(forged, what), (mark,))
+        step = partial(self._outbox.forge, event, endpoint, forging)
+        await self._engine.performed(self._engine.step(FORGING, step))
+        since = list(self._outbox.attempts)[attempted:]
+        made = next((attempt for attempt in since if attempt.marks == (mark,)), None)
+        if made is None or (what == GENUINE and not made.ok):
+            end = "attempted" if made is None else f"accepted {made._end}"
+            raise ChatFakeError(
+                f"{FORGING} can't tell: {event._title} under a new id, {what}, was not {end}"
+            )
+        return made
+
+    def _head(self) -> str:
+        """Name what got through, and the types of the events where these differ."""
+        together: dict[str, list[str]] = {}
+        for what, types in self._passed.items():
+            of_types = "" if types == self._types else f" of {' and '.join(sorted(types))}"
+            together.setdefault(f"forgeries{of_types} got through", []).append(what)
+        return "; ".join(f"{begin}: {', '.join(together[begin])}" for begin in together)
