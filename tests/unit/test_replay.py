@@ -5,7 +5,11 @@
 from __future__ import annotations
 
 import asyncio
+import bz2
+import gzip
 import json
+import lzma
+import tracemalloc
 from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -130,10 +134,12 @@ def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, a
         ("nothing of JSON", ":1", "not JSON: Expecting value at column 1"),
         ('{\n "a": x\n}', ":2", "not JSON: Expecting value at column 7"),
         ('{"a": 1}\n{"a": \n', ":2", "not JSON: Expecting value at column 6"),
-        ('{"a": NaN}', "", "not JSON: it has no NaN"),
-        ('{"a": 1e401}', "", "the number 1e401 is out of range"),
-        ('{"a": -1.5e-401}', "", "the number -1.5e-401 is out of range"),
+        ('{"a": NaN}', ":1", "not JSON: it has no NaN"),
+        ('{"a": 1e401}', ":1", "the number 1e401 is out of range"),
+        ('{"a": -1.5e-401}', ":1", "the number -1.5e-401 is out of range"),
         ("[" * 100_000, "", "nested too deeply"),
+        ('{"a": 1,\n "b": NaN}', "", "not JSON: it has no NaN"),
+        ('nothing\n{"a": 1', ":1", "not JSON: Expecting value at column 1"),
         ('{"a": 1}\n[1]', ":2", "expected an object, got [1]"),
         ("[[1]]", ", number 1", "expected an object, got [1]"),
         ('{"body": "{"}', ":1", "body: not JSON: Expecting property name"),
@@ -150,7 +156,7 @@ def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, a
 def test_what_is_no_event_is_told_with_its_line(
     path: Path, text: str, where: str, problem: str
 ) -> None:
-    entry = read_recording(written(path, text))[-1]
+    *_, entry = read_recording(written(path, text))
 
     assert f"{path}{where}" == entry.where
     assert entry.problem.startswith(problem), entry.problem
@@ -163,9 +169,56 @@ def test_numbers_that_languages_read_are_numbers(path: Path) -> None:
 
 
 def test_what_is_no_text_is_told(path: Path) -> None:
-    path.write_bytes(b'{"a": "\xff"}')
+    path.write_bytes(b'{"a": 1}\n{"a": "\xff"}\n{"a": 2}')
 
-    assert [RecordedEvent(str(path), problem="not UTF-8 at byte 7")] == read_recording(path)
+    one, two, three = read_recording(path)
+    assert ["", "not UTF-8 at byte 7", ""] == [one.problem, two.problem, three.problem]
+    assert f"{path}:2" == two.where
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (gzip.compress(b'{"a": 1}'), "expected UTF-8 text, got gzip: decompress it"),
+        (bz2.compress(b'{"a": 1}'), "expected UTF-8 text, got bzip2: decompress it"),
+        (lzma.compress(b'{"a": 1}'), "expected UTF-8 text, got xz: decompress it"),
+        ('{"a": 1}'.encode("utf-16"), "expected UTF-8 text, got UTF-16: convert it"),
+        (b'{\n "a": "\xff"}', "not UTF-8 at byte 9"),
+    ],
+    ids=["gzip", "bzip2", "xz", "UTF-16", "several lines"],
+)
+def test_a_file_that_is_compressed_or_no_utf_8_is_one_problem(
+    path: Path, content: bytes, problem: str
+) -> None:
+    path.write_bytes(content)
+
+    assert [RecordedEvent(str(path), problem=problem)] == [*read_recording(path)]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('[\n{"a": 1},\n{"a": 2}\n]', 2),
+        ('[{"a": 1},\n{"a": 2}]', 2),
+        ('[{"a": 1}]', 1),
+        ('{"a":\n1}', 1),
+        ('{"a": 1,\n{"a": 2}\n{"a": 3}', 3),
+        ('{"a": "cut off\n{"a": 2}', 2),
+    ],
+)
+def test_a_list_and_an_object_may_take_several_lines(path: Path, text: str, count: int) -> None:
+    assert count == len([*read_recording(written(path, text))])
+
+
+def test_lines_are_read_one_at_a_time(path: Path) -> None:
+    written(path, event(1), "no JSON", *[event(2)] * 10_000)
+
+    tracemalloc.start()
+    count = sum(not entry.problem for entry in read_recording(path))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 10_001 == count
+    assert most < 300_000
 
 
 # -- attempting ------------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ is written anew: its fields keep their order and its numbers every digit.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, cast
@@ -23,6 +24,17 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 from ..base.arguments import shortened, utf8
 from ..domain.instants import aware, nanoseconds
 from .exact_json import encode
+
+#: What else logs are kept as, by the bytes that a file of it begins with.
+_FORMS: Final = {
+    b"\x1f\x8b": "gzip: decompress it",
+    b"BZh": "bzip2: decompress it",
+    b"\xfd7zXZ": "xz: decompress it",
+    b"\x28\xb5\x2f\xfd": "zstd: decompress it",
+    b"PK\x03\x04": "zip: decompress it",
+    b"\xff\xfe": "UTF-16: convert it",
+    b"\xfe\xff": "UTF-16: convert it",
+}
 
 
 class RecordedEvent(NamedTuple):
@@ -43,40 +55,87 @@ class RecordedEvent(NamedTuple):
     problem: str = ""
 
 
-def read_recording(path: str | PathLike[str]) -> list[RecordedEvent]:
-    """Read a recording; an OSError if the file can't be read."""
+def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
+    """Read a recording; an OSError if the file can't be read.
+
+    JSON lines are read one at a time, all else as a whole.
+    """
     name = str(path)
+    with Path(path).open("rb") as file:
+        lines = ((number, line) for number, line in enumerate(file, 1) if line.strip())
+        number, first = next(lines, (0, b""))
+        form = next((form for magic, form in _FORMS.items() if first.startswith(magic)), "")
+        if form:
+            yield RecordedEvent(name, problem=f"expected UTF-8 text, got {form}")
+        elif not first:
+            yield RecordedEvent(name, problem="no events")
+        elif _goes_on(first):
+            yield from _whole(name, b"\n" * (number - 1) + first + file.read())
+        else:
+            yield from _lines(name, chain([(number, first)], lines))
+
+
+def _goes_on(line: bytes) -> bool:
+    """Return whether a line begins a list, or an object that does not end in it."""
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return [RecordedEvent(name, problem=f"not UTF-8 at byte {error.start}")]
+        text = _text(line)
+        if text.startswith("["):
+            return True
+        _parsed(text)
+    except json.JSONDecodeError as error:
+        return error.pos == len(error.doc)
+    except ValueError:
+        pass
+    return False
+
+
+def _whole(name: str, content: bytes) -> Iterator[RecordedEvent]:
+    """Yield the entries of JSON that is no line; those of its lines if it is no JSON."""
     try:
-        whole: Any = _parsed(text) if text.strip() else []
+        text = content.decode("utf-8-sig")
+        whole: Any = _parsed(text)
     except ValueError as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        return _lines(name, text) or [RecordedEvent(name + line, problem=_unreadable(error))]
-    if whole == []:
-        return [RecordedEvent(name, problem="no events")]
-    if isinstance(whole, list):
-        items = cast("list[object]", whole)
-        return [_entry(f"{name}, number {number}", item) for number, item in enumerate(items, 1)]
-    return [_entry(f"{name}:1", whole, text.strip())]
+        entries = [*_lines(name, enumerate(content.split(b"\n"), 1))]
+        is_lines = any(not entry.problem for entry in entries)
+        yield from entries if is_lines else [RecordedEvent(name + line, problem=_problem(error))]
+    else:
+        if whole == []:
+            yield RecordedEvent(name, problem="no events")
+        elif isinstance(whole, list):
+            for number, item in enumerate(cast("list[object]", whole), 1):
+                yield _entry(f"{name}, number {number}", item)
+        else:
+            yield _entry(f"{name}:1", whole, text.strip())
 
 
-def _lines(name: str, text: str) -> list[RecordedEvent]:
-    """Return the entries of JSON lines; nothing if no line is JSON."""
-    entries: list[RecordedEvent] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        where, body = f"{name}:{number}", line.strip("\r\t ")
-        try:
-            if body:
-                entries.append(_entry(where, _parsed(body), body))
-        except ValueError as error:
-            entries.append(RecordedEvent(where, problem=_unreadable(error)))
-    return entries if any(not entry.problem for entry in entries) else []
+def _lines(name: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[RecordedEvent]:
+    """Yield the entries of JSON lines; the first problem alone if no line is JSON."""
+    entries = (_line(f"{name}:{number}", line) for number, line in lines if line.strip())
+    problems: list[RecordedEvent] = []
+    for entry in entries:
+        if not entry.problem:
+            yield from chain(problems, [entry], entries)
+            return
+        problems.append(entry)
+    yield from problems[:1]
 
 
-def _unreadable(error: ValueError) -> str:
+def _line(where: str, line: bytes) -> RecordedEvent:
+    try:
+        text = _text(line)
+        return _entry(where, _parsed(text), text)
+    except ValueError as error:
+        return RecordedEvent(where, problem=_problem(error))
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8-sig").strip("\r\n\t ")
+
+
+def _problem(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start}"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at column {error.colno}"
     return str(error)
@@ -103,7 +162,7 @@ def _content(value: Any, text: str) -> tuple[bytes, dict[str, Any], int | None]:
         try:
             inner = _parsed(inner)
         except ValueError as error:
-            raise ValueError(f"body: {_unreadable(error)}") from None
+            raise ValueError(f"body: {_problem(error)}") from None
     else:
         body = encode(inner).encode()
     if not isinstance(inner, dict):
