@@ -2,8 +2,10 @@
 
 # Asserts read `expected == actual`.
 
+import gzip
 import json
 import random
+import tracemalloc
 from base64 import b64encode
 from contextlib import chdir
 from datetime import datetime, timedelta
@@ -15,6 +17,7 @@ from pytest_chatfake.__main__ import main
 from pytest_chatfake.wire.learning import learn
 
 WORDS = "Dear Ann, your parcel"
+SENDER = "+4930555000"
 TIMES = {"createTime": 0, "sendTime": 0, "deliverTime": 4, "readTime": 9}
 
 
@@ -42,6 +45,7 @@ def account(brand, messages=60, left_out=(), ending="07.250Z", ids="{}id.{:08}",
                 error = {"message": WORDS, "code": "1", "type": "E", f"{brand}Ref": WORDS}
                 data = {"messaging_product": brand, "details": WORDS}
                 message |= {f"{brand}Fault": error | {"error_data": data}, "totalPrice": 0}
+                message |= {"errorCode": "1", "errorMessage": WORDS}
             else:
                 message |= dict(list(at.items())[: count + 2])
                 message["conversation"] = {"id": f"{number:x}", "originType": "utility"}
@@ -60,6 +64,10 @@ def phone(number):
     return f"+49155{number % 5}00{number % 5}471"
 
 
+def inbound(brand, number):
+    return {"type": f"{brand}.inbound", "received": {"from": phone(number), "to": SENDER}}
+
+
 def shuffled():
     events = account("heron", ending="07Z", to=phone)
     late = [{"at": moment(9000 + n, "01Z"), "body": one} for n, one in enumerate(events)]
@@ -69,9 +77,8 @@ def shuffled():
 
 def of_other_types():
     echo = {"id": "e1", "to": phone(1), "status": "sent", "text": {"body": WORDS}}
-    inbound = {"type": "ibis.inbound", "ibisInbound": {"from": phone(1)}}
     echoes = [{"type": "ibis.echo", "ibisMessage": echo}] * 300
-    return [inbound, *echoes, *account("ibis", to=phone)]
+    return [inbound("ibis", 1), *echoes, *account("ibis", to=phone)]
 
 
 def learned(path, entries):
@@ -136,19 +143,27 @@ def notes(lines, kind="seen, and can't be expressed"):
             {"sender varies: a call gives it"},
         ),
         (
-            account(
-                "egret",
-                ids="{1:08}",
-                line=lambda n: "+4930555000",
-                hash=lambda n: b64encode(b"%d" % n).decode(),
-            ),
+            [
+                inbound("egret", 1),
+                *account(
+                    "egret",
+                    ids="{1:08}",
+                    line=lambda n: SENDER,
+                    hash=lambda n: b64encode(b"%d" % n).decode(),
+                ),
+            ],
             (
-                'origin_type="utility" naming=Naming( event_type="egret.status" '
+                'origin_type="utility" sender="+4930555000" '
+                'naming=Naming( event_type="egret.status" '
                 'message_key="egretMessage" '
                 'error_key="egretFault" trace_key="egretRef" '
-                'biz_type="egret" messaging_product="egret" ), extra={ }, )'
+                'biz_type="egret" messaging_product="egret" from_key="line" ), )'
             ),
-            {"egretId varies: a call gives it", "hash varies: a call gives it"},
+            {
+                'of another type, "egret.inbound": 1',
+                "egretId varies: a call gives it",
+                "hash varies: a call gives it",
+            },
         ),
         (
             account(
@@ -226,6 +241,147 @@ def test_no_text_of_a_recording_becomes_code(tmp_path):
     lines, _ = learned(tmp_path, [*events, {"type": evil}])
 
     assert {evil: evil} == config_of(lines).extra
+
+
+def each(number):
+    """An address of which each gets one message."""
+    return f"+4915{number:08}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "others", "expected"),
+    [
+        ({"to": each}, [], 'to_key="to"'),
+        ({"line": lambda n: SENDER, "to": each}, [], 'to_key="to" from_key="line"'),
+        ({"batch": lambda n: f"{n:015}", "to": each}, [], 'to_key="to"'),
+        ({"day": lambda n: f"202603{n % 30:02}", "to": phone}, [], 'to_key="to"'),
+        (
+            {"to": lambda n: phone(n)[1:]},
+            [{"type": "kite.inbound", "kite": {"from": phone(1)[1:]}}],
+            'to_key="to"',
+        ),
+        (
+            {"owner": lambda n: "1" * 15, "line": lambda n: SENDER, "to": phone},
+            [],
+            'to_key="to" from_key="line"',
+        ),
+        (
+            {
+                "owner": lambda n: "1" * 15,
+                "line": lambda n: SENDER[1:],
+                "to": lambda n: each(n)[1:],
+            },
+            [
+                {"type": "kite.inbound", "kite": {"from": each(1)[1:], "to": SENDER[1:]}},
+            ],
+            'to_key="to" from_key="line"',
+        ),
+        ({"line": lambda n: SENDER}, [inbound("kite", 1)], 'from_key="line"'),
+        ({"line": lambda n: SENDER, "hook": lambda n: "+4980000", "to": phone}, [], 'to_key="to"'),
+    ],
+)
+def test_addresses_have_a_plus_or_are_those_of_inbound_events(tmp_path, fields, others, expected):
+    lines, _ = learned(tmp_path, [*others, *account("kite", **fields)])
+
+    keys = [part for part in settings(lines).split() if part.startswith(("to_key", "from_key"))]
+    assert expected == " ".join(keys)
+
+
+@pytest.mark.parametrize(
+    ("ids", "key", "expected"),
+    [
+        ("{}id.{:08}", "externalId", 'original_id_key="koiId" id_prefix="koiid."'),
+        ("wamid.{1:08}", "koiOrder", 'original_id_key="koiId"'),
+        ("{1:08}", "externalId", ""),
+    ],
+)
+def test_an_order_number_hides_no_id_of_the_platform(tmp_path, ids, key, expected):
+    events = account("koi", to=phone, ids=ids, **{key: lambda n: f"order-{n}"})
+
+    lines, _ = learned(tmp_path, events)
+
+    words = [part for part in settings(lines).split() if part[:9] in {"original_", "id_prefix"}]
+    assert expected == " ".join(words)
+    assert f"{key} varies: a call gives it" in notes(lines)
+
+
+@pytest.mark.parametrize("people", [5, 6])
+def test_prices_by_origin_type_are_a_table(tmp_path, people):
+    events = account("koi", 90, to=lambda n: f"+49155{n % people}004711")
+    for message in (event["koiMessage"] for event in events):
+        if int(message["id"][1:]) % 2 and message["totalPrice"]:
+            message["conversation"]["originType"] = "marketing"
+            message["totalPrice"] = 0.09
+
+    lines, is_fine = learned(tmp_path, events)
+
+    price = config_of(lines).price
+    assert is_fine
+    assert ["0.02", "0.09"] == [
+        price(SimpleNamespace(origin_type=type_)) for type_ in ("utility", "marketing")
+    ]
+    with pytest.raises(ValueError, match="extend PRICES"):
+        price(SimpleNamespace(origin_type="service"))
+
+
+def test_what_origin_types_and_addresses_explain_alike_is_unknown(tmp_path):
+    events = account("koi", 90, to=lambda n: f"+{33 + n % 2 * 16}705{n % 6}004711")
+    for message in (event["koiMessage"] for event in events):
+        if "+33" in message["to"] and message["totalPrice"]:
+            message["conversation"]["originType"] = "marketing"
+            message["totalPrice"] = 0.09
+
+    lines, is_fine = learned(tmp_path, events)
+
+    assert is_fine
+    assert "price by origin type or by recipient" in notes(lines, "unknown")
+    assert "PRICES" not in "\n".join(lines)
+
+
+def test_a_table_without_a_row_is_no_code(tmp_path):
+    events = account("koi", 24, to=lambda n: f"+{33 + n % 2 * 16}705{n % 6}004711")
+    for message in (event["koiMessage"] for event in events):
+        message["totalPrice"] *= 1 + ("+33" in message["to"])
+
+    lines, _ = learned(tmp_path, events)
+
+    assert "0.05" == config_of(lines).price
+    assert any(line.startswith("    # price=price,  # too few messages: ") for line in lines)
+    code = [line for line in lines if line and not line.lstrip().startswith("#")]
+    assert "CONFIG = ChatFakeConfig(" == code[1]
+
+
+@pytest.mark.parametrize("extra", [{}, {"line": lambda n: SENDER}])
+@pytest.mark.parametrize("plus", ["+", ""])
+def test_one_recipient_is_too_few(tmp_path, plus, extra):
+    lines, _ = learned(tmp_path, account("koi", to=lambda n: f"{plus}49155004711", **extra))
+
+    assert lines[3].startswith('    # currency="CHF",  # too few recipients: ')
+    assert "4711" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("content", "form"), [(gzip.compress(b"{}"), "gzip"), ("{}".encode("utf-16"), "UTF-16")]
+)
+def test_a_file_that_is_no_text_is_named_with_the_reason(tmp_path, content, form):
+    path = tmp_path / "bodies"
+    path.write_bytes(content)
+
+    with pytest.raises(ValueError, match=f"bodies: expected UTF-8 text, got {form}"):
+        learn([str(path)])
+
+
+def test_an_event_takes_little_memory(tmp_path):
+    events = account("koi", 2_000, to=each, tags=lambda n: ["a", "b", {"c": "d" * 99}])
+    path = tmp_path / "r.jsonl"
+    path.write_text("\n".join(map(json.dumps, events)))
+    learn([str(path)])  # what is imported and cached
+
+    tracemalloc.start()
+    learn([str(path)])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1.2 * path.stat().st_size
 
 
 def test_a_recording_without_a_message_is_refused(tmp_path):

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from ..base.escaping import one_line
 from ..domain.messages import DEFAULT_PRICE
 from . import defaults
-from .evidence import Seen, code, relate, seen_in
+from .evidence import Evidence, Seen, code
 from .naming import Naming
 from .recordings import read_recording
 
@@ -36,20 +36,29 @@ _DEFAULTS: Final[dict[str, object]] = {
 }
 
 #: Settings that a call may give: several values contradict nothing.
-_OF_CALLS: Final = ("extra.", "config.sender", "config.origin_type")
+_OF_CALLS: Final = ("config.sender", "config.origin_type")
+
+#: Rows of a table of prices.
+_TABLES: Final = ("price.", "origin.")
 
 _PRICE: Final = """\
-}
+}}
 
 
 def price(message):
-    for prefix, amount in PRICES.items():
-        if message.to.startswith(prefix):
+    for {key}, amount in PRICES.items():
+        if {test}:
             return amount
-    raise ValueError("no recording has a price for such an address: extend PRICES")
+    raise ValueError("no recording has a price for such {what}: extend PRICES")
 
 
 """
+_BY_RECIPIENT: Final = _PRICE.format(
+    key="prefix", test="message.to.startswith(prefix)", what="an address"
+)
+_BY_ORIGIN: Final = _PRICE.format(
+    key="origin_type", test="message.origin_type == origin_type", what="an origin type"
+)
 
 
 class _Part(NamedTuple):
@@ -68,8 +77,10 @@ class _Part(NamedTuple):
     end: str
 
 
+_AMOUNT: Final = r'"\d+(\.\d+)?"'
 _PARTS: Final = {
-    "price": _Part("PRICES = {", "    {off}{key}: {value},", r'"\d+(\.\d+)?"', _PRICE),
+    "price": _Part("PRICES = {", "    {off}{key}: {value},", _AMOUNT, _BY_RECIPIENT),
+    "origin": _Part("PRICES = {", "    {off}{key}: {value},", _AMOUNT, _BY_ORIGIN),
     "config": _Part("CONFIG = ChatFakeConfig(", "    {off}{name}={value},", '"[^"]+"|price', ""),
     "naming": _Part(
         "    naming=Naming(", "        {off}{name}={value},", r'"[!#-\[\]-~]+"', "    ),"
@@ -99,28 +110,38 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
 
     An OSError if a file can't be read; a ValueError if there is no event of a message.
     """
-    entries = [entry for file in files for entry in read_recording(file)]
-    found = [(entry, seen_in(entry)) for entry in entries if not entry.problem]
-    seen = [event for _, event in found if event]
-    if not seen:
-        raise ValueError("no event has a message: an object with an id, a status and a totalPrice")
-    relate(seen)
     lines: dict[str, list[str]] = {kind: [] for kind in (_CODE, _WRONG, _SEEN, _UNKNOWN)}
+    evidence = Evidence()
+    for entry in (entry for file in files for entry in read_recording(file)):
+        if entry.problem:
+            lines[_WRONG].append(f"{entry.where}: {entry.problem}")
+        else:
+            evidence.add(entry)
+    seen = evidence.events
+    if not seen:
+        expected = "expected an object with an id, a status and a totalPrice"
+        raise ValueError(f"no event has a message: {'; '.join(lines[_WRONG][:9]) or expected}")
+    evidence.relate()
     settings = dict.fromkeys([*_DEFAULTS, *(setting for event in seen for setting in event.shown)])
+    problems, lines[_WRONG] = lines[_WRONG], []
     for name, part in _PARTS.items():
-        of_part = [setting for setting in settings if setting.startswith(f"{name}.")]
-        if of_part:
-            lines[_CODE].append(part.begin)
-            for kind, line in (_line(setting, part, seen) for setting in of_part):
+        found = [
+            _line(setting, part, seen) for setting in settings if setting.startswith(f"{name}.")
+        ]
+        for kind, line in found:
+            if kind != _CODE:
                 lines[kind].append(line)
-            lines[_CODE] += part.end.splitlines()
-    odd = Counter(
-        event.oddity if event else f"of another type, {code(entry.json.get('type'))}"
-        for entry, event in found
-    )
+        shown = [line for kind, line in found if kind == _CODE]
+        is_set = name == "config" or any(not line.lstrip().startswith("#") for line in shown)
+        off = "" if is_set else "# "
+        if found:
+            frame = (part.begin, *part.end.splitlines())
+            begin, *end = [(off + line).rstrip() for line in frame]
+            lines[_CODE] += [begin, *shown, *end]
     lines[_CODE].append(")")
-    lines[_WRONG] += [f"{entry.where}: {entry.problem}" for entry in entries if entry.problem]
-    lines[_SEEN] += [f"{what}: {count}" for what, count in odd.items() if what]
+    lines[_WRONG] += problems
+    lines[_SEEN] += [f"{key} varies: a call gives it" for key in evidence.varying]
+    lines[_SEEN] += [f"{what}: {count}" for what, count in evidence.odd.items()]
     lines[_UNKNOWN] += _NEVER.splitlines()
     imports = ["from decimal import Decimal", ""] * ("Decimal(" in "".join(lines[_CODE]))
     imports += ["from pytest_chatfake import ChatFakeConfig, Naming", ""]
@@ -137,20 +158,28 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
     value, count = counts[-1] if counts else ('""', 0)
     if len(counts) < 2 and not re.fullmatch(part.fits, value):
         return _UNKNOWN, f"{name} {value}".replace(' ""', ": no event shows it")
-    first = events[values.index(value)].entry.where
+    first = events[values.index(value)].where
     evidence = f"{count} of {len(events)} events; first at {first}"
     if len(counts) > 1:
         if setting.startswith(_OF_CALLS):
             return _SEEN, f"{name} varies: a call gives it"
         shown = ", ".join(f"{value} {count}" for value, count in counts[:9])
         return _WRONG, f"{name}: {shown}: not set; {evidence}"
-    people = {event.person for event in events} - {None}
-    few = "recipients: " if 0 < len(people) < _PEOPLE else ""
-    if len({event.message["id"] for event in events}) < _MESSAGES:
-        few = "messages: "
+    few = _few(events)
+    if value == "price":  # as many as show a row of the table
+        rows = {name for event in events for name in event.shown if name.startswith(_TABLES)}
+        few = min(_few([event for event in events if row in event.shown]) for row in rows)
     if few and setting.startswith("extra."):
         value = "..."  # it may be somebody's
     is_usual = value == code(_DEFAULTS.get(setting, ...))
     note = "the default: " if is_usual else few and f"too few {few}"
     line = part.form.format(name=name, value=value, key=code(name), off="# " * bool(note))
     return _CODE, f"{line}  # {note}{evidence}"
+
+
+def _few(events: Sequence[Seen]) -> str:
+    """Return what the events have too few of to show a setting; empty if they show it."""
+    if len({event.id for event in events}) < _MESSAGES:
+        return "messages: "
+    people = {event.person for event in events} - {None}
+    return "recipients: " if 0 < len(people) < _PEOPLE else ""
