@@ -132,7 +132,9 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
             if kind != _CODE:
                 lines[kind].append(line)
         shown = [line for kind, line in found if kind == _CODE]
-        is_set = name == "config" or any(not line.lstrip().startswith("#") for line in shown)
+        is_set = name in {"config", "naming"} or any(
+            not line.lstrip().startswith("#") for line in shown
+        )
         off = "" if is_set else "# "
         if found:
             frame = (part.begin, *part.end.splitlines())
