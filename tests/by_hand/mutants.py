@@ -126,6 +126,8 @@ LIKELY = {
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_refusals",
     "wire.naming": "test_own_fields test_refusals test_other_events",
+    "wire.evidence": "test_learning",
+    "wire.learning": "test_learning",
     "wire.recordings": "test_replay test_program",
 }
 
