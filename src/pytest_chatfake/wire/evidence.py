@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from json.encoder import encode_basestring_ascii as quoted
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from ..domain.messages import STATUSES
 from .exact_json import encode
@@ -22,6 +21,7 @@ from .recordings import RecordedEvent, moment
 
 _Fields: TypeAlias = dict[str, Any]
 _Shown: TypeAlias = dict[str, str]
+_T = TypeVar("_T")
 
 #: Of a field that an event does not have.
 _MISSING: Final = "..."
@@ -53,18 +53,8 @@ class Seen:
 #: A telephone number as code, perhaps with the channel before or behind it.
 _ADDRESS: Final = re.compile(r'"(?:[a-z]+:)?\+?\d{6,15}(?:@[a-z.]+)?"')
 
-#: What a platform's id may begin with, as code: a text up to its first separator.
-_PREFIX: Final = re.compile(r'"([^".:_-]+[.:_-])')
-
-#: The fields of all messages with a status, whatever the account (§2.3).
-_ALWAYS: Final = {"bizType", "currency", "type"}
-_ACCEPTED: Final = {*_ALWAYS, "conversation", "createTime", "sendTime"}
-_FIELDS: Final = {
-    "sent": _ACCEPTED,
-    "delivered": {*_ACCEPTED, "deliverTime"},
-    "read": {*_ACCEPTED, "deliverTime", "readTime"},
-    "failed": {*_ALWAYS, "errorCode", "errorMessage"},
-}
+#: The fields of all messages that did not fail, whatever the account (§2.3).
+_ACCEPTED: Final = {"bizType", "conversation", "createTime", "currency", "sendTime", "type"}
 
 
 class Evidence:
@@ -132,7 +122,7 @@ class Evidence:
         if message["totalPrice"]:
             shown["config.price"] = encode(message["totalPrice"])
         shown["config.charge_per"] = self._charge_per(message)
-        status = STATUSES[STATUSES.index(message["status"])]  # one text for all
+        status = sys.intern(message["status"])
         texts = {sys.intern(name): sys.intern(code(value)) for name, value in own.items()}
         seen = Seen(entry.where, message["id"], status, texts, {})
         before, event_id = self._last.get(seen.id, (seen, None))
@@ -183,48 +173,28 @@ class Evidence:
         messages = len(self._last)
         for no_more_needed in (self._last, self._received, self._arrivals):
             no_more_needed.clear()  # a third of the memory
-        columns = {
-            key: {event.own.get(key, _MISSING) for event in self.events}
-            for key in {key: 0 for event in self.events for key in event.own}
+        keys = dict.fromkeys(key for event in self.events for key in event.own)
+        columns = {key: {event.own.get(key, _MISSING) for event in self.events} for key in keys}
+        to, from_, people = self._addresses(columns, messages)
+        unique = [key for key in keys if len(columns[key]) == messages and key not in people]
+        originals = self._originals({key: columns[key] for key in unique})
+        related = {
+            "naming.from_key": code(" or ".join(from_)),
+            "naming.id_prefix": code(_prefix([text for key in originals for text in columns[key]])),
+            "naming.original_id_key": code(" or ".join(originals)),
+            "naming.to_key": code(" or ".join(to)),
         }
-        numbers = {
-            key: texts for key, texts in columns.items() if all(map(_ADDRESS.fullmatch, texts))
-        }
-        international = {
-            key for key, texts in numbers.items() if all("+" in text for text in texts)
-        }
-        people = [  # what is unique for each message may also be its number
-            key
-            for key, texts in numbers.items()
-            if len(texts) < messages or key in international or texts & self._writers
-        ]
-        to, from_ = self._addresses({key: numbers[key] for key in people}, international)
-        originals = self._originals(columns, {*to, *from_}, messages)
-        names = {
-            "naming.from_key": " or ".join(from_),
-            "naming.original_id_key": " or ".join(originals),
-            "naming.to_key": " or ".join(to),
-        }
-        prefixes = {_PREFIX.findall(text)[0] for key in originals for text in columns[key]}
-        if len(prefixes) == 1:
-            names["naming.id_prefix"] = prefixes.pop()
-        always = {name: code(value) for name, value in names.items()}
-        # Beside international numbers, another number is nobody's address.
-        private = international if international.issuperset(to) and to else people
-        for key, texts in columns.items():
-            if key in {*originals, *to, *from_}:
-                continue
-            if len(texts) > 1:
-                self.varying.append(key)
-            elif key not in private:
-                always[f"extra.{key}"] = min(texts)
+        others = [key for key in keys if key not in {*originals, *to, *from_}]
+        self.varying = [key for key in others if len(columns[key]) > 1]
+        for key in others:
+            if key not in self.varying and key not in people:
+                related[f"extra.{key}"] = min(columns[key])
+        omitted = {f"omit.{key}": code(key) for key in sorted(_ACCEPTED - self._present)}
         persons = to or [key for key in people if key not in from_]
-        omitted = {
-            status: {f"omit.{key}": code(key) for key in sorted(keys - self._present)}
-            for status, keys in _FIELDS.items()
-        }
         for event in self.events:
-            shown = event.shown | always | omitted[event.status]
+            shown = event.shown | related
+            if event.status != "failed":
+                shown |= omitted
             if len(from_) == 1:
                 shown["config.sender"] = event.own[from_[0]]
             event.shown = self._share(shown)
@@ -232,43 +202,44 @@ class Evidence:
         self._show_table()
 
     def _addresses(
-        self, numbers: Mapping[str, set[str]], international: set[str]
-    ) -> tuple[list[str], list[str]]:
-        """Return the fields that may be the recipient's address, and the sender's."""
-        reached = [key for key, texts in numbers.items() if texts & self._reached]
-        to = [key for key, texts in numbers.items() if texts & self._writers and key not in reached]
+        self, columns: Mapping[str, set[str]], messages: int
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Return the fields that may be the recipient's, the sender's, and anybody's address."""
+        numbers = [key for key in columns if all(map(_ADDRESS.fullmatch, columns[key]))]
+        international = [key for key in numbers if all("+" in text for text in columns[key])]
+        written = [key for key in numbers if columns[key] & self._writers]
+        people = [  # what is unique for each message may also be its number
+            key
+            for key in numbers
+            if len(columns[key]) < messages or key in international or key in written
+        ]
+        from_ = [key for key in people if columns[key] & self._reached]
         # There are more recipients than senders.
-        several = [key for key in numbers if len(numbers[key]) > 1 and key not in reached]
-        to = _narrowed(to or several, international.__contains__)
-        most = max((len(numbers[key]) for key in to), default=0)
-        to = [key for key in to if len(numbers[key]) == most]
-        others = [key for key in numbers if key not in to] if to else []
-        if international.issuperset(to):
-            others = [key for key in others if key in international]
-        return to, reached or _narrowed(others, international.__contains__)
-
-    def _originals(
-        self, columns: Mapping[str, set[str]], people: set[str], messages: int
-    ) -> list[str]:
-        """Return the fields that may be the platform's id, which each message has of its own."""
-
-        def begins_with(pattern: str, key: str) -> bool:
-            return all(re.match(pattern, text) for text in columns[key])
-
-        brand = re.match('"[a-z]*', self.events[0].shown["naming.message_key"])
-        assert brand is not None
-        found = _narrowed(
-            [
-                key
-                for key, texts in columns.items()
-                if len(texts) == messages and begins_with('"', key) and key not in people
-            ],
-            partial(begins_with, re.escape(code(Naming().id_prefix)[:-1])),
-            lambda key: code(key).startswith(brand[0]),
-            partial(begins_with, _PREFIX.pattern),
-            lambda key: {key} == self._behind_id,
+        several = [key for key in people if len(columns[key]) > 1 or key in written]
+        to = _best(
+            [key for key in several if key not in from_],
+            lambda key: (key in written, key in international, len(columns[key])),
         )
-        return [key for key in found if begins_with(_PREFIX.pattern, key)]
+        if to and all(key in international for key in to):
+            people = international  # beside them, another number is nobody's address
+        if to and not from_:
+            from_ = [key for key in people if key not in to]
+        return to, from_, people
+
+    def _originals(self, unique: Mapping[str, set[str]]) -> list[str]:
+        """Return the fields that may be the platform's id, which each message has of its own."""
+        brand = re.findall("[a-z]*", self.events[0].shown["naming.message_key"].strip('"'))[0]
+        prefixes = {key: _prefix(texts) for key, texts in unique.items()}
+        found = _best(
+            unique,
+            lambda key: (
+                prefixes[key] == Naming().id_prefix,
+                key.startswith(brand),
+                prefixes[key] != "",
+                {key} == self._behind_id,
+            ),
+        )
+        return [key for key in found if prefixes[key]]
 
     def _show_table(self) -> None:
         """Show several prices by the origin type, or by how the addresses begin."""
@@ -276,44 +247,37 @@ class Evidence:
         prices = [event.shown["config.price"] for event in priced]
         if len({*prices}) < 2:
             return
-        found: list[tuple[int, str, Callable[[Seen], str]]] = []
-        for name, key_of in _TABLES:
-            pairs = {(key_of(event), price) for event, price in zip(priced, prices, strict=True)}
-            keys = {key for key, _ in pairs}
-            if len(keys) == len(pairs) and "" not in keys:
-                found.append((len(keys), name, key_of))
-        found = [table for table in found if table[0] == min(count for count, _, _ in found)]
-        names = {name for _, name, _ in found}
-        for event, price in zip(priced, prices, strict=True) if found else ():
-            rows = {"config.price": "by origin type or by recipient"}
-            if len(names) == 1:  # the function that is printed
-                _, name, key_of = found[0]
-                rows = {"config.price": "price", f"{name}.{key_of(event)}": price}
-            event.shown = self._share(event.shown | rows)
+        origins = [event.shown.get("config.origin_type", "").strip('"') for event in priced]
+        people = [(event.person or "").strip('"') for event in priced]
+        tables = [
+            [f"origin.{origin}" for origin in origins],
+            # From a country's code to less than shows a person.
+            *([f"price.{person[:length]}" for person in people] for length in range(3, 8)),
+        ]
+        # Each row has one price.
+        tables = [rows for rows in tables if len({*rows}) == len({*zip(rows, prices, strict=True)})]
+        tables = _best(tables, lambda rows: -len({*rows}))
+        is_clear = len({rows[0].partition(".")[0] for rows in tables}) == 1
+        for event, price, row in zip(priced, prices, tables[0], strict=True) if tables else ():
+            shown = {"config.price": "by origin type or by recipient"}
+            if is_clear:
+                shown = {"config.price": "price", row: price}  # the function that is printed
+            event.shown = self._share(event.shown | shown)
 
 
-def _origin_of(event: Seen) -> str:
-    return event.shown.get("config.origin_type", "").strip('"')
+def _prefix(texts: Collection[str]) -> str:
+    """Return what all texts begin with, up to a separator; they are given as code."""
+    first, last = min(texts, default=""), max(texts, default="")
+    ends = [match.end() for match in re.finditer("[.:_-]", first)]
+    common = [first[1:end] for end in ends if first[0] == '"' and last.startswith(first[:end])]
+    return common[-1] if common else ""
 
 
-def _beginning_of(length: int, event: Seen) -> str:
-    return (event.person or "").strip('"')[:length]
-
-
-#: What may decide a price, by the name of the table. An address shows less than a person: from a
-#: country's code.
-_TABLES: Final[list[tuple[str, Callable[[Seen], str]]]] = [
-    ("origin", _origin_of),
-    *(("price", partial(_beginning_of, length)) for length in range(3, 8)),
-]
-
-
-def _narrowed(keys: Iterable[str], *tests: Callable[[str], bool]) -> list[str]:
-    """Return the keys that pass the tests, one after another; a test that none passes is void."""
-    found = [*keys]
-    for test in tests:
-        found = [key for key in found if test(key)] or found
-    return found
+def _best(found: Iterable[_T], rank: Callable[[_T], Any]) -> list[_T]:
+    """Return all that have the highest rank."""
+    ranks = [(rank(item), item) for item in found]
+    highest = max((of_item for of_item, _ in ranks), default=None)
+    return [item for of_item, item in ranks if of_item == highest]
 
 
 def code(value: object) -> str:
