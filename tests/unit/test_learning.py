@@ -361,7 +361,8 @@ def test_one_recipient_is_too_few(tmp_path, plus, extra):
 
 
 @pytest.mark.parametrize(
-    ("content", "form"), [(gzip.compress(b"{}"), "gzip"), ("{}".encode("utf-16"), "UTF-16")]
+    ("content", "form"),
+    [(gzip.compress(b"{}", mtime=0), "gzip"), ("{}".encode("utf-16"), "UTF-16")],
 )
 def test_a_file_that_is_no_text_is_named_with_the_reason(tmp_path, content, form):
     path = tmp_path / "bodies"
