@@ -168,6 +168,29 @@ def test_what_an_app_refuses_for_its_signature_exercises_nothing(
     assert count == len(plain.exercised)
 
 
+@pytest.mark.parametrize("name", ["no-inbound", "no-sent"])
+def test_no_mutant_gets_a_forgery_through(name: str) -> None:
+    def play() -> None:
+        with frozen_fake(signer=SIGNERS[0]) as fake:
+
+            def bot(request: WebhookRequest) -> int:
+                if '"signature":"valid"' not in seen_in(request):
+                    return 401
+                if not fake.messages:
+                    fake.send_text(to="+1")
+                return 204
+
+            fake.webhooks.connect(handler=bot, events="*")
+            fake.recipient("+1").writes("Hi")
+            fake.webhooks.assert_rejects_forgeries()
+
+    with mutated(None) as plain:
+        play()
+    with mutated(name, plain) as mutation:
+        play()
+    assert ({name}, True) == (mutation.exercised, name in plain.exercised)
+
+
 def test_where_each_message_is_charged_a_session_has_no_price() -> None:
     with frozen_fake(charge_per="message") as fake, mutated(None) as plain:
         fake.webhooks.connect(handler=lambda _: 200)

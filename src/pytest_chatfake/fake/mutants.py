@@ -29,7 +29,6 @@ from ..transport.client.targets import ACCEPTED
 from ..transport.server.replies import Reply, error_reply
 from ..webhooks import in_flight as attempts
 from ..webhooks.endpoints import WebhookRequest
-from ..webhooks.fault_kinds import effect_of
 from ..webhooks.signing import OwnSigner, sign
 from ..wire.exact_json import encode
 from .fake import opened
@@ -297,9 +296,13 @@ class Mutation:
     @contextmanager
     def _falsify(self, attempt: attempts.InFlight) -> Generator[None]:
         """Falsify an attempt while it is made, and look at how it has ended."""
+        overrides = attempt.dispatch.overrides
+        if overrides.fault == "forgery":  # no event: it must neither be lost nor get through
+            yield
+            return
         noted: set[str] = set()
         event, request = attempt.record.event, attempt.request
-        overrides = attempt.dispatch.overrides
+        is_genuine = overrides.signer is None and overrides.change is None
         attempt_key = attempt.ordinal, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
@@ -328,9 +331,7 @@ class Mutation:
         yield
         error = getattr(attempt.outcome, "error", attempt.outcome)
         # An app that refuses the signature looks at nothing else.
-        unread = {401, 403}
-        if any(effect_of(mark.kind).is_wrong for mark in attempt.dispatch.overrides.marks):
-            unread |= {*range(400, 500)}
+        unread = (401, 403) if is_genuine else range(400, 500)
         is_unread = self.name is None and getattr(attempt.outcome, "status", None) in unread
         if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
@@ -343,11 +344,9 @@ class Mutation:
 
     def _misreport(self, api: accounts.AccountApi, truth: Reply, *, is_balance: bool) -> Reply:
         """Return the response to a balance query or to a send call."""
-        rows = _BALANCES if is_balance else _SENT
-        reply = truth._replace(
-            body=self._choose(rows, truth.body, self.exercised, _Facts(api._engine))
-        )
-        return self._choose(_RESPONSES, reply, self.exercised) if is_balance else reply
+        bodies, replies = (_BALANCES, _RESPONSES) if is_balance else (_SENT, {})
+        body = self._choose(bodies, truth.body, self.exercised, _Facts(api._engine))
+        return self._choose(replies, truth._replace(body=body), self.exercised)
 
 
 @contextmanager

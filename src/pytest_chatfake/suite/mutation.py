@@ -25,8 +25,9 @@ _MOST: Final = 3
 
 def of_the_run(verdicts: Verdicts) -> dict[str, str]:
     """Return what became of each mutant."""
-    found = [pair for of_test in verdicts.values() for pair in of_test.items()]
-    pairs = [pair for pair in found if pair[0] not in NOTES]
+    pairs = [
+        pair for of_test in verdicts.values() for pair in of_test.items() if pair[0] not in NOTES
+    ]
     return dict(sorted(pairs, key=lambda pair: -VERDICTS.index(pair[1])))
 
 
@@ -58,15 +59,16 @@ def summary(
     more = f", {ignored} ignored" if ignored else ""
     yield f"killed {[*found.values()].count(KILLED)} of {len(found)}{more}"
     seen = {mutants[name][0] for name in found if found[name] != SURVIVED}
-    unseen = [name for name in found if mutants[name][0] not in seen]
-    together: dict[str, list[str]] = {}
-    for name, (subject, sentence) in mutants.items():
-        if name in unseen and len(unseen) > 1:
-            together.setdefault(subject, []).append(name)
-        elif found.get(name, KILLED) != KILLED:
+    unseen = [name for name in mutants if name in found and mutants[name][0] not in seen]
+    if len(unseen) == 1:
+        unseen = []  # its own line says more
+    for name, (_, sentence) in mutants.items():
+        if name not in unseen and found.get(name, KILLED) != KILLED:
             yield f"{found[name]}: {sentence}{_exercised([name], verdicts)}"
-    if together:
-        facts = f"{len(unseen)} facts of {listed(together)}"
+    if unseen:
+        facts = (
+            f"{len(unseen)} facts of {listed(dict.fromkeys(mutants[name][0] for name in unseen))}"
+        )
         yield f"{SURVIVED}: {facts}; no test looks at them{_exercised(unseen, verdicts)}"
     for test, of_test in sorted(verdicts.items()):
         yield from (f"{note}: {test} ({of_test[note]})" for note in NOTES if note in of_test)
