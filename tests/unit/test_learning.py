@@ -305,6 +305,21 @@ def test_an_order_number_hides_no_id_of_the_platform(tmp_path, ids, key, expecte
     assert f"{key} varies: a call gives it" in notes(lines)
 
 
+def test_an_order_number_is_not_the_id_that_stands_in_its_place_without_a_prefix(tmp_path):
+    events = account("koi", to=phone, ids="{1:08}", externalId=lambda n: f"order-{n}")
+    text = json.dumps(events).replace('"koiId"', '"reference"')
+
+    lines, _ = learned(tmp_path, json.loads(text))
+
+    assert "original_id_key: no event shows it" in notes(lines, "unknown")
+
+
+def test_a_prefix_may_have_several_separators(tmp_path):
+    lines, _ = learned(tmp_path, account("koi", to=phone, ids="{}:a.{:08}"))
+
+    assert "koi:a." == config_of(lines).naming.id_prefix
+
+
 @pytest.mark.parametrize("people", [5, 6])
 def test_prices_by_origin_type_are_a_table(tmp_path, people):
     events = account("koi", 90, to=lambda n: f"+49155{n % people}004711")

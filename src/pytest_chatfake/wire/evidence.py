@@ -235,7 +235,6 @@ class Evidence:
             lambda key: (
                 prefixes[key] == Naming().id_prefix,
                 key.startswith(brand),
-                prefixes[key] != "",
                 {key} == self._behind_id,
             ),
         )
