@@ -6,6 +6,7 @@ Run as a script, it writes into each page what is printed now: ``python -m tests
 from __future__ import annotations
 
 import re
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -23,7 +24,8 @@ def printed(shown: ShownOutput, folder: Path) -> list[str]:
     output = result.stdout.str()
     assert result.ret == 1, f"its tests fail, and nothing else:\n{output}"
     lasting = re.sub(r" in \d+\.\d+s$", " in 0.12s", output.rstrip(), flags=re.MULTILINE)
-    return [line.rstrip() for line in lasting.splitlines()]
+    piped = subprocess.check_output(shown.pipe, shell=True, input=lasting, text=True)
+    return [line.rstrip() for line in piped.splitlines()]
 
 
 def recorded(text: str) -> str:

@@ -82,7 +82,13 @@ class ShownOutput(NamedTuple):
     @property
     def arguments(self) -> list[str]:
         """The words of the command after ``pytest``; the last is the file that holds the code."""
-        return self.output.lines[0].removeprefix("$ pytest ").split()
+        command, _, _ = self.output.lines[0].partition(" | ")
+        return command.removeprefix("$ pytest ").split()
+
+    @property
+    def pipe(self) -> str:
+        """The command that reads what pytest prints; ``cat`` if there is none."""
+        return self.output.lines[0].partition(" | ")[2] or "cat"
 
 
 def shown_outputs(text: str) -> list[ShownOutput]:
@@ -97,7 +103,7 @@ def shown_outputs(text: str) -> list[ShownOutput]:
         if block.info == "console":
             if before is None or before.info != "python":
                 raise ValueError(f"line {block.start}: an output follows the code it is about")
-            if not block.lines or not re.fullmatch(r"\$ pytest .*\S+\.py", block.lines[0]):
+            if not block.lines or not re.fullmatch(r"\$ pytest .*\S+\.py( \| .+)?", block.lines[0]):
                 raise ValueError(f"line {block.start}: an output begins with $ pytest ... FILE.py")
             found.append(ShownOutput(before, block))
         before = block

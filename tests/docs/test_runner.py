@@ -102,6 +102,12 @@ def test_an_output_is_recorded_in_its_place() -> None:
     assert text == recorded(text)
 
 
+def test_a_pipe_reads_what_pytest_prints() -> None:
+    text = recorded(FAILURE.replace("test_money.py", "test_money.py | grep -m1 ^E"))
+    output = "E       AssertionError: charged: expected 1 USD, got 0 USD\n```"
+    assert f"$ pytest -q test_money.py | grep -m1 ^E\n{output}" in text
+
+
 def test_an_output_of_a_test_that_passes_is_refused(tmp_path: Path) -> None:
     (shown,) = shown_outputs(FAILURE.replace('"1"', '"0"'))
     with pytest.raises(AssertionError, match="1 passed"):
