@@ -31,6 +31,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "myst_parser",
     "docstrings",
+    "llms",
     "member_links",
     "mermaid_pictures",
     "navigation",

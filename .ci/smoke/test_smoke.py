@@ -53,3 +53,9 @@ def test_the_wheels_readme_has_no_link_into_the_repository():
 
     assert text.startswith("# pytest-chatfake")
     assert re.findall(r"\]\((?!https?:)[^)]*\)|^\[[^]]+\]: .*$", text, re.MULTILINE) == []
+
+
+def test_the_wheel_has_the_skill_for_coding_agents():
+    skills = resources.files("pytest_chatfake") / ".agents" / "skills"
+    text = (skills / "pytest-chatfake" / "SKILL.md").read_text("utf-8")
+    assert text.startswith("---\nname: pytest-chatfake\ndescription: ")

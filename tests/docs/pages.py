@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
+#: What a coding agent reads that finds the package in its environment.
+SKILL = ROOT.joinpath("src/pytest_chatfake/.agents/skills/pytest-chatfake/SKILL.md")
+
 #: The pages whose Python is run.
-PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/*/README.md")])
+PAGES = sorted([ROOT / "README.md", SKILL, *DOCS.rglob("*.md"), *ROOT.glob("examples/*/README.md")])
 
 # Django leaves the SQLite connections of async tests to the garbage collector; Python 3.13 says so.
 INI = """\
