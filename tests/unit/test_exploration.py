@@ -237,6 +237,26 @@ def test_what_comes_later_comes_whenever_the_body_has_moved_time_and_a_repeat_af
     assert len(others) + 1 == exploration.worlds
 
 
+def test_an_event_is_delayed_by_what_the_body_waits_and_not_by_what_settle_waits_for_retries():
+    def world(chat_fake):
+        got = []
+
+        def take(request):
+            if request.event.status == "delivered" and "sent" not in got:
+                return 503
+            got.append(request.event.status)
+            return 200
+
+        chat_fake.webhooks.connect(handler=take, retry_after=[60])
+        chat_fake.send_text().deliver()
+        chat_fake.settle()
+        assert {"sent", "delivered"} == {*got}
+
+    exploration = explore(world, deviations=["reorder", "duplicate_later", "delay"])
+    assert exploration.worlds > 5
+    assert "delay was not tried: the body moves no time" in str(exploration)
+
+
 def test_worlds_with_the_same_attempts_at_the_same_moments_are_one():
     came = []
 
@@ -1186,6 +1206,24 @@ def test_a_thread_that_calls_the_api_before_a_barrier_or_after_it_is_the_same_bo
         chat_fake.settle()
 
     assert explore(world).worlds > 2
+
+
+def test_the_printed_test_fails_the_same_way_on_whichever_side_of_a_barrier_a_thread_acts():
+    runs = []
+
+    def world(chat_fake):
+        got = []
+        chat_fake.webhooks.connect(handler=got.append)
+        runs.append(chat_fake.send_text())
+        if len(runs) % 2:
+            chat_fake.settle()
+        chat_fake.send_text()
+        chat_fake.settle()
+        assert len(got) < 3
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["duplicate"])
+    assert "it was run, and fails the same way" in "\n".join(caught.value.__notes__)
 
 
 def test_attempts_that_an_exploration_holds_back_are_made_before_a_wait_that_settles_nothing():

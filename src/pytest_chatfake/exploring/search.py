@@ -100,6 +100,7 @@ class WorldLog(NamedTuple):
             show.
         is_delayed: Whether deviations that fired have moved attempts in time.
         moments: When each attempt was made; of a barrier, each moment at which there was one.
+        waits: From when until when ``settle()`` has moved time for a repeat or a retry.
         session: How long a session lasts, in nanoseconds.
         waiting: Those that were to be attempted, and were not yet, by their numbers.
     """
@@ -109,6 +110,7 @@ class WorldLog(NamedTuple):
     unseen: frozenset[Deviation] = frozenset()
     is_delayed: bool = False
     moments: Sequence[tuple[int, ...]] = ()
+    waits: Sequence[tuple[int, int]] = ()
     session: int = 0
     waiting: Mapping[int, LoggedAttempt] = {}
 
@@ -133,10 +135,17 @@ class WorldLog(NamedTuple):
         return (*reached, *map(tuple, rounds.values()))
 
     def pauses(self, place: int) -> set[int]:
-        """Return how long after an attempt the body has moved time, in nanoseconds."""
-        (start,) = self.moments[place]
-        later = {moment - start for moment in chain.from_iterable(self.moments[place:])}
-        return {pause for pause in later if pause > 0}
+        """Return how long after an attempt the body has moved time, in nanoseconds.
+
+        What ``settle()`` waits by itself does not count: an event that is delayed by that might
+        never come.
+        """
+
+        def moved_until(moment: int) -> int:
+            return moment - sum(end - began for began, end in self.waits if end <= moment)
+
+        start, *later = map(moved_until, chain.from_iterable(self.moments[place:]))
+        return {moment - start for moment in later if moment > start}
 
 
 class _Candidate(NamedTuple):

@@ -322,6 +322,7 @@ class World:
                 one.moments if isinstance(one, Barrier) else (one.record.moment,)
                 for one in self._log
             ],
+            waits=self._ordering.waits,
             session=engine.settings.rules.conversation_length,
             waiting={
                 number: self._waiting(number, event, endpoint, places)

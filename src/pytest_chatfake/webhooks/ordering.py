@@ -92,6 +92,7 @@ class Ordering:
         settled: Whether there was a barrier.
         choices: The numbers of the choices so far: one for each event and endpoint, in the order
             of first attempts.
+        waits: From when until when ``settle()`` has moved the clock by itself, in nanoseconds.
         crash_points: The functions whose calls the log names, beside all lines that suspend; None:
             it names neither.
     """
@@ -107,6 +108,7 @@ class Ordering:
         self.awaits_retries: bool = False
         self.log = log
         self.settled: bool = False
+        self.waits: list[tuple[int, int]] = []
         self.crash_points: Mapping[FunctionType, str] | None = None
         self._outbox = outbox
         self._note = note
@@ -265,7 +267,9 @@ class Ordering:
         yield from self.flush()
         yield from flushing(step())
         while end_wait is not None and (repeat := self._next_repeat()) is not None:
+            began = self._core.now()
             yield from flushing(end_wait(repeat))
+            self.waits.append((began, self._core.now()))
             yield from self.flush()
 
     def flush(self) -> Iterator[None]:
