@@ -51,10 +51,10 @@ class App:
         """What it has made of its events."""
         return self.spend, self.statuses
 
-    def is_news(self, id: str) -> bool:
-        """Whether an event was not taken before; always, if the bug is that nobody asks."""
-        known = id in self.seen
-        self.seen.add(id)
+    def is_news(self, key: str) -> bool:
+        """Whether it was not taken before; always, if the bug is that nobody asks."""
+        known = key in self.seen
+        self.seen.add(key)
         return self.bug or not known
 
     def rank_of(self, message: dict[str, Any]) -> int:
@@ -77,7 +77,7 @@ class CountsDuplicates(App):
     """Adds the price of every delivery that it hears of, also of one that it has heard of."""
 
     def take(self, id: str, message: dict[str, Any]) -> None:
-        if message["status"] == "delivered" and self.is_news(id):
+        if message["status"] == "delivered" and self.is_news(message["id"]):
             self.spend += message["totalPrice"]
 
     def scene(self, chat_fake: ChatFake) -> None:
@@ -111,7 +111,10 @@ class LooksUpTooEarly(App):
         chat_fake.send_endpoint()
         headers = {"X-API-Key": chat_fake.api_key}
         body = {"to": "+15550100", "type": "text", "text": {"body": "Hello"}}
-        response = Client(chat_fake.wsgi_app).post("/v2/messages", json=body, headers=headers)
+        status = 503
+        while status == 503:
+            response = Client(chat_fake.wsgi_app).post("/v2/messages", json=body, headers=headers)
+            status = response.status_code
         self.statuses.setdefault(response.json["id"], "submitted")
         chat_fake.settle()
         assert {response.json["id"]: "sent"} == self.statuses
@@ -152,6 +155,48 @@ class DropsWhatItDoesNotKnow(App):
         else:
             self.statuses[message["id"]] = message["status"]
         return 200
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        message = chat_fake.send_text("Hello").deliver()
+        chat_fake.settle()
+        assert {message.id: "delivered"} == self.statuses
+
+
+class StoresThenRefuses(DropsWhatItDoesNotKnow):
+    """Stores the price of a delivery that it can't place, asks for a retry, and stores it again."""
+
+    def take(self, id: str, message: dict[str, Any]) -> int:
+        if message["status"] == "sent":
+            self.statuses.setdefault(message["id"], "sent")
+        elif message["id"] not in self.seen:
+            self.spend += message["totalPrice"]
+            is_placed = message["id"] in self.statuses
+            if is_placed or not self.bug:
+                self.seen.add(message["id"])
+            return 200 if is_placed else 503
+        return 200
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        chat_fake.send_text("Hello").deliver()
+        chat_fake.settle()
+        assert chat_fake.balance.charged == self.spend
+
+
+class KeepsTwoIds(App):
+    """Keeps rows by the service's id, and looks them up by the platform's, once it knows that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: dict[str, str] = {}
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        if message["status"] == "sent":
+            self.ids[message["chatMessageId"]] = message["id"]
+        key = message["id"]
+        if self.bug:
+            key = self.ids.get(message["chatMessageId"], message["chatMessageId"])
+        if RANK[message["status"]] > RANK.get(self.statuses.get(key, ""), 0):
+            self.statuses[key] = message["status"]
 
     def scene(self, chat_fake: ChatFake) -> None:
         message = chat_fake.send_text("Hello").deliver()
@@ -202,31 +247,45 @@ def awaited_world_of(make: Callable[[], ChecksThenInserts]) -> Callable[[ChatFak
 class ForgetsAfterAnHour(CountsDuplicates):
     """Keeps the ids that it has taken for an hour, and counts what comes again after that."""
 
+    keeps_for = 3_600
+
     def __init__(self) -> None:
         super().__init__()
         self.taken: dict[str, float] = {}
 
     def take(self, id: str, message: dict[str, Any]) -> None:
-        since = time.time() - self.taken.get(id, -10_000)
-        self.taken.setdefault(id, time.time())
-        if message["status"] == "delivered" and (since > 3_600 if self.bug else since > 10**8):
+        if message["status"] != "delivered":
+            return
+        taken_at = self.taken.get(message["id"])
+        if taken_at is None or (self.bug and time.time() - taken_at >= self.keeps_for):
+            self.taken[message["id"]] = time.time()
             self.spend += message["totalPrice"]
 
 
+class ForgetsAfterADay(ForgetsAfterAnHour):
+    """Keeps them for 24 hours, which is as long as a session, and shorter than some retries."""
+
+    keeps_for = 86_400
+
+
 #: One for each way in which an app can be wrong: it counts a repeat, lets a late status win, needs
-#: the response before the webhook, needs `sent` first, or drops what a retry would repair.
+#: the response before the webhook, needs `sent` first, drops what a retry would repair, takes a
+#: retry for something new, or takes one message for two.
 ZOO: list[type[App]] = [
     CountsDuplicates,
     LetsALateStatusWin,
     LooksUpTooEarly,
     NeedsSentFirst,
     DropsWhatItDoesNotKnow,
+    StoresThenRefuses,
+    KeepsTwoIds,
 ]
 
 #: Those that only a deviation finds which is off unless it is asked for: its name, and the verb.
 HIDDEN: list[tuple[type[App], str, str]] = [
     (ChecksThenInserts, "duplicate_at_once", "webhooks.concurrently(by=0, start=1)"),
     (ForgetsAfterAnHour, "duplicate_later", "webhooks.duplicate(pause=86400, start=2)"),
+    (ForgetsAfterADay, "duplicate_later", "webhooks.duplicate(pause=86400, start=2)"),
 ]
 
 

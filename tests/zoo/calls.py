@@ -6,13 +6,14 @@ import json
 from contextlib import closing
 from decimal import Decimal
 from http.client import HTTPConnection
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from .apps import App
 
 if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake
+    from pytest_chatfake import ChatFake, WebhookRequest
 
 _ORDER = json.dumps({"to": "+15550100", "type": "text", "text": {"body": "On its way"}})
 
@@ -85,10 +86,86 @@ class TakesAnErrorForSent(Caller):
             self.is_confirmed = True
 
 
+class GivesUpOnAReply(Caller):
+    """Responds to a person's message, and replies later: if that fails, nothing sends again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.to_do: list[str] = []
+        self.replies: list[str] = []
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        super().connect(chat_fake)
+        chat_fake.webhooks.disconnect()
+        chat_fake.webhooks.connect(handler=self, events="*")
+
+    def __call__(self, request: WebhookRequest) -> None:
+        message = json.loads(request.body).get("chatInboundMessage")
+        if message is not None and message["id"] not in self.seen:
+            self.seen.add(message["id"])
+            self.to_do.append(message["id"])
+
+    def work(self) -> None:
+        """Reply to all that wrote, once for each of their messages."""
+        while self.to_do:
+            self.headers["Idempotency-Key"] = self.to_do.pop()
+            status = 0
+            while status != 200:
+                status, reply = self.call("POST", "/v2/messages", _ORDER)
+                if status == 200:
+                    self.replies.append(reply["id"])
+                elif self.bug:
+                    break
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        chat_fake.recipient("+15550100").writes("Where is it?")
+        chat_fake.settle()
+        self.work()
+        chat_fake.settle()
+        assert [message.id for message in chat_fake.messages] == self.replies
+        assert 1 == len(self.replies)
+
+
+class RepliesInTheBackground(GivesUpOnAReply):
+    """Replies in a thread, after its response, to each event; the twin to each message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[Thread] = []
+
+    def __call__(self, request: WebhookRequest) -> None:
+        message = json.loads(request.body).get("chatInboundMessage")
+        if message is not None and self.is_news(message["id"]):
+            self.threads.append(Thread(target=self.reply, args=(message["id"],)))
+            self.threads[-1].start()
+
+    def reply(self, id: str) -> None:
+        if not self.bug:
+            self.headers["Idempotency-Key"] = id
+        while self.send() != 200:
+            pass
+
+    def work(self) -> None:
+        for thread in self.threads:
+            thread.join()
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        chat_fake.recipient("+15550100").writes("Where is it?")
+        self.work()
+        chat_fake.settle()
+        self.work()  # what came at that barrier
+        chat_fake.settle()
+        assert 1 == len(chat_fake.messages)
+
+
 _SEND = "path='/v2/messages', method='POST', start=1"
+
+#: The bug of this one is found with defaults.
+REPLIES: list[type[App]] = [RepliesInTheBackground]
 
 CALLS: list[tuple[type[App], str, str]] = [
     (SendsAgainAfterSilence, "api.lose_response", f"api.lose_response({_SEND})"),
     (SendsAgainAfterAnError, "api.lose_response", f"api.lose_response(status=503, {_SEND})"),
     (TakesAnErrorForSent, "api.fail", f"api.fail(status=503, {_SEND})"),
+    (GivesUpOnAReply, "api.lose_response", f"api.lose_response({_SEND})"),
 ]

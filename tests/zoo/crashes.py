@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from decimal import Decimal
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from fastapi import FastAPI
+from fastapi import BackgroundTasks, FastAPI
 from flask import Flask, request
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
@@ -50,9 +52,16 @@ class CommitsTwice(App):
     def connect(self, chat_fake: ChatFake) -> None:
         app = Flask("shop")
         app.post("/")(self.hook)
-        self.engine = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+        self.engine = sa.create_engine(
+            "sqlite://", poolclass=sa.StaticPool, connect_args={"check_same_thread": False}
+        )
+        self.turn = threading.Lock()  # all threads share that one connection
         Base.metadata.create_all(self.engine)
         chat_fake.webhooks.connect(wsgi=app)
+
+    def key_of(self, message: dict[str, Any]) -> str:
+        """What an event says: one that comes again may have another id."""
+        return f"{message['id']} {message['status']}"
 
     def sales_of(self, message: dict[str, Any]) -> list[Sale]:
         if message["status"] != "delivered":
@@ -60,12 +69,12 @@ class CommitsTwice(App):
         return [Sale(id=message["id"], price=str(message["totalPrice"]))]
 
     def hook(self) -> tuple[str, int]:
-        event = request.get_json()
-        message = event["chatMessage"]
-        with Session(self.engine) as session:
-            if session.get(Taken, event["id"]) is None:
+        message = request.get_json()["chatMessage"]
+        key = self.key_of(message)
+        with self.turn, Session(self.engine) as session:
+            if session.get(Taken, key) is None:
                 sales = self.sales_of(message)
-                session.add_all([Taken(id=event["id"]), *(sales * (not self.bug))])
+                session.add_all([Taken(id=key), *(sales * (not self.bug))])
                 session.commit()
                 session.add_all(sales)
                 session.commit()
@@ -78,7 +87,7 @@ class CommitsTwice(App):
 
     def snapshot(self) -> dict[str, Decimal]:
         with Session(self.engine) as session:
-            return {one.id: Decimal(one.price) for one in session.scalars(sa.select(Sale))}
+            return {sale.id: Decimal(sale.price) for sale in session.scalars(sa.select(Sale))}
 
 
 class AwaitsBetweenCommits(CommitsTwice):
@@ -91,6 +100,7 @@ class AwaitsBetweenCommits(CommitsTwice):
         database = f"/file:{next(NUMBERS)}?mode=memory&cache=shared&uri=true"
         self.engine = sa.create_engine(f"sqlite://{database}", poolclass=sa.StaticPool)
         Base.metadata.create_all(self.engine)
+        self.awaited_turn = asyncio.Lock()  # SQLite refuses a second writer
         self.awaited = create_async_engine(f"sqlite+aiosqlite://{database}", poolclass=sa.NullPool)
         app = FastAPI()
         app.post("/", status_code=204)(self.take_event)
@@ -98,14 +108,53 @@ class AwaitsBetweenCommits(CommitsTwice):
 
     async def take_event(self, event: dict[str, Any]) -> None:
         message = event["chatMessage"]
-        async with AsyncSession(self.awaited) as session:
-            if await session.get(Taken, event["id"]) is not None:
+        key = self.key_of(message)
+        async with self.awaited_turn, AsyncSession(self.awaited) as session:
+            if await session.get(Taken, key) is not None:
                 return
             sales = self.sales_of(message)
-            session.add_all([Taken(id=event["id"]), *(sales * (not self.bug))])
+            session.add_all([Taken(id=key), *(sales * (not self.bug))])
             await session.commit()
             session.add_all(sales)
             await session.commit()
+
+
+class WorksAfterItResponded(App):
+    """Notes an event, responds, and works in the background; the twin notes what is to be done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.to_do: dict[str, str] = {}  # in its database, as all that it knows
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.connect(asgi=self.create(), restart=self.create)
+
+    def create(self) -> FastAPI:
+        for id in [] if self.bug else [*self.to_do]:  # what the process before had left
+            self.finish(id)
+        app = FastAPI()
+        app.post("/", status_code=204)(self.take_event)
+        return app
+
+    async def take_event(self, event: dict[str, Any], background: BackgroundTasks) -> None:
+        message = event["chatMessage"]
+        await asyncio.sleep(0)  # for its database
+        if message["status"] == "delivered" and message["id"] not in self.seen:
+            self.seen.add(message["id"])
+            self.to_do[message["id"]] = message["status"]
+            background.add_task(self.work, message["id"])
+
+    async def work(self, id: str) -> None:
+        await asyncio.sleep(0)
+        self.finish(id)
+
+    def finish(self, id: str) -> None:
+        self.statuses[id] = self.to_do.pop(id)
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        message = chat_fake.send_text("Sale").deliver()
+        chat_fake.settle()
+        assert {message.id: "delivered"} == self.statuses
 
 
 #: Each with the deviation that finds it, and its verb.
@@ -115,5 +164,6 @@ CRASHES: list[tuple[type[App], str, str]] = [
         "crash",
         "webhooks.crash(after='sqlalchemy.orm.session.Session.commit', start=2)",
     ),
-    (AwaitsBetweenCommits, "crash", "webhooks.crash(line='crashes.py:106', start=2)"),
+    (AwaitsBetweenCommits, "crash", "webhooks.crash(line='crashes.py:117', start=2)"),
+    (WorksAfterItResponded, "crash", "webhooks.crash(line='crashes.py:148', start=2)"),
 ]

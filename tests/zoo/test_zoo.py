@@ -14,15 +14,18 @@ import time_machine
 from pytest_chatfake import DEFAULT, ChatFake, explore
 
 from .apps import HIDDEN, ZOO, App, ChecksThenInserts, awaited_world_of, correct, world_of
-from .calls import CALLS
-from .crashes import CRASHES
+from .calls import CALLS, REPLIES, Caller
+from .crashes import CRASHES, CommitsTwice
 from .days import DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EVERY = pytest.mark.parametrize("app", ZOO)
-EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), [*HIDDEN, *CALLS, *DAYS, *CRASHES])
+_HIDDEN = [*HIDDEN, *CALLS, *DAYS, *CRASHES]
+
+FOUND_WITH_DEFAULTS = pytest.mark.parametrize("app", [*ZOO, *REPLIES])
+EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), _HIDDEN)
+EVERY = pytest.mark.parametrize("app", [*ZOO, *REPLIES, *(app for app, *_ in _HIDDEN)])
 
 
 def failure_of(app: type[App], **options: Any) -> tuple[Exception, str]:
@@ -54,7 +57,7 @@ def check_printed(notes: str, error: Exception, app: type[App]) -> None:
     assert 1 == explore(world_of(correct(app)), only=eval(listed)).worlds
 
 
-@EVERY
+@FOUND_WITH_DEFAULTS
 def test_the_bug_is_found_with_defaults_and_not_by_the_body_as_written(app: type[App]) -> None:
     assert 1 == explore(world_of(app), depth=0).worlds
     error, notes = failure_of(app)
@@ -63,7 +66,7 @@ def test_the_bug_is_found_with_defaults_and_not_by_the_body_as_written(app: type
     check_printed(notes, error, app)
 
 
-@EVERY
+@FOUND_WITH_DEFAULTS
 def test_the_twin_passes_every_world(app: type[App]) -> None:
     exploration = explore(world_of(correct(app)))
 
@@ -89,6 +92,17 @@ def test_its_twin_passes_every_world(app: type[App], kind: str, verb: str) -> No
 
     assert exploration.complete
     assert exploration.worlds > 3
+
+
+@EVERY
+def test_no_twin_fails_in_any_world_of_all_deviations(app: type[App]) -> None:
+    # Worlds with calls over a socket or with a database take a hundred times as long.
+    depth = 1 if issubclass(app, Caller | CommitsTwice) else 2
+    twin = world_of(correct(app))
+    exploration = explore(twin, deviations="all", depth=depth, crash_points=app.crash_points)
+
+    assert exploration.worlds > 6
+    assert "cut by" not in str(exploration)
 
 
 def test_an_async_body_finds_it_in_the_loop_of_the_test() -> None:
