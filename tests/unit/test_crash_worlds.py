@@ -9,6 +9,7 @@ import asyncio
 import pytest
 
 from pytest_chatfake import ChatFakeError, explore
+from pytest_chatfake.transport.client.crash_watch import CrashWatch
 
 
 def save(times=1):
@@ -82,6 +83,15 @@ def test_a_crash_that_leaves_the_memory_says_how_to_make_the_app_anew(restart):
         explore(body, deviations=["crash"], crash_points=[save])
     hint = "the app kept its memory over the crash, as no process does: write connect(..., restart="
     assert (restart is None) == (hint in caught.value.__notes__[0])
+
+
+def test_a_coroutine_that_the_garbage_collector_has_closed_before_its_watch_is_no_error():
+    coroutine = pause(1)
+    watched = CrashWatch(None, {}, lambda: None)._watched(coroutine)
+    watched.send(None)
+    coroutine.close()
+
+    watched.close()
 
 
 def test_an_exploration_says_that_an_app_which_awaits_nothing_was_not_crashed():

@@ -229,6 +229,9 @@ class CrashWatch:
             last = self._count_suspension(inner, last)
             try:
                 step = partial(inner.send, (yield suspended))
+            except GeneratorExit:
+                inner.close()  # nothing to do if both are garbage, and it was collected first
+                raise
             except BaseException as error:
                 step = partial(inner.throw, error)
 
