@@ -252,6 +252,32 @@ def test_each_of_several_apps_is_forged_what_it_gets_and_what_was_left_out_is_sa
     assert 1 == len(unsigned.ids)
 
 
+def test_an_app_that_got_no_event_to_forge_is_named() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=App(), signer=SIGNER)
+        fake.webhooks.connect(handler=Library(), signer=SIGNER, events=[INBOUND])
+        fake.send_text()
+        with pytest.raises(ChatFakeError, match=r"nothing to forge for Library"):
+            fake.webhooks.assert_rejects_forgeries()
+
+
+def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through() -> None:
+    of_inbound = iter([204])
+
+    def careless(request: Any) -> int:
+        return 204 if request.event.status else next(of_inbound, 401)
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=careless, signer=SIGNER, events="*")
+        fake.send_text()
+        fake.recipient("+1").writes("one")
+        with pytest.raises(AssertionError) as caught:
+            fake.webhooks.assert_rejects_forgeries()
+    head, *_, last = str(caught.value).split("\n  ")
+    assert head.startswith("forgeries of chat.message.updated got through: unsigned, ")
+    assert last.startswith(f"assert_rejects_forgeries() can't tell: the {INBOUND}")
+
+
 @pytest.mark.parametrize(
     ("signer", "genuine", "error"),
     [

@@ -255,7 +255,7 @@ def each_argument_of_each_verb() -> Iterator[Refused]:
                 continue
             _, *arguments = inspect.signature(function).parameters.values()
             for one in arguments:
-                if one.kind in BY_NAME and one.name != "webhooks_first":  # takes any truth
+                if one.kind in BY_NAME:
                     call = give(owner, verb, one.name)
                     values = OUT_OF_RANGE.get(f"{verb}.{one.name}", OUT_OF_RANGE.get(one.name, ()))
                     yield Refused(one.name, call, wrong_kinds(one.annotation), values)
@@ -327,6 +327,7 @@ CALLS = [
     Refused("methods", lambda f, m, x: f.route("/x", x)(print), ("POST", [1]), ([],)),
     Refused("service", lambda f, m, x: f.route("/v2/balance", [x])(print), (), ("GET", "head")),
     Refused("events", lambda f, m, x: f.webhooks.connect(URL, events=x), ([1],)),
+    Refused("omit", lambda f, m, x: ChatFakeConfig(omit=x), ([1], [[]])),
     Refused("echo", lambda f, m, x: f.send_endpoint(echo=x), ([1],)),
     Refused("body", lambda f, m, x: f.api.fail(body=x), (1,), (HALF,)),
     Refused("route", lambda f, m, x: f.route("/x")(x), ("x", asgi_app)),
@@ -467,7 +468,7 @@ FIELDS: dict[str, tuple[Any, ...]] = {
     "mode": ("asyncio",),
     "webhook_url": ("",),
     "seed": ("",),
-    "omit": (["id"], ["status"], ["bizTyp"], [[]]),
+    "omit": (["id"], ["status"], ["bizTyp"]),
     "sender": ("",),
 }
 

@@ -28,7 +28,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return f"attempt {start} was never made"
     event = _title(mine) + (f" at {mine.endpoint}" if mine.endpoint else "")
     if not places:
-        return f"{event} was not attempted yet"
+        return f"{event} was not attempted before the body failed"
     first = places[0]
     between = attempts[first + 1 : places[:2][-1]]
     after = f" after {_titles(between)}" if between else ""

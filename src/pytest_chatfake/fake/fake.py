@@ -880,6 +880,7 @@ class ChatFake:
             ValueError: The path is invalid, or the service's own.
         """
         self._engine.refuse_closed()
+        check_bool(webhooks_first, "webhooks_first")
         if idempotency_header is not None:
             check_header(idempotency_header, "idempotency_header")
 

@@ -88,7 +88,8 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
 def check_omit(names: Iterable[str], keys: Mapping[str, str]) -> tuple[str, ...]:
     """Return names of fields of the message resource that an account's events do without."""
     known = sorted(keys.keys() - {"id", "status"})
-    given = check_list(names, "omit", "fields such as ['conversation', 'bizType']")
+    listed = check_list(names, "omit", "fields such as ['conversation', 'bizType']")
+    given = [check_str(name, "a field in omit") for name in listed]
     return tuple(check_choice(name, "field to omit", known) for name in given)
 
 
