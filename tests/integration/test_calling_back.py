@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 import requests
+import trio
 from anyio import to_thread
 from flask import Flask, request
 from werkzeug.serving import make_server
 
 from pytest_chatfake import ChatFake, UndeliveredWebhooks
-from pytest_chatfake.transport.client.loops import running_framework
+from pytest_chatfake.transport.client.loops import (
+    bridge_to_running_loop,
+    new_event,
+    running_framework,
+)
 
 from ..unit.both_frameworks import BOTH, hard_limit
 from .api_support import SECONDS, ask, balance, in_time
@@ -118,6 +123,27 @@ def test_the_race_of_the_send_call(fake, threaded, first):
         in_time(fake.settle)
 
     assert (["webhook", "answer 200"] if first else ["answer 200", "webhook"]) == order
+
+
+@BOTH
+def test_what_takes_too_long_in_the_loop_of_a_test_ends_there(run):
+    async def main():
+        ended, bridge = new_event(), bridge_to_running_loop(0.01)
+
+        async def hang():
+            try:
+                await new_event().wait()
+            finally:
+                ended.set()
+
+        def run_in_the_loop():
+            with suppress(TimeoutError, trio.TooSlowError):
+                bridge.run(hang)
+
+        await to_thread.run_sync(run_in_the_loop)
+        await ended.wait()
+
+    run(main)
 
 
 @BOTH

@@ -157,7 +157,11 @@ def _bridge_to_asyncio(timeout: float) -> LoopBridge:
     def run(function: AsyncFunction) -> bool:
         if not _responds(loop.call_soon_threadsafe):
             return False
-        asyncio.run_coroutine_threadsafe(function(), loop).result(timeout)
+        running = asyncio.run_coroutine_threadsafe(function(), loop)
+        try:
+            running.result(timeout)
+        finally:
+            running.cancel()  # if it takes too long
         return True
 
     return LoopBridge(run, lambda: asyncio._get_running_loop() in (loop, None))
