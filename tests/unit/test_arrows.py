@@ -1,4 +1,4 @@
-"""Which room may import which: the tables and the picture of the design page, and the imports."""
+"""Which room may import which: the tables of CONTRIBUTING.md, and the imports."""
 
 # Asserts read `expected == actual`.
 
@@ -15,9 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "pytest_chatfake"
-DESIGN = (ROOT / "docs" / "explanation" / "design.md").read_text("utf-8")
+PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
-#: Words that may stand before a room's name in a table of the page.
+#: A room's name in a table of the page.
 ROOM = r"`(\w+)`"
 
 
@@ -70,22 +70,12 @@ ARROWS = {
 
 def arrows_of_the_table() -> set[tuple[str, str]]:
     """The pairs that the table of rooms allows."""
-    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", DESIGN, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", PAGE, re.MULTILINE)
     return {(upper, lower) for upper, cell in rows for lower in re.findall(ROOM, cell)}
-
-
-def arrows_of_the_picture() -> set[tuple[str, str]]:
-    """The pairs that the picture shows."""
-    lines = re.findall(r"^    (\w+) --> ([\w& ]+)$", DESIGN, re.MULTILINE)
-    return {(upper, lower) for upper, cell in lines for lower in cell.split(" & ")}
 
 
 def test_every_import_is_an_arrow_of_the_table_and_every_arrow_is_imported() -> None:
     assert arrows_of_the_table() == ARROWS
-
-
-def test_the_picture_shows_the_arrows_of_the_table() -> None:
-    assert arrows_of_the_table() == arrows_of_the_picture()
 
 
 def test_rooms_are_folders_and_few() -> None:
@@ -128,8 +118,8 @@ def test_nobody_imports_the_plugin() -> None:
     assert [] == [name for name in PARTS if "plugin" in imports(name)[0]]
 
 
-def test_each_library_comes_in_where_the_design_page_says() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| ((?:`[\w.]+`(?:, )?)+) \|$", DESIGN, re.MULTILINE)
+def test_each_library_comes_in_where_the_page_says() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`[\w.]+`(?:, )?)+) \|$", PAGE, re.MULTILINE)
     doors = {(library, door) for library, cell in rows for door in re.findall(r"`([\w.]+)`", cell)}
 
     def door(library: str, name: str) -> str:
