@@ -123,7 +123,7 @@ def test_the_events_that_are_shown_are_what_the_fake_sends() -> None:
         balance = Client(fake.wsgi_app).get("/v2/balance", headers=key).data
 
     _, delivered, read = [event.json() for event in message.events]
-    sent, shown = [read, failed.events[-1].json()], shown_in(REFERENCE["events.md"])
+    sent, shown = [read, failed.events[-1].json()], shown_in(REFERENCE["service.md"])
     assert sent == shown
     assert str(sent) == str(shown)  # the order of their fields, too
     event, answer = shown_in((ROOT / "README.md").read_text("utf-8"))
