@@ -47,6 +47,9 @@ def _add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] += _toctree("", FIRST)
         source[0] += "".join(_toctree(*chapter) for chapter in found.items())
         source[0] += _toctree("Project", LAST)
+    if docname.startswith("examples/"):
+        # One line lists them all, so they are in no table of contents.
+        source[0] = "---\norphan: true\n---\n\n" + source[0]
 
 
 def _add_index(app: Sphinx, error: Exception | None) -> None:
