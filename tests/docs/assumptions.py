@@ -370,7 +370,7 @@ def no_money_event(fake: ChatFake) -> object:
 
 
 @row
-def receivers_answer(fake: ChatFake) -> object:
+def receivers_response(fake: ChatFake) -> object:
     receiver = fake.webhooks.receiver()
     for status in (200, 204, 299, 300, 404, 500):
         receiver.respond(status, times=1)
