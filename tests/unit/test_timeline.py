@@ -573,24 +573,53 @@ def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_sta
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_the_picture_is_well_formed_and_each_row_says_what_it_is(fake):
-    fake.webhooks.connect(handler=lambda request: (422, "<b> & co"))
+class Picture:
+    """A picture, read: its rows, and the lanes between which each of them goes."""
+
+    def __init__(self, svg):
+        self.root = ET.fromstring(svg)
+        self.rows = self.root.findall(f"{SVG}g")
+        heads = [one for one in self.root.findall(f"{SVG}text") if "head" in one.get("class", "")]
+        self.heads = [one.text for one in heads]
+        self._lanes = {one.get("x"): one.text for one in heads if "lane" in one.get("class", "")}
+
+    def texts(self):
+        return [" ".join("".join(row.itertext()).split()) for row in self.rows]
+
+    def tones(self):
+        return {at: tone for at, row in enumerate(self.rows, 1) if (tone := row.get("class"))}
+
+    def arrows(self):
+        """By the number of a row: from which lane its arrow goes, and to which x, or lane."""
+        found = {}
+        for at, row in enumerate(self.rows, 1):
+            for path in row.findall(f"{SVG}path[@class='go']"):
+                begin, tip, step = re.match(r"M(\d+) 11H(\d+)m(-?\d+)-4l", path.get("d")).groups()
+                end = tip if row.get("class") == "" else str(int(tip) - int(step))
+                found[at] = f"{self._lanes[begin]} -> {self._lanes.get(end, end)}"
+        return found
+
+    def links(self):
+        return {row.get("data-number"): row.get("data-cause") for row in self.rows}
+
+
+def test_the_picture_has_the_lines_of_the_folded_text_and_says_what_it_is(fake):
+    fake.webhooks.connect(handler=lambda request: (422, "<b> & co " * 9))
     fake.webhooks.duplicate(status="delivered")
     fake.send_text("<script>").deliver()
     assert not any(attempt.ok for attempt in fake.webhooks.attempts)
-    picture = ET.fromstring(fake.timeline.svg())
-    rows = picture.findall(f"{SVG}g")
+    picture = Picture(fake.timeline.svg())
+    head, *lines, legend = [" ".join(line.split()) for line in str(fake.timeline).splitlines()]
 
-    assert "chat_fake timeline: 11 entries" == picture.findtext(f"{SVG}title")
-    described = "At the end 99.95 USD are available, 0.00 held and 0.05 charged."
-    assert described == picture.findtext(f"{SVG}desc")
-    heads = [one.text for one in picture.findall(f"{SVG}text") if "head" in one.get("class", "")]
-    assert ["test", "chat_fake", "<lambda>()", "phone", "available", "held", "charged"] == heads
-    assert [f"{one.number} {one.kind} {one.text}" for one in fake.timeline] == [
-        row.findtext(f"{SVG}title") for row in rows
-    ]
-    tones = {5: "bad", 10: "bad", 11: "bad"}
-    assert tones == {place: tone for place, row in enumerate(rows, 1) if (tone := row.get("class"))}
+    assert "chat_fake timeline: 11 entries" == picture.root.get("aria-label")
+    texts = [one.text for one in picture.root.findall(f"{SVG}text")]
+    assert [head, legend] == [texts[0], texts[-1].strip()]
+    assert lines == picture.texts()
+    assert ["test", "chat_fake", "<lambda>()", "phone", "available", "held", "charged"] == (
+        picture.heads
+    )
+    assert {5: "bad", 10: "bad", 11: "bad"} == picture.tones()
+    assert [1, 2] == [len(row.findall(f"{SVG}text")) for row in picture.rows[8:10]]
 
 
 def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_response_says(fake):
@@ -598,12 +627,74 @@ def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_respo
     fake.webhooks.drop(status="delivered")
     fake.send_text().deliver()
     assert not any(attempt.ok for attempt in fake.webhooks.attempts)
-    arrows = ET.fromstring(fake.timeline.svg()).findall(f"{SVG}g/{SVG}path[@class='go']")
+    arrows = Picture(fake.timeline.svg()).arrows()
 
-    # The app is at 455, and the fake at 305.
-    assert ["M155 17H305", "M305 17H455", "M605 17H305", "M305 17H380"] == [
-        one.get("d") for one in arrows
-    ][1:]
+    assert "chat_fake -> <lambda>()" == arrows[5]
+    assert re.fullmatch(r"chat_fake -> \d+", arrows[10])
+
+
+def test_a_call_of_the_app_begins_in_its_lane_and_what_a_person_does_in_that_of_the_phone(fake):
+    def shop(request):
+        if request.event.status == "read":
+            fake.top_up(1)
+
+    fake.send_endpoint("/v2/messages")
+    fake.webhooks.connect(handler=shop, events="*")
+    body = {"to": "+1", "type": "text", "text": {"body": "Hi"}}
+    Client(fake.wsgi_app).post("/v2/messages", json=body, headers=fake.headers)
+    fake.messages[0].deliver().read()
+    fake.send_text(to="+2").fail()
+    fake.recipient("+1").blocks().unblocks().writes("Hi")
+    fake.clock.advance(1)
+    picture = Picture(fake.timeline.svg())
+    texts, arrows = picture.texts(), picture.arrows()
+
+    begins = {
+        "shop()": ["POST /v2/messages", "the send call m1", "top_up() +1"],
+        "phone": ["deliver() m1", "read() m1", "verb blocks()", "unblocks()", "writes()"],
+        "test": ["send_text() m2", "fail() m2", "advance()"],
+    }
+    assert begins == {
+        lane: [
+            what
+            for what in verbs
+            for at, arrow in arrows.items()
+            if what in texts[at - 1] and arrow == f"{lane} -> chat_fake"
+        ]
+        for lane, verbs in begins.items()
+    }
+
+
+def test_without_an_endpoint_requests_come_from_a_lane_of_their_own(fake):
+    Client(fake.wsgi_app).get("/v2/balance", headers=fake.headers)
+    picture = Picture(fake.timeline.svg())
+
+    assert ["test", "chat_fake", "app", "phone"] == picture.heads[:4]
+    assert {1: "app -> chat_fake"} == picture.arrows()
+
+
+def test_a_row_has_its_number_and_that_of_the_nearest_cause_that_is_shown(fake):
+    fake.webhooks.receiver()
+    for number in range(200):
+        fake.send_text(to=f"+{number}")
+    links = Picture(fake.timeline.svg()).links()
+
+    assert ("1", "3", None) == (links["3"], links["4"], links["1"])
+    rows = {int(number) for number in links if number}
+    nearest = {
+        entry.number: next((cause for cause in causes(fake, entry) if cause in rows), None)
+        for entry in fake.timeline
+        if entry.number in rows
+    }
+    assert {str(number): cause and str(cause) for number, cause in nearest.items()} == {
+        number: cause for number, cause in links.items() if number
+    }
+
+
+def causes(fake, entry):
+    while entry.cause is not None:
+        yield entry.cause
+        entry = fake.timeline[entry.cause - 1]
 
 
 def test_a_long_picture_has_the_rows_of_the_folded_text(fake):

@@ -28,6 +28,9 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "dropped": {},
 }
 
+#: The verbs of a person's phone: they bring a message to it, or show it there.
+ARRIVALS: Final[frozenset[str]] = frozenset({"deliver", "read"})
+
 #: The person that messages go to where the test names nobody (assumed).
 DEFAULT_ADDRESS: Final = "+15550100"
 

@@ -17,7 +17,7 @@ from ..base.errors import IllegalTransition
 from ..base.history import Record
 from ..domain.account import Account
 from ..domain.facts import Fact, Verb
-from ..domain.messages import MessageState
+from ..domain.messages import ARRIVALS, MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import DueKind, DueWork
 from ..webhooks.core import Core
@@ -72,6 +72,7 @@ class Executor:
             return
         facts, events = self._decide(verb, line, now)
         record = self.note(what, line, verb.message, now)
+        record.is_by_person = verb.name in ARRIVALS
         self._apply(facts, events, record)
         self._finish(facts, record)
 
@@ -204,4 +205,5 @@ class Executor:
         """
         around = [scope for scope in self._core.scopes.current() if isinstance(scope, Record)]
         cause = around[-1] if around else None
-        return self._core.history.add(VerbRecord(what, line, subject, now), cause)
+        record = VerbRecord(what, line, subject, now, is_by_person=isinstance(subject, PersonFact))
+        return self._core.history.add(record, cause)

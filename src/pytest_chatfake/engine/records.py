@@ -21,6 +21,7 @@ class VerbRecord(Record):
         subject: The message, the event, or what became of the person that it was about, if any.
         moment: When, in nanoseconds since the epoch.
         posted: Its entry in the ledger, if it is about the whole account.
+        is_by_person: Whether a person did it, and not the test or the app.
     """
 
     what: str
@@ -28,6 +29,7 @@ class VerbRecord(Record):
     subject: object
     moment: int
     posted: LedgerEntry | None = None
+    is_by_person: bool = False
 
     @property
     def _message(self) -> MessageState | None:

@@ -91,7 +91,7 @@ class Timeline(Sequence[TimelineEntry]):
         return timeline_text(self._story, folded=False)
 
     def svg(self) -> str:
-        """Return it as a picture: swimlanes, and the balance as lines beside them."""
+        """Return it as a picture: the folded text, and beside it lanes and the balance."""
         from ..report.svg import svg
 
-        return svg(self._story)
+        return svg(self._story, mentioned=self._story.mentioned)

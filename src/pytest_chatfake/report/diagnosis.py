@@ -8,7 +8,7 @@ from typing import Final
 
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
-from ..domain.messages import DEFAULT_ADDRESS, MessageState
+from ..domain.messages import ARRIVALS, DEFAULT_ADDRESS, MessageState
 from ..domain.money import ZERO
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
@@ -25,8 +25,7 @@ from .timeline_text import text_of
 #: About how many messages of a total the report keeps what happened.
 _MOST: Final = 5
 
-#: What brings a message to a phone, and what releases what is held for it.
-_ARRIVALS: Final = frozenset({"deliver", "read"})
+#: What releases what is held for a message.
 _ENDS: Final = frozenset({"deliver", "read", "fail"})
 
 #: What leads to a status.
@@ -60,7 +59,7 @@ class Diagnosis:
             if (obstacle := self._obstacle(message)) is not None:
                 yield f"Before that, {obstacle}."
             else:
-                pending = list(self._first(_ARRIVALS, message))
+                pending = list(self._first(ARRIVALS, message))
                 yield from pending or ["Call deliver() or read() on it."]
 
     def of_hold(self, message: MessageState) -> Iterator[str]:
@@ -88,7 +87,7 @@ class Diagnosis:
             ]
             yield from self._charges(undelivered)
             if undelivered:
-                yield from self._first(_ARRIVALS, *undelivered)
+                yield from self._first(ARRIVALS, *undelivered)
             yield from self._charges(arrived)
         elif what == "held" and found > expected and held_for:
             yield from self._held(held_for)

@@ -175,14 +175,14 @@ def timeline_text(
     lines = iter(lines_of(shown, labels, begun))
     return "\n".join(
         [
-            _heading(story.engine, begun),
+            heading(story.engine, begun),
             *(next(lines) if isinstance(row, Record) else f"  {row}" for row in rows),
-            *_legend(labels, shown, _EXPLAINED if folded else len(shown)),
+            *legend(labels, shown, _EXPLAINED if folded else len(shown)),
         ]
     )
 
 
-def _heading(engine: Engine, begun: int) -> str:
+def heading(engine: Engine, begun: int) -> str:
     """Say what there is on the account, and from when times are counted."""
     ledger, currency = engine.account.ledger, engine.settings.currency
     return (
@@ -243,7 +243,7 @@ def _absolute(moment: int) -> str:
     return stamp(moment).replace("T", " ").removesuffix("Z")
 
 
-def _legend(labels: Labels, shown: Sequence[Record], most: int) -> Iterator[str]:
+def legend(labels: Labels, shown: Sequence[Record], most: int = _EXPLAINED) -> Iterator[str]:
     """Explain each label that is shown, once; of messages, so many at most."""
     messages = sorted(
         {entry._message for entry in shown if entry._message}, key=attrgetter("number")
