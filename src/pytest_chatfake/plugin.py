@@ -348,11 +348,13 @@ def pytest_runtest_makereport(
         text = "\n".join(map(str, explorer.explorations))
         report.sections.append(("chat_explore", text))
     if _is_loaded():
-        from .suite.reports import add_timeline, record_of, shorten_summary
+        from .suite.reports import add_timeline, note_finding, record_of, shorten_summary
 
         add_timeline(report, item.config)
         if call.excinfo is not None:
             shorten_summary(report, call.excinfo.value)
+            if report.failed:
+                note_finding(report, call.excinfo.value)
         if _is_ready_made(item):
             from .suite.cards import row_of
 

@@ -535,7 +535,12 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester,
         "test_it.py::test_another_way_each_time, test_it.py::test_set_up)"
     )
     assert "not repeatable: test_it.py::test_once (AssertionError: assert 1 == 2)" == lines[8]
-    assert lines == re.findall("<li>(.*?)</li>", page)
+    rows = re.findall('<tr><th scope="row">(.*?)</th><td class=".*?">(.*?)</td>', page)
+    assert 8 == len(rows)
+    assert ("a price is ten times as high", "failed in setup or teardown") in rows
+    assert ["killed"] * 2 == [verdict for _, verdict in rows][-2:]
+    notes = [line for line in lines if line.startswith(("killed", "not rep", "noticed", "FAIL"))]
+    assert notes == re.findall("<li>(.*?)</li>", page)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inline_snapshot import snapshot
 
+from pytest_chatfake import ChatFake, Clock, Message, Recipient, Submission, Webhooks
+from pytest_chatfake.http_api.account import AccountApi
 from pytest_chatfake.report.coverage import ITEMS, possible
 from pytest_chatfake.suite.run import Run
 
@@ -183,6 +185,14 @@ def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(
 
     assert len(items) == len({*items})
     assert items == [(group, name) for group, names in rows for name in names.split(", ")]
+
+
+def test_each_item_names_verbs_that_there_are() -> None:
+    faces = [ChatFake, Message, Submission, Recipient, Webhooks, Clock, AccountApi]
+    verbs = {verb for item in ITEMS for verb in re.findall(r"(\w+)\(", item.how)}
+
+    assert {"send_text", "paused", "lose_response", "goes_offline"} < verbs
+    assert [] == [verb for verb in verbs if not any(hasattr(face, verb) for face in faces)]
 
 
 def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
@@ -359,6 +369,62 @@ def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhe
     assert 2 == page.count("<svg ")
     assert "<title>4 tests: 1 failed, 1 skipped, 2 passed - chat_fake report</title>" in page
     assert '<th scope="row">transitions</th>' in page
+
+
+def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> None:
+    body = """
+    import pytest
+
+    @pytest.fixture(autouse=True)
+    def app(chat_fake, request):
+        chat_fake.webhooks.connect(handler=lambda one: 500, raise_exceptions=False)
+        chat_fake.send_text()
+
+    def test_a_plain_assert(chat_fake):
+        assert 0.1 == 0.05
+
+    def test_an_error(chat_fake):
+        raise KeyError("m1")
+
+    def test_an_expectation(chat_fake):
+        chat_fake.assert_charged("0.05")
+
+    def test_an_argument(chat_fake):
+        chat_fake.messages[0].deliver(devices=1.5)
+
+    def test_an_unused_fault(chat_fake):
+        assert not chat_fake.webhooks.attempts[0].ok
+        chat_fake.webhooks.drop(status="read")
+
+    def test_a_world(chat_explore):
+        @chat_explore
+        def world(chat_fake):
+            taken = []
+            chat_fake.webhooks.connect(handler=lambda one: taken.append(one.event.id))
+            chat_fake.send_text()
+            assert len(taken) == 1
+    """
+    run(pytester, "--chat-fake-report=page.html", body=body)
+    rows = r'</i>test_(\w+)</span>.*?<span class="reason">(.*?)</span>'
+    found = {name: html.unescape(text) for name, text in re.findall(rows, page_of(pytester))}
+
+    attempt = "4 attempt: sent m1 -> <lambda>(): 500"
+    assert found.pop("a_plain_assert").startswith(attempt)
+    assert found["an_error"].startswith(attempt)
+    assert found.pop("an_error").endswith("; KeyError: 'm1'")
+    assert {
+        "an_expectation": "charged: expected 0.05 USD, got 0 USD",
+        "an_argument": "TypeError: devices: expected an int, got 1.5",
+        "an_unused_fault": "drop(status='read'), set up at test_it.py:22",
+        "a_world": "`sent` m1 was attempted twice; assert 2 == 1",
+    } == found
+
+
+def test_the_options_are_shown_as_they_were_typed(pytester: pytest.Pytester) -> None:
+    run(pytester, "--chat-fake-report=page.html", "-k", "money or drop", "--chat-fake-seed=s")
+    (options,) = re.findall("<dt>Options</dt><dd>(.*?)</dd>", page_of(pytester))
+
+    assert "=page.html -k 'money or drop' --chat-fake-seed=s" in html.unescape(options)
 
 
 def test_what_a_test_says_is_text_on_the_page(pytester: pytest.Pytester) -> None:

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pytest_chatfake.suite.mutation import Fate
 from pytest_chatfake.suite.page import page
 from pytest_chatfake.suite.result import Result
 
@@ -38,12 +39,15 @@ def written(said: str, outcome: str = "failed", times: int = 1) -> str:
             is_over=True,
             worst=outcome,
             failure=said,
+            finding=said,
+            highlights=[said],
+            raised=[said],
             timelines=[(said, "<svg></svg>")],
             explorations=[explored],
         )
         for number in range(times)
     ]
-    return page([{"Options": said}], tests, [], [said])
+    return page([{"Options": said}], tests, [], [Fate(said, "killed", said)], [said])
 
 
 @settings(deadline=None)
@@ -59,6 +63,48 @@ def test_tests_that_passed_have_a_picture_if_there_are_few() -> None:
     assert 100 == written("a", "passed", 100).count("<svg>")
     assert 0 == written("a", "passed", 101).count("<svg>")
     assert 101 == written("a", "failed", 101).count("<svg>")
+
+
+def test_a_timeline_is_shown_once_as_a_picture_or_as_text() -> None:
+    assert [1, 0] == [written("a").count(what) for what in ("<svg>", '"Timeline"')]
+    many = written("a", "passed", 101)
+    assert [0, 101] == [many.count(what) for what in ("<svg>", '"Timeline"')]
+
+
+def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline() -> None:
+    titles = re.findall("<h3>(.*?)</h3>", written("a"))
+
+    assert [
+        "What to look at",
+        "Exploration of a()",
+        "Finding",
+        "Test to paste",
+        "Failure",
+        "A route raised",
+        "Timeline",
+    ] == titles
+
+
+def test_mutants_are_a_table_with_the_tests_that_exercise_each() -> None:
+    fates = [
+        Fate("a price is wrong", "survived", "2 tests: a, b"),
+        Fate("b", "killed", "1 test: a"),
+    ]
+    html = page([{}], [], None, fates, ["noticed nothing: b"])
+
+    assert "<small>1 of 2</small>" in html
+    assert (
+        '<tr><th scope="row">a price is wrong</th><td class="survived">survived</td>'
+        '<td data-head="Exercised by">2 tests: a, b</td></tr>'
+    ) in html
+    assert "<li>noticed nothing: b</li>" in html
+
+
+def test_a_row_of_the_coverage_says_how_to_try_what_was_never_tried() -> None:
+    html = page([{}], [], ["transitions: sent"])
+
+    assert '<td data-head="Tried">sent</td>' in html
+    assert "<div>time moved: <code>clock.advance()</code></div>" in html
 
 
 def test_only_the_script_of_the_page_itself_may_run() -> None:

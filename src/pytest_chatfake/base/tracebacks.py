@@ -76,6 +76,14 @@ def from_outside(error: BaseException) -> BaseException:
     return error if traceback is None else error.with_traceback(traceback)
 
 
+def is_raised_here(error: BaseException) -> bool:
+    """Return whether a line of this package raised an error, and none that it called."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and _top(traceback.tb_frame.f_globals) == _PACKAGE
+
+
 def raised_at(error: Exception, line: Line) -> Exception:
     """Return an error as a line of the test would have raised it; its frame is gone by now."""
     at = {"lineno": 1, "end_lineno": 1, "col_offset": -1, "end_col_offset": -1}  # no column

@@ -15,64 +15,83 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.fault_kinds import EFFECTS, effect_of
 from .entries import kind_of
 
+#: How to try those faults that have no verb of their name.
+_SET_UP: Final = {
+    "disable_after": "webhooks.connect(disable_after=)",
+    "forgery": "webhooks.assert_rejects_forgeries()",
+}
+
 #: All that a suite may try, in the order in which it is shown: by its group and its name, a pattern
-#: of the signs of entries that show it.
+#: of the signs of entries that show it, and how to try it.
 _SIGNS: Final = {
     "transitions": {
-        "sent": "rule (new|joined|given).*",
-        "delivered": "rule delivered.*",
-        "delivered to another device": "rule another-device.*",
-        "read after delivery": "rule read",
-        "read at once": "rule read-at-once.*",
-        "read without read receipts": "rule read-in-private.*",
-        "failed": "rule failed.*",
-        "rejected": "rule rejected.*",
-        "dropped": "rule dropped.*",
+        "sent": ("rule (new|joined|given).*", "send_text()"),
+        "delivered": ("rule delivered.*", "deliver()"),
+        "delivered to another device": ("rule another-device.*", "deliver(devices=2)"),
+        "read after delivery": ("rule read", "deliver(), read()"),
+        "read at once": ("rule read-at-once.*", "read() without deliver()"),
+        "read without read receipts": (
+            "rule read-in-private.*",
+            "recipient(to, read_receipts=False), read()",
+        ),
+        "failed": ("rule failed.*", "fail()"),
+        "rejected": ("rule rejected.*", "submit_text(), reject()"),
+        "dropped": ("rule dropped.*", "clock.advance(days=30) without deliver()"),
     },
     "people": {
-        "phone off": "person online=False",
-        "sender blocked": "person blocked=True",
-        "messages withheld": "person withheld=True",
-        "number not registered": "person registered=False",
-        "chat open": "person chat_open=True",
+        "phone off": ("person online=False", "recipient(to).goes_offline()"),
+        "sender blocked": ("person blocked=True", "recipient(to).blocks()"),
+        "messages withheld": ("person withheld=True", "recipient(to, withheld=True)"),
+        "number not registered": ("person registered=False", "recipient(to, registered=False)"),
+        "chat open": ("person chat_open=True", "recipient(to).opens_chat()"),
     },
     "money": {
-        "held": "kind hold",
-        "charged": "kind charge",
-        "final price differs": "rule .*-final",
-        "into a pending conversation": "rule (joined|given).*",
-        "into an open conversation": "rule .*-open",
-        "second of two pending": "rule .*-held",
-        "delivered after the session": "rule .*-late",
-        "balance too low": "rule too-dear.*",
-        "topped up": "verb (top_up|set_balance).*",
+        "held": ("kind hold", "send_text()"),
+        "charged": ("kind charge", "deliver()"),
+        "final price differs": ("rule .*-final", 'deliver(price="0.10")'),
+        "into a pending conversation": (
+            "rule (joined|given).*",
+            "send_text() twice before deliver()",
+        ),
+        "into an open conversation": ("rule .*-open", "send_text() after deliver()"),
+        "second of two pending": ("rule .*-held", "send_text() twice, deliver() both"),
+        "delivered after the session": (
+            "rule .*-late",
+            "send_text() twice, deliver(), clock.advance(hours=24), deliver()",
+        ),
+        "balance too low": (
+            "rule too-dear.*",
+            'on_insufficient_balance="fail", set_balance(0), send_text()',
+        ),
+        "topped up": ("verb (top_up|set_balance).*", "top_up()"),
     },
     "webhook faults": {
-        **{effect.mark: f"mark {kind}" for kind, effect in EFFECTS.items()},
-        "held back": "mark paused",
-        "made up by the test": "mark emit",
-        "redelivered": "mark redeliver",
+        **{
+            effect.mark: (f"mark {kind}", _SET_UP.get(kind, f"webhooks.{kind}()"))
+            for kind, effect in EFFECTS.items()
+        },
+        "held back": ("mark paused", "webhooks.paused()"),
+        "made up by the test": ("mark emit", "webhooks.emit()"),
+        "redelivered": ("mark redeliver", "webhooks.redeliver()"),
     },
     "your app": {
-        "took an event": "attempt took",
-        "refused an event": "attempt refused",
-        "raised or gave no response": "attempt raised",
-        "was tried again": "attempt again",
-        "signature checked": "attempt signed",
-        "asked for the balance": "request /v2/balance 200",
-        "asked with a wrong key": "request /v2/balance 401",
-        "sent through a route": "inside",
+        "took an event": ("attempt took", "webhooks.connect()"),
+        "refused an event": ("attempt refused", "an app that responds with 500"),
+        "raised or gave no response": ("attempt raised", "an app that raises"),
+        "was tried again": ("attempt again", "webhooks.connect(retry_after=)"),
+        "signature checked": ("attempt signed", "webhooks.connect(signer=)"),
+        "asked for the balance": ("request /v2/balance 200", "GET /v2/balance"),
+        "asked with a wrong key": ("request /v2/balance 401", "rotate_key(), GET /v2/balance"),
+        "sent through a route": ("inside", "send_endpoint()"),
     },
     "API faults": {
-        "fail": "mark api.fail",
-        "delay": "mark api.delay",
-        "disconnect": "mark api.disconnect",
-        "truncate": "mark api.truncate",
-        "rate_limit": "mark api.rate_limit",
-        "lose_response": "mark api.lose_response",
-        "key rotated": "verb rotate_key.*",
+        **{
+            kind: (f"mark api.{kind}", f"api.{kind}()")
+            for kind in ("fail", "delay", "disconnect", "truncate", "rate_limit", "lose_response")
+        },
+        "key rotated": ("verb rotate_key.*", "rotate_key()"),
     },
-    "time": {"time moved": "kind clock"},
+    "time": {"time moved": ("kind clock", "clock.advance()")},
 }
 
 #: What there is not where each message is charged.
@@ -86,15 +105,17 @@ class Item(NamedTuple):
         group: What kind of thing it is.
         name: What it is called in reports.
         sign: A pattern of the signs of entries that show it.
+        how: The verbs that try it.
     """
 
     group: str
     name: str
     sign: str
+    how: str
 
 
 ITEMS: Final = tuple(
-    Item(group, name, sign) for group, signs in _SIGNS.items() for name, sign in signs.items()
+    Item(group, name, *shown) for group, signs in _SIGNS.items() for name, shown in signs.items()
 )
 
 
@@ -145,12 +166,12 @@ def name_of(item: Item) -> str:
     return f"{item.group}: {item.name}"
 
 
-def tried(seen: Iterable[str]) -> dict[str, tuple[list[str], list[str]]]:
+def tried(seen: Iterable[str]) -> dict[str, tuple[list[Item], list[Item]]]:
     """Return, by group, what was exercised, and what never was."""
-    known, groups = set(seen), dict[str, tuple[list[str], list[str]]]()
+    known, groups = set(seen), dict[str, tuple[list[Item], list[Item]]]()
     for item in possible(known):
         sides = groups.setdefault(item.group, ([], []))
-        sides[name_of(item) not in known].append(item.name)
+        sides[name_of(item) not in known].append(item)
     return groups
 
 

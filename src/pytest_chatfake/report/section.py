@@ -9,30 +9,73 @@ from ..base.tracebacks import from_outside
 from .highlights import Highlights
 from .labels import Labels
 from .story import Story
+from .svg import svg
 from .timeline_text import timeline_text
 
 #: How many errors of routes have their tracebacks in a section.
 _RAISED: Final = 3
 
 
+class Section:
+    """What is new in one fake since its last section.
+
+    Args:
+        story: The fake's story.
+
+    Attributes:
+        highlights: What to look at, a line for each.
+        timeline: What happened; empty if nothing is new.
+        raised: The tracebacks of errors that routes raised.
+    """
+
+    def __init__(self, story: Story) -> None:
+        engine = story.engine
+        self._story = story
+        self._start = story.take_new()
+        self.highlights: list[str] = []
+        self.timeline = ""
+        self.raised: list[str] = []
+        self._is_new: bool = self._start < len(story.trace)
+        if not self._is_new and not engine.plan and not engine.core.errors:
+            return
+        highlights = Highlights(story, self._start)
+        self.highlights = highlights.lines()
+        self._labels = highlights.labels
+        self._mentioned = [*story.mentioned, *highlights.priced_messages]
+        self.timeline = timeline_text(
+            story, self._start, labels=self._labels, mentioned=self._mentioned
+        )
+        raised = dict.fromkeys(_traceback(error, self._labels) for error in engine.core.errors)
+        self.raised = [*raised][:_RAISED]
+
+    def __str__(self) -> str:
+        if not self.timeline:
+            return ""
+        lines = [f"  {line}" for line in self.highlights]
+        parts = ["What to look at", *lines, ""] if lines else []
+        if self._is_new:
+            parts += ["What happened since the section above" if self._start else "What happened"]
+        parts += [self.timeline]
+        for text in self.raised:
+            parts += ["", "A route raised", text]
+        return "\n".join(parts)
+
+    def picture(self, *, styled: bool) -> str:
+        """Return the picture of the timeline, with its style inside or not; empty without one."""
+        if not self._is_new:
+            return ""
+        return svg(
+            self._story,
+            self._start,
+            labels=self._labels,
+            mentioned=self._mentioned,
+            styled=styled,
+        )
+
+
 def section(story: Story) -> str:
-    """Return a section about what is new since the last one; empty if nothing is."""
-    engine = story.engine
-    start = story.take_new()
-    is_new = start < len(story.trace)
-    if not is_new and not engine.plan and not engine.core.errors:
-        return ""
-    highlights = Highlights(story, start)
-    lines = highlights.lines()
-    parts = ["What to look at", *(f"  {line}" for line in lines), ""] if lines else []
-    if is_new:
-        parts += ["What happened since the section above" if start else "What happened"]
-    labels, mentioned = highlights.labels, [*story.mentioned, *highlights.priced_messages]
-    parts += [timeline_text(story, start, labels=labels, mentioned=mentioned)]
-    raised = dict.fromkeys(_traceback(error, labels) for error in engine.core.errors)
-    for text in list(raised)[:_RAISED]:
-        parts += ["", "A route raised", text]
-    return "\n".join(parts)
+    """Return the text of a section about what is new since the last one; empty if nothing is."""
+    return str(Section(story))
 
 
 def _traceback(error: BaseException, labels: Labels) -> str:

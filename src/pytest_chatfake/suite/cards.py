@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from ..base.errors import UndeliveredWebhooks
 from ..base.redaction import redacted
-from ..report import active_stories
+from .reports import cause_of
 
 #: What begins a line, by how its test has ended.
 _SHOWN: Final = {"passed": "ok", "failed": "FAILED", "xfailed": "expected"}
@@ -46,27 +45,12 @@ def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestRe
     parameters = item.name.removeprefix(name)
     outcome = "xfailed" if report.skipped and hasattr(report, "wasxfail") else report.outcome
     error = None if call.excinfo is None else call.excinfo.value
-    cause = "" if error is None else _cause(error)
+    cause = "" if error is None else cause_of(error)
     if outcome == "failed" and error is None:
         cause = "it passes: remove it from expected_failures"
     card = item.nodeid.removesuffix(f"::{item.name}") + parameters
     shown, line = _SHOWN.get(outcome, outcome), report.location[1] or 0
     return Row(card, name.removeprefix("test_"), shown, redacted(cause), line)
-
-
-def _cause(error: BaseException) -> str:
-    """Return the first line of an error; what deviated in the world comes first."""
-    lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines()]
-    text = lines[0] if lines else type(error).__name__
-    if isinstance(error, UndeliveredWebhooks):
-        text = " ".join(lines[1:2] or lines)  # the first line counts them
-    elif not isinstance(error, AssertionError | pytest.skip.Exception | pytest.fail.Exception):
-        text = f"{type(error).__name__}: {text}"
-    for exploration in active_stories.explored:
-        sentence = exploration.sentence
-        if exploration.error is error and sentence and not text.startswith(sentence):
-            text = f"{sentence}; {text}"
-    return text
 
 
 def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:

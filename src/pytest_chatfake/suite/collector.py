@@ -64,7 +64,9 @@ class Collector:
             try:
                 start = story.begin_of_test()
                 if start < len(story.trace):
-                    yield timeline_text(story, start), svg(story, start, styled=False)
+                    mentioned = story.mentioned
+                    text = timeline_text(story, start, mentioned=mentioned)
+                    yield text, svg(story, start, mentioned=mentioned, styled=False)
             except Exception as error:
                 yield why_unavailable(error), ""
 

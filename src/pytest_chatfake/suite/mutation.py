@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ..base.views import counted, listed
 
@@ -37,11 +37,36 @@ def percent(verdicts: Verdicts) -> float:
     return 100 * found.count(KILLED) / max(1, len(found))
 
 
-def _exercised(names: Collection[str], verdicts: Verdicts) -> str:
+def _exercised_by(names: Collection[str], verdicts: Verdicts) -> str:
     """Say which tests have exercised some mutants."""
     tests = sorted(test for test in verdicts if not verdicts[test].keys().isdisjoint(names))
     shown = ", ".join(tests[:_MOST] + ["..."] * (len(tests) > _MOST))
-    return f" (exercised by {counted(len(tests), 'test')}: {shown})"
+    return f"{counted(len(tests), 'test')}: {shown}"
+
+
+class Fate(NamedTuple):
+    """What became of a mutant in the whole run.
+
+    Attributes:
+        fact: The false fact.
+        verdict: One of ``VERDICTS``.
+        tests: The tests that have exercised it.
+    """
+
+    fact: str
+    verdict: str
+    tests: str
+
+
+def fates(mutants: Mapping[str, Sequence[str]], verdicts: Verdicts) -> list[Fate]:
+    """Return what became of each mutant that was exercised; those that were killed come last."""
+    found = of_the_run(verdicts)
+    rows = [
+        Fate(sentence, found[name], _exercised_by([name], verdicts))
+        for name, (_, sentence) in mutants.items()
+        if name in found
+    ]
+    return sorted(rows, key=lambda row: -VERDICTS.index(row.verdict))
 
 
 def summary(
@@ -64,12 +89,22 @@ def summary(
         unseen = []  # its own line says more
     for name, (_, sentence) in mutants.items():
         if name not in unseen and found.get(name, KILLED) != KILLED:
-            yield f"{found[name]}: {sentence}{_exercised([name], verdicts)}"
+            yield f"{found[name]}: {sentence} (exercised by {_exercised_by([name], verdicts)})"
     if unseen:
-        facts = (
-            f"{len(unseen)} facts of {listed(dict.fromkeys(mutants[name][0] for name in unseen))}"
-        )
-        yield f"{SURVIVED}: {facts}; no test looks at them{_exercised(unseen, verdicts)}"
+        subjects = listed(dict.fromkeys(mutants[name][0] for name in unseen))
+        tests = _exercised_by(unseen, verdicts)
+        facts = f"{len(unseen)} facts of {subjects}; no test looks at them"
+        yield f"{SURVIVED}: {facts} (exercised by {tests})"
+    yield from notes(verdicts, least)
+
+
+def notes(verdicts: Verdicts, least: float) -> Iterator[str]:
+    """Say which tests noticed nothing or can't be run again, and what is missing.
+
+    Args:
+        verdicts: What became of the mutants.
+        least: How many percent must be killed.
+    """
     for test, of_test in sorted(verdicts.items()):
         yield from (f"{note}: {test} ({of_test[note]})" for note in NOTES if note in of_test)
         if SURVIVED in of_test.values() and not {KILLED, NOT_RUN} & {*of_test.values()}:

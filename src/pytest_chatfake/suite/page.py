@@ -1,7 +1,7 @@
-"""The page of a run: all tests, each with its timeline and picture, in one file.
+"""The page of a run: all tests, each with its timeline, in one file.
 
 ``page.html`` is its frame. A browser opens a test, and finds text in closed ones, by itself; the
-script adds a filter and copy buttons.
+script adds a filter, copy buttons, and the causes and effects of a row of a timeline.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from urllib.parse import quote
 
 from ..base.escaping import escape, printable
 from ..base.views import counted
-from ..report.coverage import count, tried
+from ..report.coverage import Item, count, tried
 from ..report.svg import STYLE
 from .cards import cards_of
-from .mutation import KILLED, of_the_run
+from .mutation import KILLED, Fate
 from .result import OUTCOMES, Result
 
 #: In a run of more tests, those that passed have no picture: the page would be too large.
@@ -29,7 +29,8 @@ def page(
     runs: Sequence[Mapping[str, str]],
     tests: Collection[Result],
     seen: Iterable[str] | None,
-    mutants: Iterable[str],
+    fates: Sequence[Fate] = (),
+    notes: Iterable[str] = (),
 ) -> str:
     """Write the page.
 
@@ -37,14 +38,15 @@ def page(
         runs: What is shown of each run, by its heading.
         tests: The tests.
         seen: What the suite exercised; None: that is not shown.
-        mutants: Lines about the mutants; none: they are not shown.
+        fates: What became of the mutants; none: they are not shown.
+        notes: Lines about them.
     """
     ordered, has_all = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
     parts = {
         "palette": STYLE,
         "totals": totals(tests),
         "facts": "".join(_facts(runs)),
-        "parts": "".join([*_cards(tests), *_coverage(seen), *_mutants(tests, mutants)]),
+        "parts": "".join([*_cards(tests), *_coverage(seen), *_mutants(fates, notes)]),
         "pictured": _PICTURED,
         "tests": "".join(part for test in ordered for part in _test(test, has_all)),
     }
@@ -81,21 +83,36 @@ def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
         return
     rows = "".join(
         f'<tr><th scope="row">{escape(group)}</th><td>{_bar(len(some), len(some + never))}</td>'
-        f'<td data-head="Tried">{escape(", ".join(some))}</td>'
-        f'<td data-head="Never">{escape(", ".join(never))}</td></tr>'
+        f'<td data-head="Tried">{escape(", ".join(item.name for item in some))}</td>'
+        f'<td data-head="Never">{"".join(map(_untried, never))}</td></tr>'
         for group, (some, never) in tried(seen).items()
     )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Of", "How much", "Tried", "Never"))
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    table = _table(["Of", "How much", "Tried", "Never, and how to try it"], rows)
     yield _part("What the suite tried", _bar(*count(seen)), table)
 
 
-def _mutants(tests: Iterable[Result], lines: Iterable[str]) -> Iterator[str]:
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    if items:
-        found = [*of_the_run({test.nodeid: test.mutants or {} for test in tests}).values()]
-        bar = _bar(found.count(KILLED), len(found))
-        yield _part("What the tests notice", bar, f"<ul>{items}</ul>")
+def _untried(item: Item) -> str:
+    return f"<div>{escape(item.name)}: <code>{escape(item.how)}</code></div>"
+
+
+def _mutants(fates: Sequence[Fate], notes: Iterable[str]) -> Iterator[str]:
+    if not fates:
+        return
+    rows = "".join(
+        f'<tr><th scope="row">{escape(fate.fact)}</th>'
+        f'<td class="{fate.verdict.split()[0]}">{fate.verdict}</td>'
+        f'<td data-head="Exercised by">{escape(fate.tests)}</td></tr>'
+        for fate in fates
+    )
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    table = _table(["False fact", "What became of it", "Exercised by"], rows)
+    bar = _bar(sum(fate.verdict == KILLED for fate in fates), len(fates))
+    yield _part("What the tests notice", bar, f"{table}<ul>{items}</ul>")
+
+
+def _table(heads: Iterable[str], rows: str) -> str:
+    columns = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    return f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _part(title: str, bar: str, inside: str) -> str:
@@ -118,27 +135,29 @@ def _test(test: Result, has_all: bool) -> Iterator[str]:
     yield f"<small>{test.seconds:.2f} s</small>"
     yield f'<span class="reason">{escape(test.reason)}</span></summary>'
     yield f'<div class="inside" id="{anchor}"><a href="#{anchor}">Link to this test</a>'
-    yield _scrolling("Failure", test.failure)
-    timelines = test.timelines
-    if test.sections:
-        timelines = [
-            *(("", picture) for _, picture in timelines),
-            *((section, "") for section in test.sections),
-        ]
+    yield _highlights(test.highlights)
     for exploration in test.explorations:
         yield f"<h3>Exploration of {escape(exploration['body'])}()</h3>"
         yield f"<p>{escape(exploration['result'])}</p>"
-        yield _scrolling("Finding", exploration["finding"]) + _scrolling(
-            "Test to paste", exploration["test"]
-        )
-        timelines = [*timelines, *exploration["timelines"]]
+        yield _scrolling("Finding", exploration["finding"])
+        yield _scrolling("Test to paste", exploration["test"])
+    yield _scrolling("Failure", test.failure)
+    yield from (_scrolling("A route raised", text) for text in test.raised)
+    explored = [shown for exploration in test.explorations for shown in exploration["timelines"]]
+    timelines = [*(test.sections or test.timelines), *explored]
     for text, picture in timelines:
         if picture and (has_all or test.outcome != "passed"):
-            yield f'<h3>Picture</h3><div class="picture">{picture}</div>'
-        yield _scrolling("Timeline", text)
+            yield f'<h3>Timeline</h3><div class="picture">{picture}</div>'
+        else:
+            yield _scrolling("Timeline", text)
     if not timelines:
         yield "<p>No fake was used.</p>"
     yield "</div></details>\n"
+
+
+def _highlights(lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return items and f"<h3>What to look at</h3><ul>{items}</ul>"
 
 
 def _scrolling(title: str, text: str) -> str:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from ..base.calling_line import watch
+from ..base.errors import ChatFakeError, UndeliveredWebhooks, UnusedFault
+from ..base.redaction import redacted
 from ..base.terminal import say
-from ..base.tracebacks import text_of
+from ..base.tracebacks import is_raised_here, text_of
 from ..report import active_stories
 from ..report.hints import why_foreign
 from ..report.story import Story
+
+if TYPE_CHECKING:
+    from ..report.section import Section
 
 _TITLE: Final = "chat_fake timeline"
 
@@ -65,7 +70,7 @@ def add_timeline(report: pytest.TestReport, config: pytest.Config) -> None:
 
     Args:
         report: The report of a phase of the test.
-        config: Says which reports have it, and whether pytest-html shows a picture.
+        config: Says which reports have it, and whether pages show it.
     """
     global _lost  # noqa: PLW0603 - as above
     _lost = _lost or not report.passed
@@ -73,17 +78,60 @@ def add_timeline(report: pytest.TestReport, config: pytest.Config) -> None:
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return
     for story in active_stories.stories():
-        text = _section(story)
+        text, section = _section(story)
         if text:
             _add(report, text)
-            if report.failed and config.getoption("htmlpath", None):
+            if report.failed:
                 with log_errors("the picture of a timeline"):
-                    from ..report.svg import svg
+                    _keep(report, config, text, section)
 
-                    # No extras: pytest-html shows these in all rows of a test, the row of a rerun
-                    # that passed among them.
-                    pictures = record_of(report).setdefault("pictures", [])
-                    pictures.append(svg(story, story.begin_of_test()))
+
+def _keep(
+    report: pytest.TestReport, config: pytest.Config, text: str, section: Section | None
+) -> None:
+    """Keep what pages show of a failure; a picture is drawn if there is a page."""
+    record = record_of(report)
+    run: Any = config.pluginmanager.get_plugin("chatfake-run")
+    if section is None:
+        record.setdefault("sections", []).append((text, ""))
+        return
+    picture = section.picture(styled=False) if run is not None and run.shows_tests else ""
+    record.setdefault("highlights", []).extend(section.highlights)
+    record.setdefault("sections", []).append((section.timeline, picture))
+    record.setdefault("raised", []).extend(section.raised)
+    if config.getoption("htmlpath", None):
+        # No extras: pytest-html shows these in all rows of a test, the row of a rerun that passed
+        # among them.
+        record.setdefault("pictures", []).append(section.picture(styled=True))
+
+
+def note_finding(report: pytest.TestReport, error: BaseException) -> None:
+    """Note what a page shows of a failure before it is opened.
+
+    An expectation of the fake says itself what it found. Of a plain ``assert``, and of what a test
+    or an app raised, the first thing to look at says more.
+    """
+    record, cause = record_of(report), redacted(cause_of(error))
+    is_explored = any(exploration.error is error for exploration in active_stories.explored)
+    is_own = is_explored or isinstance(error, ChatFakeError) or is_raised_here(error)
+    first = [] if is_own else record.get("highlights", [])[:1]
+    says_nothing = first and isinstance(error, AssertionError)
+    record["finding"] = "; ".join([*first, *([] if says_nothing else [cause])])
+
+
+def cause_of(error: BaseException) -> str:
+    """Return the first line of an error; what deviated in the world comes first."""
+    lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines()]
+    text = lines[0] if lines else type(error).__name__
+    if isinstance(error, UndeliveredWebhooks | UnusedFault):
+        text = " ".join(lines[1:2] or lines)  # the first line counts what was overlooked
+    elif not isinstance(error, AssertionError | pytest.skip.Exception | pytest.fail.Exception):
+        text = f"{type(error).__name__}: {text}"
+    for exploration in active_stories.explored:
+        sentence = exploration.sentence
+        if exploration.error is error and sentence and not text.startswith(sentence):
+            text = f"{sentence}; {text}"
+    return text
 
 
 def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
@@ -122,7 +170,7 @@ def interrupt(config: pytest.Config) -> None:
     if run is not None and _begun is not None:
         run.interrupted(_begun)
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
-    for text in map(_section, active_stories.stories()):
+    for text, _ in map(_section, active_stories.stories()):
         if text and terminal is not None:
             begin_line(terminal)
             terminal.section(_TITLE)
@@ -150,19 +198,19 @@ def progress(config: pytest.Config) -> Callable[[str], None]:
     return rewrite
 
 
-def _section(story: Story) -> str:
+def _section(story: Story) -> tuple[str, Section | None]:
+    """Return the text of a section, and the section; without it, the text says why."""
     try:
-        from ..report.section import section
+        from ..report.section import Section
 
-        return section(story)
+        section = Section(story)
+        return str(section), section
     except Exception as error:  # a test that failed must not lose its report
-        return why_unavailable(error)
+        return why_unavailable(error), None
 
 
 def _add(report: pytest.TestReport, text: str) -> None:
     longrepr: Any = report.longrepr
-    if report.failed:
-        record_of(report).setdefault("sections", []).append(text)
     if hasattr(longrepr, "addsection") and report.failed:
         longrepr.addsection(_TITLE, text)
     elif isinstance(longrepr, str) and report.failed:

@@ -35,7 +35,10 @@ class Result:
         worst: The first of ``OUTCOMES`` that a phase of it had.
         seconds: How long it took, in real time.
         failure: What its failure says.
-        sections: The timelines as its failure shows them: what to look at comes first.
+        finding: What the fake found, in a line; empty: it has nothing to say of the failure.
+        highlights: What to look at in its failure.
+        sections: The text and the picture of each timeline that its failure shows.
+        raised: The tracebacks of errors that routes raised.
         timelines: The text and the picture of each fake's timeline.
         explorations: What each has found, and the timelines of the world that failed.
         exercised: What it exercised.
@@ -49,7 +52,10 @@ class Result:
     worst: str = "passed"
     seconds: float = 0.0
     failure: str = ""
-    sections: list[str] = field(default_factory=list[str])
+    finding: str = ""
+    highlights: list[str] = field(default_factory=list[str])
+    sections: list[tuple[str, str]] = field(default_factory=list[Any])
+    raised: list[str] = field(default_factory=list[str])
     timelines: list[tuple[str, str]] = field(default_factory=list[Any])
     explorations: list[dict[str, Any]] = field(default_factory=list[Any])
     exercised: list[str] = field(default_factory=list[str])
@@ -70,8 +76,8 @@ class Result:
     @property
     def reason(self) -> str:
         """What is shown of it before it is opened: why it failed, or how much was explored."""
-        if self.row and self.row[3]:
-            return str(self.row[3])
+        if found := (self.row and self.row[3]) or self.finding:
+            return str(found)
         error = re.search("^E +(.+)", self.failure, re.MULTILINE)
         explored = ", ".join(exploration["result"] for exploration in self.explorations)
         return error[1] if error else self.failure.partition("\n")[0] or explored
@@ -88,7 +94,10 @@ class Result:
 
     def add_record(self, record: dict[str, Any]) -> None:
         """Take in what was recorded of it: more of its timelines, and of what it exercised."""
+        self.finding = self.finding or record.get("finding", "")
+        self.highlights += record.get("highlights", [])
         self.sections += record.get("sections", [])
+        self.raised += record.get("raised", [])
         self.timelines += record.get("timelines", [])
         self.explorations += record.get("explorations", [])
         self.exercised += record.get("exercised", [])

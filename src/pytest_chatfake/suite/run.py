@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from ..base.redaction import redacted
 from .collector import Collector, failure_of
 from .data import RunData, written
 from .reports import record_of
@@ -35,6 +37,9 @@ class Run:
     Raises:
         ValueError: ``--chat-fake-coverage-fail-under`` is no percentage, or an option asks for a
             file that is called otherwise.
+
+    Attributes:
+        shows_tests: Whether what happened in tests is shown.
     """
 
     def __init__(self, config: pytest.Config, configuration: Sequence[str], seed: str) -> None:
@@ -45,8 +50,8 @@ class Run:
         self._seed = seed
         self._began = _now()
         self._is_worker = hasattr(config, "workerinput")  # of xdist: it collects, and shows nothing
-        self._shows_tests = (self._summary.page_at or self._data_at) is not None
-        self._collector = Collector(timelines=self._shows_tests)
+        self.shows_tests: bool = (self._summary.page_at or self._data_at) is not None
+        self._collector = Collector(timelines=self.shows_tests)
         self._results: dict[str, Result] = {}
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -55,7 +60,7 @@ class Run:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Record what pages show of a test, before others add its timeline to the failure."""
         report = yield
-        if report.failed and self._shows_tests:
+        if report.failed and self.shows_tests:
             record_of(report)["failure"] = failure_of(item, call, report)
         if report.when == "teardown":
             record_of(report).update(self._collector.collected())
@@ -94,11 +99,7 @@ class Run:
             "pytest": pytest.__version__,
             "pytest-chatfake": version("pytest-chatfake"),
             "Seed": self._seed,
-            "Options": ", ".join(
-                f"{name}={value}".removesuffix("=True")
-                for name, value in vars(session.config.option).items()
-                if name.startswith("chat_") and value
-            ),
+            "Options": redacted(shlex.join(session.config.invocation_params.args)),
         }
         run = RunData(
             self._configuration,

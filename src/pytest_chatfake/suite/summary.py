@@ -88,6 +88,7 @@ class Summary:
         """
         self.results = [result for run in runs for result in run.results]
         kills_enough = True
+        fates, notes = list[mutation.Fate](), list[str]()
         if runs[0].mutants is not None:
             verdicts = {
                 result.nodeid: result.mutants
@@ -95,11 +96,15 @@ class Summary:
                 if result.mutants is not None
             }
             self.mutants += mutation.summary(*runs[0].mutants, verdicts, least_killed)
+            fates = mutation.fates(runs[0].mutants[0], verdicts)
+            notes = [self.mutants[0], *mutation.notes(verdicts, least_killed)]
             kills_enough = mutation.percent(verdicts) >= least_killed
         is_written = True
         if self.page_at is not None:
-            seen, facts = self._exercised if self._counts else None, [run.facts for run in runs]
-            is_written = self.write(self.page_at, page(facts, self.results, seen, self.mutants))
+            seen = self._exercised if self._counts else None
+            facts = [run.facts for run in runs]
+            text = page(facts, self.results, seen, fates, notes)
+            is_written = self.write(self.page_at, text)
         return is_written and kills_enough and not self._falls_short
 
     def write(self, path: Path, text: str) -> bool:
@@ -136,8 +141,8 @@ class Summary:
     def _lines_of_coverage(self) -> Iterator[str]:
         part, whole = count(self._exercised)
         yield f"exercised {part} of {whole}, {self._percent:.0f} %"
-        for group, (_, names) in tried(self._exercised).items():
-            if names:
-                yield f"never: {', '.join(names)} ({group})"
+        for group, (_, never) in tried(self._exercised).items():
+            if never:
+                yield f"never: {', '.join(item.name for item in never)} ({group})"
         if self._falls_short:
             yield f"FAIL: {self._least:g} % were required, and {self._percent:.1f} % were exercised"
