@@ -114,14 +114,16 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
     record, cause = record_of(report), redacted(cause_of(error))
     is_explored = any(exploration.error is error for exploration in active_stories.explored)
     is_own = is_explored or isinstance(error, ChatFakeError) or is_raised_here(error)
-    first = [] if is_own else record.get("highlights", [])[:1]
-    says_nothing = first and isinstance(error, AssertionError)
-    record["finding"] = "; ".join([*first, *([] if says_nothing else [cause])])
+    highlights: list[str] = [] if is_own else record.get("highlights", [])
+    says_enough = highlights and isinstance(error, AssertionError)
+    record["finding"] = "; ".join([*highlights[:1], *([] if says_enough else [cause])])
 
 
 def cause_of(error: BaseException) -> str:
     """Return the first line of an error; what deviated in the world comes first."""
-    lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines()]
+    lines = [
+        line.strip() for line in str(getattr(error, "msg", None) or text_of(error)).splitlines()
+    ]
     text = lines[0] if lines else type(error).__name__
     if isinstance(error, UndeliveredWebhooks | UnusedFault):
         text = " ".join(lines[1:2] or lines)  # the first line counts what was overlooked
