@@ -420,6 +420,28 @@ def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> No
     } == found
 
 
+def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(
+    pytester: pytest.Pytester,
+) -> None:
+    body = """
+    import pytest
+
+    @pytest.fixture(autouse=True)
+    def app(chat_fake):
+        yield
+        chat_fake.reset()
+        chat_fake.top_up(1)
+
+    def test_it(chat_fake):
+        chat_fake.send_text()
+        assert not chat_fake.messages
+    """
+    run(pytester, "--chat-fake-report=page.html", body=body)
+
+    (picture,) = re.findall("<svg .*?</svg>", page_of(pytester))
+    assert ["send_text() m1"] == re.findall(r"verb +(send_text\(\) m1|top_up\(\))", picture)
+
+
 def test_the_options_are_shown_as_they_were_typed(pytester: pytest.Pytester) -> None:
     run(pytester, "--chat-fake-report=page.html", "-k", "money or drop", "--chat-fake-seed=s")
     (options,) = re.findall("<dt>Options</dt><dd>(.*?)</dd>", page_of(pytester))

@@ -674,12 +674,17 @@ def test_without_an_endpoint_requests_come_from_a_lane_of_their_own(fake):
 
 
 def test_a_row_has_its_number_and_that_of_the_nearest_cause_that_is_shown(fake):
+    for _ in range(2):
+        fake.top_up(1)
+    fake.webhooks.drop(status="sent", start=3)
     fake.webhooks.receiver()
     for number in range(200):
         fake.send_text(to=f"+{number}")
     links = Picture(fake.timeline.svg()).links()
 
-    assert ("1", "3", None) == (links["3"], links["4"], links["1"])
+    assert ("4", "6", None) == (links["6"], links["7"], links["4"])
+    assert "14" not in links  # the event between the send call 12 and the drop
+    assert "12" == links["15"]
     rows = {int(number) for number in links if number}
     nearest = {
         entry.number: next((cause for cause in causes(fake, entry) if cause in rows), None)
