@@ -86,7 +86,7 @@ _OWN = {
 MORE = {
     "--chat-fake-report": (
         "PATH",
-        "write an HTML page to PATH: each test with its failure, its timeline and a picture",
+        "write an HTML page to PATH: each test with its failure and its timeline",
     ),
     "--chat-fake-coverage": (
         "",

@@ -100,6 +100,13 @@ def test_mutants_are_a_table_with_the_tests_that_exercise_each() -> None:
     assert "<li>noticed nothing: b</li>" in html
 
 
+def test_where_no_mutant_was_exercised_the_page_says_so() -> None:
+    html = page([{}], [], None, [], ["killed 0 of 0"])
+
+    assert "<small>0 of 0</small>" in html
+    assert "<li>killed 0 of 0</li>" in html
+
+
 def test_a_row_of_the_coverage_says_how_to_try_what_was_never_tried() -> None:
     html = page([{}], [], ["transitions: sent"])
 

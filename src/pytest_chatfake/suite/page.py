@@ -38,8 +38,8 @@ def page(
         runs: What is shown of each run, by its heading.
         tests: The tests.
         seen: What the suite exercised; None: that is not shown.
-        fates: What became of the mutants; none: they are not shown.
-        notes: Lines about them.
+        fates: What became of the mutants.
+        notes: Lines about them; none: the run had no mutants.
     """
     ordered, has_all = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
     parts = {
@@ -96,7 +96,8 @@ def _untried(item: Item) -> str:
 
 
 def _mutants(fates: Sequence[Fate], notes: Iterable[str]) -> Iterator[str]:
-    if not fates:
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    if not items:
         return
     rows = "".join(
         f'<tr><th scope="row">{escape(fate.fact)}</th>'
@@ -104,7 +105,6 @@ def _mutants(fates: Sequence[Fate], notes: Iterable[str]) -> Iterator[str]:
         f'<td data-head="Exercised by">{escape(fate.tests)}</td></tr>'
         for fate in fates
     )
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     table = _table(["False fact", "What became of it", "Exercised by"], rows)
     bar = _bar(sum(fate.verdict == KILLED for fate in fates), len(fates))
     yield _part("What the tests notice", bar, f"{table}<ul>{items}</ul>")
