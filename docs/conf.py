@@ -33,7 +33,6 @@ extensions = [
     "docstrings",
     "llms",
     "member_links",
-    "mermaid_pictures",
     "navigation",
     "nothing_remote",
     "page_head",
@@ -54,9 +53,8 @@ include_patterns = [
 exclude_patterns = [".*", "build", "src", "tests", "benchmarks"]
 nitpicky = True
 
-# Headings have the anchors that GitHub gives them, and diagrams the fences that it knows.
+# Headings have the anchors that GitHub gives them.
 myst_heading_anchors = 6
-myst_fence_as_directive = ["mermaid"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
