@@ -356,8 +356,9 @@ def pytest_runtest_makereport(
             if report.failed:
                 note_finding(report, call.excinfo.value)
         if _is_ready_made(item):
-            from .suite.cards import row_of
+            from .suite.cards import locate_skip, row_of
 
+            locate_skip(item, report)
             if row := row_of(item, call, report):
                 record_of(report)["row"] = list(row)
     return report

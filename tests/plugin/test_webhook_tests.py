@@ -321,6 +321,18 @@ def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
     result.stdout.fnmatch_lines(["skipped  forgeries: test_all_events_are_taken fails"])
 
 
+def test_the_summary_shows_a_skipped_test_at_the_users_class(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class TestShop(WebhookTests):
+        async def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: None)
+    """
+    result = run(code, "-rs")
+    result.stdout.fnmatch_lines(["SKIPPED [[]1] test_*.py:4: not signed: *"])
+
+
 def test_a_fixture_that_uses_the_fake_belongs_to_another_fake(run):
     fixture = """
     import pytest

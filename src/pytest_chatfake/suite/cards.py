@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -51,6 +52,14 @@ def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestRe
     card = item.nodeid.removesuffix(f"::{item.name}") + parameters
     shown, line = _SHOWN.get(outcome, outcome), report.location[1] or 0
     return Row(card, name.removeprefix("test_"), shown, redacted(cause), line)
+
+
+def locate_skip(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Say that a test was skipped at the user's ``connect()``, and not inside an event loop."""
+    if report.skipped and isinstance(report.longrepr, tuple) and isinstance(item, pytest.Function):
+        tests: Any = item.instance
+        code = inspect.unwrap(tests.connect).__code__
+        report.longrepr = (code.co_filename, code.co_firstlineno, report.longrepr[2])
 
 
 def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:
