@@ -204,6 +204,18 @@ def test_the_first_line_is_the_finding_with_the_values_and_the_test_to_paste_fai
     run(textwrap.dedent(WHOLE.format(mistake="")) + test, "-k", "found").assert_outcomes(passed=1)
 
 
+def test_the_test_to_paste_has_texts_of_a_scenario_as_they_are_written(run):
+    scenario = textwrap.dedent(WHOLE.format(mistake="order")).replace(
+        'message = yield fake.send_text("second", to="+2")',
+        """_ = "ü"; message = yield fake.send_text('''
+Grüße
+  aus Köln''')""",
+    )
+    result = run(scenario, "-k", "test_another_order")
+    result.stdout.fnmatch_lines(["E*AssertionError: `read` m1 was attempted before *"])
+    result.stdout.fnmatch_lines(["*message = fake.send_text('\\nGrüße\\n  aus Köln')"])
+
+
 @pytest.mark.parametrize(
     ("parameters", "end"),
     [
@@ -388,6 +400,7 @@ def test_the_page_of_a_run_has_the_card_and_ci_a_short_summary(run, pytester, mo
     page = (pytester.path / "page.html").read_text("utf-8")
     assert "<h2>test_the_page_of_a_run_has_the_card_and_ci_a_short_summary.py::TestWebhooks" in page
     assert '<th scope="row">forgeries</th><td>FAILED</td><td>forgeries got through' in page
+    assert "<h3>Exploration of scenario()</h3>" in page
     result = run(WHOLE.format(mistake="ids"), "-k", "under_another_id")
     summary = result.stdout.str().partition("short test summary info")[2].splitlines()
     assert 3 == len(summary)  # its title, the failure, and the closing line

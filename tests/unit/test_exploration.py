@@ -14,6 +14,7 @@ import threading
 import time
 import unittest
 import warnings
+from contextlib import nullcontext
 from decimal import Decimal
 
 import pytest
@@ -1039,6 +1040,21 @@ def test_the_test_to_paste_compares_with_the_snapshot_of_the_world_as_written():
     found = printed(notes(world, deviations=["duplicate"]))
     assert "    chat_fake.settle()\n    assert len(seen) == 1\n" in found
     assert found.endswith("    assert seen.copy() == ['sent']")
+
+
+def test_checks_in_blocks_are_compared_in_the_order_in_which_they_are_written():
+    def world(chat_fake):
+        seen = []
+        chat_fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+        with nullcontext():
+            chat_fake.send_text()
+            chat_fake.assert_order_independent(lambda: len(seen))
+        chat_fake.send_text().fail()
+        chat_fake.assert_order_independent(lambda: seen[:9])
+
+    found = printed(notes(world, deviations=["duplicate"]))
+    assert "        chat_fake.settle()\n        assert len(seen) == 1\n" in found
+    assert found.endswith("    assert seen[:9] == ['sent', 'sent', 'failed']")
 
 
 def compares_in_a_loop(chat_fake):

@@ -65,7 +65,7 @@ class Exploration:
         progress: Progress,
         item: Any,
         *,
-        as_written: Callable[[], Written] | None = None,  # where it is not the user's own
+        as_written: Callable[[], Written | str] | None = None,  # where it is not the user's own
     ) -> None:
         self._body = body
         self._as_written = as_written

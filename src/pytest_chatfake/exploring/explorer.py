@@ -116,7 +116,7 @@ class Explorer:
         return self._explore(body, scope)
 
     def _explore(
-        self, body: Body, scope: Scope, as_written: Callable[[], Written] | None = None
+        self, body: Body, scope: Scope, as_written: Callable[[], Written | str] | None = None
     ) -> Exploration:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)

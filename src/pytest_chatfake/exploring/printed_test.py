@@ -158,11 +158,10 @@ def print_test(
         item: The test that explores, as pytest has it; None: without pytest.
     """
     try:
-        source = _as_module(body.source)
-        definition = _definition(source)
+        source = as_module(body.source)
         if snapshots:
-            source = _with_values(source, definition, snapshots, body.names)
-            definition = _definition(source)
+            source = _with_values(source, snapshots, body.names)
+        definition = definition_in(source)
     except SyntaxError:
         return "the body is not written with def"
     except LookupError as error:
@@ -184,12 +183,12 @@ def print_test(
     lines = [
         *(around.indent + line for line in (*above, *around.markers, head)),
         *(indent + line for line in before),
-        *_lines_inside(source, definition, indent),
+        *lines_inside(source, definition, indent),
         *(indent + line for line in after),
     ]
     code = "\n".join(lines)
     try:
-        exec(compile(_as_module(code), body.file, "exec"), names)  # noqa: S102 - the user's own body
+        exec(compile(as_module(code), body.file, "exec"), names)  # noqa: S102 - the user's own body
     except SyntaxError:
         return "the body assigns to names around it"
 
@@ -199,7 +198,7 @@ def print_test(
     return PrintedTest(code, run, not lacking)
 
 
-def _definition(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+def definition_in(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """Return the function that a source defines; a SyntaxError if it does not."""
     definition = ast.parse(source).body[0]
     if isinstance(definition, ast.If):
@@ -210,10 +209,7 @@ def _definition(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
 
 
 def _with_values(
-    source: str,
-    definition: ast.FunctionDef | ast.AsyncFunctionDef,
-    snapshots: Sequence[tuple[Any, bool]],
-    names: Mapping[str, Any],
+    source: str, snapshots: Sequence[tuple[Any, bool]], names: Mapping[str, Any]
 ) -> str:
     """Return a source that compares its snapshots with values, where it compared worlds.
 
@@ -222,11 +218,12 @@ def _with_values(
     """
     checks = [
         (statement, call)
-        for statement in ast.walk(definition)
+        for statement in ast.walk(definition_in(source))
         if isinstance(statement, ast.Expr)
         for call in [getattr(statement.value, "value", statement.value)]  # it may be awaited
         if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(_COMPARING)
     ]
+    checks.sort(key=lambda check: check[0].lineno)
     if len(checks) != len(snapshots):
         raise LookupError("assert_order_independent() stands in a loop or a branch")
     lines = source.splitlines()
@@ -248,12 +245,12 @@ def _with_values(
     return "\n".join(lines)
 
 
-def _as_module(code: str) -> str:
+def as_module(code: str) -> str:
     """Return code as a module may have it, also if it is indented."""
     return f"if True:\n{code}" if code[0].isspace() else code
 
 
-def _lines_inside(
+def lines_inside(
     source: str, definition: ast.FunctionDef | ast.AsyncFunctionDef, indent: str
 ) -> list[str]:
     """Return the lines inside a function: as they are written, if moved they mean the same."""

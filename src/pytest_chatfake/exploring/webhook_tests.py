@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
-import sys
-import textwrap
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import wraps
+from operator import attrgetter
 from types import CodeType
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -25,7 +25,7 @@ from ..fake.fake import ChatFake
 from ..fake.snapshots import Snapshot, check_snapshot, taken
 from .exploration import Exploration, Scope
 from .explorer import Explorer, checked_points
-from .printed_test import Written
+from .printed_test import Written, as_module, body_as_written, definition_in, lines_inside
 
 #: The first test: if the scenario itself fails, it says so, and the others are skipped.
 _FIRST: Final = "test_all_events_are_taken"
@@ -101,31 +101,30 @@ class WebhookTests:
         yield chat_fake.send_text("first", to="+4915550001").deliver(devices=2).read()
         yield chat_fake.send_text("second", to="+4915550002").fail()
 
+    @pytest.fixture
+    def webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:
+        """The exploration of one of these tests."""
+        return _Run(self, chat_explore, request)
+
     # The tests, in the order of the card
 
-    def test_all_events_are_taken(
-        self, chat_explore: Explorer, request: pytest.FixtureRequest
-    ) -> None:
+    def test_all_events_are_taken(self, webhook_run: _Run) -> None:
         """Respond with 2xx to every event of the scenario."""
-        _Run(self, chat_explore, request).explore()
+        webhook_run.explore()
 
-    def test_snapshot_changes(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> None:
+    def test_snapshot_changes(self, webhook_run: _Run) -> None:
         """Show in the snapshot what has happened: else no test can see a mistake."""
-        _Run(self, chat_explore, request).explore(ending=_expect_nothing, expects_change=True)
+        webhook_run.explore(ending=webhook_run.check_change)
 
-    def test_duplicates(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> None:
+    def test_duplicates(self, webhook_run: _Run) -> None:
         """Take an event that comes twice, or again because the response was lost."""
-        _Run(self, chat_explore, request).compare("duplicate", "lose_response")
+        webhook_run.compare("duplicate", "lose_response")
 
-    def test_duplicates_under_another_id(
-        self, chat_explore: Explorer, request: pytest.FixtureRequest
-    ) -> None:
+    def test_duplicates_under_another_id(self, webhook_run: _Run) -> None:
         """Take an event that comes twice, the second time under another id."""
-        _Run(self, chat_explore, request).compare("duplicate_new_id")
+        webhook_run.compare("duplicate_new_id")
 
-    def test_duplicates_days_later(
-        self, chat_explore: Explorer, request: pytest.FixtureRequest
-    ) -> None:
+    def test_duplicates_days_later(self, webhook_run: _Run) -> None:
         """Take all events again, two days later."""
 
         async def again(fake: ChatFake, snapshot: Snapshot | None) -> None:
@@ -134,74 +133,65 @@ class WebhookTests:
             if snapshot is None:
                 pytest.skip(_NO_SNAPSHOT)
 
-        _Run(self, chat_explore, request).explore(ending=again)
+        webhook_run.explore(ending=again)
 
-    def test_duplicates_at_once(
-        self, chat_explore: Explorer, request: pytest.FixtureRequest
-    ) -> None:
+    def test_duplicates_at_once(self, webhook_run: _Run) -> None:
         """Take an event twice at the same time; one of the two may be refused, and comes again."""
 
         async def retry(fake: ChatFake, _: Snapshot | None) -> None:
-            refused = [one.event for one in fake.webhooks.attempts if not one.ok]
+            refused = [attempt.event for attempt in fake.webhooks.attempts if not attempt.ok]
             for event in dict.fromkeys(refused):
                 fake.webhooks.redeliver(event)
             await _performed(fake, fake.settle())
 
-        run = _Run(self, chat_explore, request, raise_exceptions=False)
-        run.compare("duplicate_at_once", ending=retry)
+        webhook_run.compare("duplicate_at_once", ending=retry, raise_exceptions=False)
 
-    def test_another_order(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> None:
+    def test_another_order(self, webhook_run: _Run) -> None:
         """Take events that are late, or that come again after they were refused on the way."""
-        _Run(self, chat_explore, request).compare("reorder", "refuse")
+        webhook_run.compare("reorder", "refuse")
 
-    def test_webhooks_before_the_response(
-        self, chat_explore: Explorer, request: pytest.FixtureRequest
-    ) -> None:
+    def test_webhooks_before_the_response(self, webhook_run: _Run) -> None:
         """Take the webhooks of a send call before its response."""
-        _Run(self, chat_explore, request).compare("webhooks_first")
+        webhook_run.compare("webhooks_first")
 
-    def test_a_crash(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> None:
+    def test_a_crash(self, webhook_run: _Run) -> None:
         """Survive a crash in the middle of a webhook, as in a deployment."""
-        _Run(self, chat_explore, request).compare("crash")
+        webhook_run.compare("crash")
 
-    def test_a_later_version(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> None:
+    def test_a_later_version(self, webhook_run: _Run) -> None:
         """Ignore fields and types of events that nobody knows yet."""
 
         async def unknown(fake: ChatFake, _: Snapshot | None) -> None:
             kind = _type_of(fake, "added_later")
-            if any(one.listens_for(kind) for one in fake._engine.outbox.endpoints):
+            if fake._engine.outbox.endpoints.listening(kind):
                 await _performed(fake, fake.webhooks.emit_event(kind))
                 await _performed(fake, fake.settle())
 
-        _Run(self, chat_explore, request).compare("evolve", ending=unknown)
+        webhook_run.compare("evolve", ending=unknown)
 
-    def test_people_write(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> None:
+    def test_people_write(self, webhook_run: _Run) -> None:
         """Take what people write."""
 
         async def write(fake: ChatFake, _: Snapshot | None) -> None:
             kind = _type_of(fake, "inbound_message.received")
-            if not any(one.listens_for(kind) for one in fake._engine.outbox.endpoints):
+            if not fake._engine.outbox.endpoints.listening(kind):
                 pytest.skip(f'the endpoint does not listen for {kind}: events="*"')
             person = fake.recipient(_PERSON)
             await _performed(fake, person.writes("STOP"))
             await _performed(fake, person.sends("image", {"link": "https://example.test/1"}))
             await _performed(fake, fake.settle())
 
-        _Run(self, chat_explore, request).explore(ending=write)
+        webhook_run.explore(ending=write)
 
-    def test_forgeries(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> None:
+    def test_forgeries(self, webhook_run: _Run) -> None:
         """Refuse what the service has not signed."""
 
         async def forge(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            if not any(one.signer for one in fake._engine.outbox.endpoints):
+            if not any(endpoint.signer for endpoint in fake._engine.outbox.endpoints):
                 pytest.skip("not signed: connect(signer=...)")
             await _performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot))
 
-        _Run(self, chat_explore, request).explore(ending=forge)
-
-
-async def _expect_nothing(fake: ChatFake, snapshot: Snapshot | None) -> None:
-    """End a test that has nothing to do after the scenario."""
+        webhook_run.explore(ending=forge)
 
 
 class _Run:
@@ -211,77 +201,75 @@ class _Run:
         tests: The class's instance.
         explorer: The fixture.
         request: The test's.
-        raise_exceptions: Whether an exception of the app in process is raised; else it is a 500.
     """
 
     def __init__(
-        self,
-        tests: WebhookTests,
-        explorer: Explorer,
-        request: pytest.FixtureRequest,
-        *,
-        raise_exceptions: bool = True,
+        self, tests: WebhookTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:
         self._tests = tests
         self._explorer = explorer
-        self._request = request
-        self._raises = raise_exceptions
-        names = _fixtures_of(type(tests))
-        self._fixtures = {name: request.getfixturevalue(name) for name in names}
-        self._before: list[Any] = []  # the snapshot after connect(), in the first world
+        self._is_first: bool = request.function.__name__ == _FIRST
+        self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
+        self._raises = True
+        self._before: Any = None  # the snapshot after connect(), in the first world
         self._has_snapshot = True
         self._was_played = False  # the scenario, in the first world
         self._is_through = False  # the same, in the world that runs
-        functions = (tests.connect, tests.scenario)
         self._is_async = any(
-            inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in functions
+            inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+            for function in (tests.connect, tests.scenario)
         )
         if reason := tests.expected_failures.get(request.function.__name__):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
-    def compare(self, *kinds: str, ending: _Ending = _expect_nothing) -> None:
-        """Explore deviations, and expect the snapshot of the world as written in each world."""
+    def compare(
+        self, *kinds: str, ending: _Ending | None = None, raise_exceptions: bool = True
+    ) -> None:
+        """Explore deviations, and expect the snapshot of the world as written in each world.
+
+        Args:
+            *kinds: Those of the deviations.
+            ending: What the test does after the scenario.
+            raise_exceptions: Whether an exception of the app in process is raised; else it is a
+                500.
+        """
+        self._raises = raise_exceptions
         exploration = self.explore(*kinds, ending=ending)
         if reason := exploration._why_nothing:
             pytest.skip(reason)
         if not self._has_snapshot:
             pytest.skip(_NO_SNAPSHOT)
 
-    def explore(
-        self, *kinds: str, ending: _Ending = _expect_nothing, expects_change: bool = False
-    ) -> Exploration:
+    def explore(self, *kinds: str, ending: _Ending | None = None) -> Exploration:
         """Play the scenario in the world as written, and in those with one deviation.
 
         Args:
             *kinds: Those of the deviations; none: the world as written only.
             ending: What the test does after the scenario.
-            expects_change: Whether the snapshot has to show the scenario.
         """
 
-        async def live(fake: ChatFake) -> None:
+        async def scenario(chat_fake: ChatFake) -> None:
             self._is_through = False
-            async with self._connected(fake) as snapshot:
-                await self._check_before(snapshot, fake._engine)
-                await self._play(fake)
+            async with self._connected(chat_fake) as snapshot:
+                await self._check_before(snapshot, chat_fake._engine)
+                await self._play(chat_fake)
                 self._is_through = True
-                await ending(fake, snapshot)
+                if ending is not None:
+                    await ending(chat_fake, snapshot)
                 if kinds and snapshot is not None:
-                    await _performed(fake, fake.assert_order_independent(snapshot))
-                if expects_change:
-                    await self._check_change(snapshot, fake._engine)
+                    await _performed(chat_fake, chat_fake.assert_order_independent(snapshot))
 
-        async def awaited(chat_fake: ChatFake) -> None:
-            await live(chat_fake)
+        @wraps(scenario)
+        def at_once(chat_fake: ChatFake) -> None:
+            run_at_once(scenario(chat_fake))
 
-        def plain(chat_fake: ChatFake) -> None:
-            run_at_once(live(chat_fake))
-
+        body = scenario if self._is_async else at_once
         tries = "crash" in kinds
         points = checked_points(self._tests.crash_points if tries else (), tries=tries)
         depth = 1 if kinds else 0
         scope = Scope(kinds, depth=depth, crash_points=points, all_kinds=True, stop_at_first=True)
-        self._watch()
-        body = awaited if self._is_async else plain
+        code: CodeType = self._own.__code__
+        watch(code, called=type(self._tests).scenario is not WebhookTests.scenario)
         try:
             exploration = self._explorer._explore(body, scope, self._written)
             if self._is_async:
@@ -292,26 +280,31 @@ class _Run:
             if is_of_the_first and not self._is_through and not self._is_first:
                 pytest.skip(f"{_FIRST} fails")
             if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
-                line = Line(self._code.co_filename, self._code.co_firstlineno)
+                line = Line(code.co_filename, code.co_firstlineno)
                 raise raised_at(error.with_traceback(None), line) from error.__cause__
             raise
         return exploration
 
-    @property
-    def _is_first(self) -> bool:
-        return bool(self._request.function.__name__ == _FIRST)
+    async def check_change(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
+        """Expect that the snapshot shows what has happened."""
+        if snapshot is None:
+            pytest.skip("connect() returns no snapshot: only responses are checked")
+        value = await taken(snapshot, fake._engine)
+        if value == self._before:
+            raise AssertionError(
+                f"the snapshot shows nothing of what has happened: before and after the scenario "
+                f"it is {cited(value)}\n"
+                f"If the app knows only messages that it has sent, let it send them in "
+                f"scenario(self, chat_fake). If it answers people, write "
+                f"chat_fake.recipient('+1').writes('Hello') there."
+            )
 
     @property
-    def _code(self) -> CodeType:
-        """The code at whose lines verbs are reported."""
-        scenario = type(self._tests).scenario
-        function = type(self._tests).connect if scenario is WebhookTests.scenario else scenario
-        code: CodeType = inspect.unwrap(function).__code__
-        return code
-
-    def _watch(self) -> None:
-        """Report verbs at the lines of the scenario; those of our own at the line of connect()."""
-        watch(self._code, called=type(self._tests).scenario is not WebhookTests.scenario)
+    def _own(self) -> Any:
+        """The user's own function, at whose lines verbs are reported."""
+        tests = type(self._tests)
+        is_own = tests.scenario is not WebhookTests.scenario
+        return inspect.unwrap(tests.scenario if is_own else tests.connect)
 
     # A world
 
@@ -349,12 +342,12 @@ class _Run:
         if snapshot is None:
             return
         value = await taken(snapshot, engine)
-        if not self._before:
-            self._before.append(value)
-        elif self._before[0] != value:
+        if not self._was_played:
+            self._before = value
+        elif self._before != value:
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
-                f"world: the snapshot was {cited(self._before[0])} at first, and is {cited(value)} "
+                f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
                 f"now. Make the app inside connect(), and empty its database there"
             )
 
@@ -382,29 +375,16 @@ class _Run:
             fake._checks.run()
         self._was_played = True
 
-    async def _check_change(self, snapshot: Snapshot | None, engine: Engine) -> None:
-        """Expect that the snapshot shows what has happened."""
-        if snapshot is None:
-            pytest.skip("connect() returns no snapshot: only responses are checked")
-        value = await taken(snapshot, engine)
-        if value == self._before[0]:
-            raise AssertionError(
-                f"the snapshot shows nothing of what has happened: before and after the scenario "
-                f"it is {cited(value)}\n"
-                f"If the app knows only messages that it has sent, let it send them in "
-                f"scenario(self, chat_fake). If it answers people, write "
-                f"chat_fake.recipient('+1').writes('Hello') there."
-            )
-
     # The test to paste
 
-    def _written(self) -> Written:
+    def _written(self) -> Written | str:
         """The scenario between connect() and a comparison of the snapshot, as one function."""
-        scenario = inspect.unwrap(type(self._tests).scenario)
-        lines = _steps(scenario, "await " * self._is_async)
-        given = "".join(f", {name}={name}" for name in self._fixtures)
+        scenario = body_as_written(type(self._tests).scenario)
+        if isinstance(scenario, str):
+            return scenario
         connect = self._tests.connect
-        call = f"self.connect({_parameter(scenario)}{given})"
+        fake = next(iter(inspect.signature(self._tests.scenario).parameters))
+        call = f"self.connect({', '.join([fake, *(f'{n}={n}' for n in self._fixtures)])})"
         if inspect.isasyncgenfunction(connect):
             call = f"await anext({call})"
         elif inspect.isgeneratorfunction(connect):
@@ -412,21 +392,18 @@ class _Run:
         elif inspect.iscoroutinefunction(connect):
             call = f"await {call}"
         wait = "await " * self._is_async
-        compare = f"{wait}{_parameter(scenario)}.assert_order_independent(snapshot)"
-        lines = [f"snapshot = {call}" if self._has_snapshot else call, *lines]
-        if self._has_snapshot:
-            lines.append(compare)
-        head = f"{'async ' * self._is_async}def scenario({_parameter(scenario)}):"
-        module = type(self._tests).__module__
-        names = scenario.__globals__
-        if scenario is WebhookTests.scenario:
-            names = vars(sys.modules[module])
-        return Written(
-            "\n".join([head, *(f"    {line}".rstrip() for line in lines)]),
-            names,
-            inspect.getfile(type(self._tests)),
-            {"self": self._tests, **self._fixtures},
-            self._fixtures,
+        lines = [
+            f"{'async ' * self._is_async}def scenario({fake}):",
+            f"    {'snapshot = ' * self._has_snapshot}{call}",
+            *_steps(scenario.source, wait),
+            *[f"    {wait}{fake}.assert_order_independent(snapshot)"] * self._has_snapshot,
+        ]
+        return scenario._replace(
+            source="\n".join(lines),
+            names=self._own.__globals__,
+            file=self._own.__code__.co_filename,
+            around={**scenario.around, **self._fixtures, "self": self._tests},
+            fixtures=self._fixtures,
         )
 
 
@@ -437,27 +414,20 @@ def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
     return [parameter.name for parameter in others if parameter.kind not in variable]
 
 
-def _parameter(scenario: Callable[..., Any]) -> str:
-    """Return what a scenario calls its fake."""
-    return list(inspect.signature(scenario).parameters)[1]
-
-
-def _steps(scenario: Callable[..., Any], wait: str) -> list[str]:
+def _steps(scenario: str, wait: str) -> list[str]:
     """Return the lines of a scenario, with `await` in place of `yield`, or with nothing."""
-    source = textwrap.dedent(inspect.getsource(scenario))
-    definition = ast.parse(source).body[0]
-    assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef)
-    lines = source.splitlines()
-    for node in ast.walk(definition):
-        if isinstance(node, ast.Yield):
-            line, start = lines[node.lineno - 1], node.col_offset
-            after = line[start:].removeprefix("yield").lstrip()
-            lines[node.lineno - 1] = f"{line[:start]}{wait}{after}"
-    body = definition.body
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]  # the docstring
-    written = lines[body[0].lineno - 1 : definition.end_lineno] if body else []
-    return textwrap.dedent("\n".join(written)).splitlines()
+    source = as_module(scenario)
+    lines = source.encode().splitlines()  # columns count bytes
+    nodes = [node for node in ast.walk(definition_in(source)) if isinstance(node, ast.Yield)]
+    for node in sorted(nodes, key=attrgetter("lineno", "col_offset"), reverse=True):
+        line, start = lines[node.lineno - 1], node.col_offset
+        after = line[start:].removeprefix(b"yield").lstrip()
+        lines[node.lineno - 1] = line[:start] + (wait if node.value else "None").encode() + after
+    source = b"\n".join(lines).decode()
+    definition = definition_in(source)
+    if ast.get_docstring(definition) and len(definition.body) > 1:
+        del definition.body[0]
+    return lines_inside(source, definition, "    ")
 
 
 def _type_of(fake: ChatFake, name: str) -> str:
