@@ -101,8 +101,8 @@ class WebhookTests:
         yield chat_fake.send_text("first", to="+4915550001").deliver(devices=2).read()
         yield chat_fake.send_text("second", to="+4915550002").fail()
 
-    @pytest.fixture
-    def webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:
+    @pytest.fixture(name="webhook_run")
+    def _webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:
         """The exploration of one of these tests."""
         return _Run(self, chat_explore, request)
 
