@@ -6,8 +6,8 @@ is too narrow for it lets it scroll.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from itertools import accumulate, islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate
 from textwrap import wrap
 from typing import Final
 
@@ -83,14 +83,15 @@ def svg(
     trace, labels = story.trace, labels or story.labels
     rows = folded(trace, start, mentioned)
     shown = [row for row in rows if isinstance(row, Record)]
-    head, texts = heading(story.engine, trace.begun), _broken(rows, shown, labels, trace.begun)
+    head, explained = heading(story.engine, trace.begun), [*legend(labels, shown)]
+    texts = _broken(rows, shown, labels, trace.begun)
     letters = max((len(line) for text in texts for line in text), default=0)
     lanes = _Lanes(shown, labels, 16 + round(_LETTER * letters))
     tops = [*accumulate((_LINE * len(text) + _GAP for text in texts), initial=_HEAD)]
-    explained = [*legend(labels, shown)]
     longest = max(map(len, [head, *explained]))
     width = max(lanes.right + 3 * _AMOUNT, 16 + round(_LETTER * longest))
     height = tops[-1] + _LINE * len(explained) + 12
+    numbers = {number_of(entry) for entry in shown}
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" class="cf" role="list"',
         f' aria-label="chat_fake timeline: {counted(len(trace) - start, "entry", "entries")}"',
@@ -98,16 +99,13 @@ def svg(
         f"<style>{STYLE}</style>" * styled,
         f'<rect width="{width}" height="{height}"/>',
         _text("dim", 14, 18, head),
+        *lanes.drawn(tops[-1]),
     ]
-    for name, x in lanes.places.items():
-        parts.append(_text("head lane", x, _HEAD - 12, name))
-        parts.append(f'<path class="lanes" d="M{x} {_HEAD}V{tops[-1]}"/>')
-    numbers = {number_of(entry) for entry in shown}
     for row, text, top in zip(rows, texts, tops, strict=False):
         tone, links, arrow = "dim", "", ""
         if isinstance(row, Record):
             tone = "bad" if has_failed(row) else "odd" if is_odd(row) else ""
-            links, arrow = _links(row, numbers), _arrow(*lanes.ends(row), tone)
+            links, arrow = _links(row, numbers), lanes.arrow(row, tone)
         parts += [
             f'<g class="{tone}" role="listitem" tabindex="0"{links}',
             f' transform="translate(0 {top})">',
@@ -115,10 +113,13 @@ def svg(
             *(_text("", 0, 15 + _LINE * at, line + " ") for at, line in enumerate(text)),
             f"{arrow}</g>",
         ]
-    posted: list[int] = []
-    for row in rows:
-        posted.append(trace.postings(number_of(row)) if isinstance(row, Record) else posted[-1])
-    parts += _money(story.engine.account.ledger, lanes.right, tops, posted)
+    postings = trace.postings
+    posted = [
+        (top, postings[number_of(row)])
+        for row, top in zip(rows, tops, strict=False)
+        if isinstance(row, Record)
+    ]
+    parts += _money(story.engine.account.ledger, posted, lanes.right, tops[-1])
     for at, line in enumerate(explained, 1):
         parts.append(_text("dim", 0, tops[-1] + _LINE * at, line))
     return "".join([*parts, "</svg>"])
@@ -128,14 +129,14 @@ def _broken(
     rows: Sequence[Row], shown: Sequence[Record], labels: Labels, begun: int
 ) -> list[list[str]]:
     """Write rows as the text does, each in several lines where one would be too long."""
-    cells, texts = list[tuple[str, ...]](), list[int]()
+    broken: list[list[tuple[str, ...]]] = []
     for *head, what in cells_of(shown, labels, begun):
         first, *others = wrap(what, _WIDEST, break_on_hyphens=False) or [""]
-        cells += [(*head, first), *(("", "", "", other) for other in others)]
-        texts.append(1 + len(others))
-    lines, counts = iter(aligned(cells, right=2)), iter(texts)
+        broken.append([(*head, first), *(("", "", "", other) for other in others)])
+    lines = iter(aligned([cells for entry in broken for cells in entry], right=2))
+    texts = iter([[next(lines) for _ in entry] for entry in broken])
     return [
-        [*islice(lines, next(counts))]
+        next(texts)
         if isinstance(row, Record)
         else wrap(row, _WIDEST, initial_indent="  ", subsequent_indent="  ")
         for row in rows
@@ -151,7 +152,6 @@ class _Lanes:
         left: Where they begin.
 
     Attributes:
-        places: The middle of each, by its name.
         right: Where they end, and the balance begins.
     """
 
@@ -160,21 +160,36 @@ class _Lanes:
         apps = [labels.endpoint(entry.endpoint) for entry in shown if isinstance(entry, Attempt)]
         self._app = apps[0] if apps else "app"
         begins = [name for name in map(self._begin, shown) if name != "phone"]
-        self.places: dict[str, int] = {}
+        self._middles: dict[str, int] = {}
         self.right: int = left
         for name in dict.fromkeys(["test", "chat_fake", *apps, *begins, "phone"]):
             half = max(_LANE, round(_LETTER * (len(name) + 2))) // 2
-            self.places[name] = self.right + half
+            self._middles[name] = self.right + half
             self.right += 2 * half
         self.right += _LANE // 4
 
-    def ends(self, entry: Record) -> tuple[int, int]:
-        """Return where an entry begins, and where it ends: an attempt may not get to the app."""
-        begin, end = self.places[self._begin(entry)], self.places["chat_fake"]
+    def drawn(self, bottom: int) -> Iterator[str]:
+        """Draw each lane: its name, and a line."""
+        for name, x in self._middles.items():
+            yield _text("head lane", x, _HEAD - 12, name)
+            yield f'<path class="lanes" d="M{x} {_HEAD}V{bottom}"/>'
+
+    def arrow(self, entry: Record, tone: str) -> str:
+        """Draw the mark of an entry, and the arrow to it if it begins in another lane.
+
+        The arrow of an attempt that did not get to the app ends halfway.
+        """
+        start, stop = self._middles[self._begin(entry)], self._middles["chat_fake"]
         if isinstance(entry, Attempt):
-            end = self.places[self._labels.endpoint(entry.endpoint)]
-            end = end if has_reached_app(entry) else (begin + end) // 2
-        return begin, end
+            stop = self._middles[self._labels.endpoint(entry.endpoint)]
+            stop = stop if has_reached_app(entry) else (start + stop) // 2
+        mark = f'<path class="at" d="M{stop} 11{_SHAPES[tone]}"/>'
+        if start == stop:
+            return mark
+        step = 7 if start < stop else -7
+        tip = stop - step if tone else stop
+        arrow = f'<path class="go" d="M{start} 11H{tip}m{-step}-4l{step} 4 {-step} 4"/>'
+        return arrow + mark * bool(tone)
 
     def _begin(self, entry: Record) -> str:
         """Return the lane of who acts; what nobody asked for begins in the fake's."""
@@ -200,32 +215,30 @@ def _links(entry: Record, numbers: Collection[int]) -> str:
     return f' data-number="{number_of(entry)}"{caused}'
 
 
-def _arrow(start: int, stop: int, tone: str) -> str:
-    """Draw the mark of an entry, and the arrow to it if it begins in another lane."""
-    mark = f'<path class="at" d="M{stop} 11{_SHAPES[tone]}"/>'
-    if start == stop:
-        return mark
-    step = 7 if start < stop else -7
-    tip = stop - step if tone else stop
-    arrow = f'<path class="go" d="M{start} 11H{tip}m{-step}-4l{step} 4 {-step} 4"/>'
-    return arrow + mark * bool(tone)
+def _money(
+    ledger: Ledger, posted: Iterable[tuple[int, int]], left: int, bottom: int
+) -> Iterator[str]:
+    """Draw a line for each amount, in a scale of its own, with its value where that changes.
 
-
-def _money(ledger: Ledger, left: int, tops: Sequence[int], posted: Sequence[int]) -> Iterator[str]:
-    """Draw a line for each amount, in a scale of its own, with its value where that changes."""
+    Args:
+        ledger: What was posted.
+        posted: The top of each entry, and how often the ledger had posted until then.
+        left: Where the lines begin.
+        bottom: Where they end.
+    """
     names, amounts = ("available", "held", "charged"), zip(*ledger.running(), strict=True)
     for name, values in zip(names, amounts, strict=True):
         least, span = min(values), (max(values) - min(values)) or 1
         path, before = "", None
         yield _text("head", left, _HEAD - 12, name)
-        for top, count in zip(tops, posted, strict=False):
+        for top, count in posted:
             value = values[count - 1]
             if value != before:
                 x = left + round(float((value - least) / span) * _SWING)
                 path += f"V{top + 11}H{x}" if path else f"M{x} {_HEAD}"
                 yield _text("dim", left + _SWING + 8, top + 15, number(value))
             before = value
-        yield f'<path class="money" d="{path}V{tops[-1]}"/>' * bool(path)
+        yield f'<path class="money" d="{path}V{bottom}"/>' * bool(path)
         left += _AMOUNT
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 from operator import attrgetter
 
 from ..base.growing_index import GrowingIndex
@@ -84,14 +85,15 @@ class Trace:
             attempt.endpoint for attempt in attempts if attempt.ok and not _is_forgery(attempt)
         )
 
-    def postings(self, stop: int) -> int:
-        """Count what the ledger had posted when so many things had happened."""
-        posted = sum(
+    @property
+    def postings(self) -> list[int]:
+        """How often the ledger had posted after so many records."""
+        posted = (
             isinstance(record, LedgerEntry)
             or (isinstance(record, VerbRecord) and record.posted is not None)
-            for record in self.records[:stop]
+            for record in self.records
         )
-        return 1 + posted  # the opening balance is no record
+        return [*accumulate(posted, initial=1)]  # the opening balance is no record
 
     def count(self, start: int, stop: int | None = None) -> Counter[Kind]:
         """Count the records of a range by their kinds, in the order in which these come."""
