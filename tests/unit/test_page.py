@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_chatfake.suite.mutation import Fate
+from pytest_chatfake.suite.mutation import Mutation
 from pytest_chatfake.suite.page import page
 from pytest_chatfake.suite.result import Result
 
@@ -47,7 +47,9 @@ def written(said: str, outcome: str = "failed", times: int = 1) -> str:
         )
         for number in range(times)
     ]
-    return page([{"Options": said}], tests, [], [Fate(said, "killed", said)], [said])
+    mutants = {"mutant": ("subject", said)}
+    mutation = Mutation(mutants, 0, {said: {"mutant": "survived"}}, 0)
+    return page([{"Options": said}], tests, [], mutation)
 
 
 @settings(deadline=None)
@@ -86,11 +88,12 @@ def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline() -> Non
 
 
 def test_mutants_are_a_table_with_the_tests_that_exercise_each() -> None:
-    fates = [
-        Fate("a price is wrong", "survived", "2 tests: a, b"),
-        Fate("b", "killed", "1 test: a"),
-    ]
-    html = page([{}], [], None, fates, ["noticed nothing: b"])
+    mutants = {"killed": ("money", "no price"), "kept": ("money", "a price is wrong")}
+    verdicts = {
+        "a": {"killed": "killed", "kept": "survived"},
+        "b": {"kept": "survived"},
+    }
+    html = page([{}], [], None, Mutation(mutants, 0, verdicts, 0))
 
     assert "<small>1 of 2</small>" in html
     assert (
@@ -101,7 +104,7 @@ def test_mutants_are_a_table_with_the_tests_that_exercise_each() -> None:
 
 
 def test_where_no_mutant_was_exercised_the_page_says_so() -> None:
-    html = page([{}], [], None, [], ["killed 0 of 0"])
+    html = page([{}], [], None, Mutation({}, 0, {}, 0))
 
     assert "<small>0 of 0</small>" in html
     assert "<li>killed 0 of 0</li>" in html

@@ -39,17 +39,10 @@ class Explanations:
         self._charged_by = CHARGED_BY[story.engine.settings.rules.charge_per]
         self._labels = labels
         self._trace = story.trace
-        self._found: dict[int, list[Record]] = {}
-
-    def of(self, message: MessageState) -> list[Record]:
-        """Return what happened to a message, in order."""
-        if message.number not in self._found:
-            self._found[message.number] = self._trace.of(message)
-        return self._found[message.number]
 
     def facts(self, message: MessageState) -> list[Record]:
         """Return what happened to a message by the rules, in order."""
-        return [entry for entry in self.of(message) if entry._rule is not None]
+        return [entry for entry in self._trace.of(message) if entry._rule is not None]
 
     def charges(self, *messages: MessageState) -> Iterator[str]:
         """Say what messages were charged, and why, each reason in a sentence of its own.
@@ -79,7 +72,7 @@ class Explanations:
 
     def was_held(self, message: MessageState) -> bool:
         """Return whether something was ever held for a message."""
-        return any(kind_of(entry) == "hold" for entry in self.of(message))
+        return any(kind_of(entry) == "hold" for entry in self._trace.of(message))
 
     def starter(self, conversation: ConversationRecord) -> MessageState | None:
         """Return the message whose delivery started a conversation's session."""
@@ -94,7 +87,7 @@ class Explanations:
     def _sentence(self, reason: Reason, fact: Record, message: MessageState) -> str:
         amounts = {
             kind_of(entry): number(entry.amount)
-            for entry in self.of(message)
+            for entry in self._trace.of(message)
             if isinstance(entry, LedgerEntry)
             and (entry._cause is fact._cause or entry._cause is fact)
         }
@@ -133,7 +126,7 @@ def explanation(story: Story, message: MessageState) -> str:
                 "Why:",
                 *_why(explanations, message),
                 f"What happened, times from {stamp(begun)}:",
-                *lines_of(explanations.of(message), labels, begun),
+                *lines_of(story.trace.of(message), labels, begun),
             ]
         )
     )

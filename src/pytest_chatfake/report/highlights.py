@@ -196,7 +196,7 @@ class Highlights:
 
         The reason is left out if a failed expectation has given it.
         """
-        label, happened = self.labels.message(message), self._explanations.of(message)
+        label, happened = self.labels.message(message), self._trace.of(message)
         prices = [
             (number_of(entry), entry.status, price)
             for entry in happened

@@ -22,8 +22,9 @@ from .result import Result
 
 _FORMAT: Final = 1
 
-#: The mutants of a run: what each says, by its name; and how many do not concern the app.
-Mutants: TypeAlias = tuple[Mapping[str, str], int]
+#: The mutants of a run: the subject and the sentence of each, by its name; and how many of them do
+#: not concern the app.
+Mutants: TypeAlias = tuple[Mapping[str, Sequence[str]], int]
 
 
 @dataclass

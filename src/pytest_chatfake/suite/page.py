@@ -18,7 +18,7 @@ from ..base.views import counted
 from ..report.coverage import Item, count, tried
 from ..report.svg import STYLE
 from .cards import cards_of
-from .mutation import KILLED, Fate
+from .mutation import KILLED, Mutation
 from .result import OUTCOMES, Result
 
 #: In a run of more tests, those that passed have no picture: the page would be too large.
@@ -29,8 +29,7 @@ def page(
     runs: Sequence[Mapping[str, str]],
     tests: Collection[Result],
     seen: Iterable[str] | None,
-    fates: Sequence[Fate] = (),
-    notes: Iterable[str] = (),
+    mutation: Mutation | None = None,
 ) -> str:
     """Write the page.
 
@@ -38,15 +37,14 @@ def page(
         runs: What is shown of each run, by its heading.
         tests: The tests.
         seen: What the suite exercised; None: that is not shown.
-        fates: What became of the mutants.
-        notes: Lines about them; none: the run had no mutants.
+        mutation: What became of the mutants; None: the run had none.
     """
     ordered, has_all = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
     parts = {
         "palette": STYLE,
         "totals": totals(tests),
         "facts": "".join(_facts(runs)),
-        "parts": "".join([*_cards(tests), *_coverage(seen), *_mutants(fates, notes)]),
+        "parts": "".join([*_cards(tests), *_coverage(seen), *_mutants(mutation)]),
         "pictured": _PICTURED,
         "tests": "".join(part for test in ordered for part in _test(test, has_all)),
     }
@@ -95,10 +93,10 @@ def _untried(item: Item) -> str:
     return f"<div>{escape(item.name)}: <code>{escape(item.how)}</code></div>"
 
 
-def _mutants(fates: Sequence[Fate], notes: Iterable[str]) -> Iterator[str]:
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    if not items:
+def _mutants(mutation: Mutation | None) -> Iterator[str]:
+    if mutation is None:
         return
+    fates = mutation.fates()
     rows = "".join(
         f'<tr><th scope="row">{escape(fate.fact)}</th>'
         f'<td class="{fate.verdict.split()[0]}">{fate.verdict}</td>'
@@ -106,8 +104,9 @@ def _mutants(fates: Sequence[Fate], notes: Iterable[str]) -> Iterator[str]:
         for fate in fates
     )
     table = _table(["False fact", "What became of it", "Exercised by"], rows)
+    notes = "".join(f"<li>{escape(note)}</li>" for note in (mutation.headline, *mutation.notes()))
     bar = _bar(sum(fate.verdict == KILLED for fate in fates), len(fates))
-    yield _part("What the tests notice", bar, f"{table}<ul>{items}</ul>")
+    yield _part("What the tests notice", bar, f"{table}<ul>{notes}</ul>")
 
 
 def _table(heads: Iterable[str], rows: str) -> str:

@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain
 from math import inf
 from operator import methodcaller
 from time import monotonic
@@ -28,9 +29,7 @@ from .mutation import (
     SURVIVED,
     TOO_GOOD,
     TOO_LONG,
-    of_the_run,
-    percent,
-    summary,
+    Mutation,
 )
 from .private_names import copied, leave_junit_out, same_examples, select_hooks, tear_down
 from .reports import begin_line
@@ -155,7 +154,7 @@ class Reruns:
         is_fast, done = self._config.getoption("--chat-fake-mutants=fast"), set[str]()
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
-            mutants = counted(len(of_the_run(self.verdicts)), "mutant")
+            mutants = counted(len({*chain(*self.verdicts.values())}), "mutant")
             runs = 2 * len(self._plan) + sum(map(len, self.verdicts.values()))
             begin_line(terminal)
             terminal.write_line(f"chat_fake: {mutants} in at most {counted(runs, 'run')}")
@@ -219,8 +218,9 @@ class Reruns:
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[_OUTPUT] = self.verdicts
             return
-        self._lines += summary(*self.mutants, self.verdicts, self.least)
-        if percent(self.verdicts) < self.least:
+        mutation = Mutation(*self.mutants, self.verdicts, self.least)
+        self._lines += mutation.lines()
+        if not mutation.is_enough:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

@@ -23,6 +23,16 @@ OUTCOMES: Final = (
     "passed",
 )
 
+#: What a test may have several of, in reports of its phases.
+_COLLECTED: Final = (
+    "highlights",
+    "sections",
+    "raised",
+    "timelines",
+    "explorations",
+    "exercised",
+)
+
 
 @dataclass
 class Result:
@@ -95,12 +105,8 @@ class Result:
     def add_record(self, record: dict[str, Any]) -> None:
         """Take in what was recorded of it: more of its timelines, and of what it exercised."""
         self.finding = self.finding or record.get("finding", "")
-        self.highlights += record.get("highlights", [])
-        self.sections += record.get("sections", [])
-        self.raised += record.get("raised", [])
-        self.timelines += record.get("timelines", [])
-        self.explorations += record.get("explorations", [])
-        self.exercised += record.get("exercised", [])
+        for name in _COLLECTED:
+            getattr(self, name).extend(record.get(name, []))
         self.row = record.get("row", self.row)
 
 

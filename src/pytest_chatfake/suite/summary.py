@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..report.coverage import count, tried
-from . import mutation
 from .data import RunData
+from .mutation import Mutation
 from .page import page
 from .result import Result
 
@@ -87,24 +87,21 @@ class Summary:
             least_killed: How many percent of the mutants must be killed.
         """
         self.results = [result for run in runs for result in run.results]
-        kills_enough = True
-        fates, notes = list[mutation.Fate](), list[str]()
+        mutation: Mutation | None = None
         if runs[0].mutants is not None:
             verdicts = {
                 result.nodeid: result.mutants
                 for result in self.results
                 if result.mutants is not None
             }
-            self.mutants += mutation.summary(*runs[0].mutants, verdicts, least_killed)
-            fates = mutation.fates(runs[0].mutants[0], verdicts)
-            notes = [self.mutants[0], *mutation.notes(verdicts, least_killed)]
-            kills_enough = mutation.percent(verdicts) >= least_killed
+            mutation = Mutation(*runs[0].mutants, verdicts, least_killed)
+            self.mutants += mutation.lines()
         is_written = True
         if self.page_at is not None:
             seen = self._exercised if self._counts else None
-            facts = [run.facts for run in runs]
-            text = page(facts, self.results, seen, fates, notes)
+            text = page([run.facts for run in runs], self.results, seen, mutation)
             is_written = self.write(self.page_at, text)
+        kills_enough = mutation is None or mutation.is_enough
         return is_written and kills_enough and not self._falls_short
 
     def write(self, path: Path, text: str) -> bool:
