@@ -66,6 +66,11 @@ _MOST = 10
 explored: deque[Explored] = deque(maxlen=_MOST)
 
 
+def exploration_of(error: BaseException) -> Explored | None:
+    """Return what the exploration has found that failed with an error."""
+    return next((found for found in explored if found.error is error), None)
+
+
 def begin(is_lost: Callable[[], bool]) -> None:
     """Begin a test: what happened before in fakes that live on belongs to others."""
     global _is_lost, _watched  # noqa: PLW0603 - there is one test at a time in a process

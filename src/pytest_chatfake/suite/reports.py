@@ -112,7 +112,7 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
     or an app raised, the first thing to look at says more.
     """
     record, cause = record_of(report), redacted(cause_of(error))
-    is_explored = any(exploration.error is error for exploration in active_stories.explored)
+    is_explored = active_stories.exploration_of(error) is not None
     is_own = is_explored or isinstance(error, ChatFakeError) or is_raised_here(error)
     highlights: list[str] = [] if is_own else record.get("highlights", [])
     says_enough = highlights and isinstance(error, AssertionError)
@@ -129,19 +129,18 @@ def cause_of(error: BaseException) -> str:
         text = " ".join(lines[1:2] or lines)  # the first line counts what was overlooked
     elif not isinstance(error, AssertionError | pytest.skip.Exception | pytest.fail.Exception):
         text = f"{type(error).__name__}: {text}"
-    for exploration in active_stories.explored:
-        sentence = exploration.sentence
-        if exploration.error is error and sentence and not text.startswith(sentence):
-            text = f"{sentence}; {text}"
+    found = active_stories.exploration_of(error)
+    if found is not None and found.sentence and not text.startswith(found.sentence):
+        return f"{found.sentence}; {text}"
     return text
 
 
 def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
     """Leave what explorations noted at an error to its failure: CI shows no summary cut off."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
-    for exploration in active_stories.explored:
-        if exploration.error is error and crash is not None:
-            crash.message = crash.message.partition(f"\n{exploration.notes[0]}")[0]
+    found = active_stories.exploration_of(error)
+    if found is not None and crash is not None:
+        crash.message = crash.message.partition(f"\n{found.notes[0]}")[0]
 
 
 def add_hint(error: BaseException) -> None:
