@@ -271,6 +271,28 @@ def test_async_apps_need_no_plugin(run, word, steps):
     assert {"duplicates", "duplicates_at_once", "another_order", "a_crash"} <= {*ok}
 
 
+@pytest.mark.parametrize("word", ["", "async "])
+def test_a_scenario_may_expect_that_a_step_is_refused(run, word):
+    result = run(
+        f"""
+        import pytest
+        from pytest_chatfake import IllegalTransition, WebhookTests
+
+        class TestWebhooks(WebhookTests):
+            {word}def connect(self, chat_fake):
+                chat_fake.webhooks.connect(handler=lambda request: None)
+
+            def scenario(self, chat_fake):
+                message = yield chat_fake.send_text().fail()
+                with pytest.raises(IllegalTransition):
+                    yield message.deliver()
+        """,
+        "-k",
+        "all_events",
+    )
+    assert {"all_events_are_taken": "ok"} == card(result)
+
+
 OUTLIVES = """
     from pytest_chatfake import WebhookTests
     from shop import Shop

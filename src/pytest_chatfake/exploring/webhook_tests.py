@@ -7,7 +7,7 @@ import asyncio
 import inspect
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import wraps
 from operator import attrgetter
 from types import CodeType
@@ -355,13 +355,16 @@ class _Run:
         """Play the scenario, and expect that all of its events were taken."""
         steps: Any = self._tests.scenario(fake)
         if inspect.isgenerator(steps):
-            result: Any = None
-            while True:
-                try:
-                    step: Any = steps.send(result)
-                except StopIteration:
-                    break
-                result = await step if self._is_async and inspect.isawaitable(step) else step
+            with suppress(StopIteration):
+                step: Any = next(steps)
+                while True:
+                    try:
+                        is_awaited = self._is_async and inspect.isawaitable(step)
+                        result: Any = await step if is_awaited else step
+                    except Exception as error:  # the scenario may expect it
+                        step = steps.throw(error)
+                    else:
+                        step = steps.send(result)
         elif inspect.isasyncgen(steps):
             raise TypeError(
                 "scenario(): expected no yield in an async def: await each step in place of it"
