@@ -207,12 +207,13 @@ def test_the_first_line_is_the_finding_with_the_values_and_the_test_to_paste_fai
 def test_the_test_to_paste_has_texts_of_a_scenario_as_they_are_written(run):
     scenario = textwrap.dedent(WHOLE.format(mistake="order")).replace(
         'message = yield fake.send_text("second", to="+2")',
-        """_ = "ü"; message = yield fake.send_text('''
+        """_ = [(yield "ü"), (yield "b"), (yield)]; message = yield fake.send_text('''
 Grüße
   aus Köln''')""",
     )
     result = run(scenario, "-k", "test_another_order")
     result.stdout.fnmatch_lines(["E*AssertionError: `read` m1 was attempted before *"])
+    result.stdout.fnmatch_lines(["*_ = [[]'ü', 'b', None]"])
     result.stdout.fnmatch_lines(["*message = fake.send_text('\\nGrüße\\n  aus Köln')"])
 
 

@@ -8,12 +8,10 @@ from operator import attrgetter
 
 from ..base.growing_index import GrowingIndex
 from ..base.history import Record
-from ..base.triggers import Trigger
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.records import VerbRecord
-from ..http_api.account import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
@@ -57,13 +55,8 @@ class Trace:
 
     def odd(self, start: int = 0) -> list[Record]:
         """Return the records from an index on that have failed or have marks; see `is_odd`."""
-        kinds = (Attempt, ApiRequest, Trigger)
         return [
-            record
-            for record in self.records[start:]
-            if (record._marks or isinstance(record, kinds))
-            and is_odd(record)
-            and not _is_forgery(record)
+            record for record in self.records[start:] if is_odd(record) and not _is_forgery(record)
         ]
 
     def priced_messages(self, start: int = 0) -> list[MessageState]:

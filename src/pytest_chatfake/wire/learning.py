@@ -110,20 +110,19 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
 
     An OSError if a file can't be read; a ValueError if there is no event of a message.
     """
-    lines: dict[str, list[str]] = {kind: [] for kind in (_CODE, _WRONG, _SEEN, _UNKNOWN)}
-    evidence = Evidence()
+    evidence, problems = Evidence(), list[str]()
     for entry in (entry for file in files for entry in read_recording(file)):
         if entry.problem:
-            lines[_WRONG].append(f"{entry.where}: {entry.problem}")
+            problems.append(f"{entry.where}: {entry.problem}")
         else:
             evidence.add(entry)
     seen = evidence.events
     if not seen:
         expected = "expected an object with an id, a status and a totalPrice"
-        raise ValueError(f"no event has a message: {'; '.join(lines[_WRONG][:9]) or expected}")
+        raise ValueError(f"no event has a message: {'; '.join(problems[:9]) or expected}")
     evidence.relate()
     settings = dict.fromkeys([*_DEFAULTS, *(setting for event in seen for setting in event.shown)])
-    problems, lines[_WRONG] = lines[_WRONG], []
+    lines: dict[str, list[str]] = {kind: [] for kind in (_CODE, _WRONG, _SEEN, _UNKNOWN)}
     for name, part in _PARTS.items():
         found = [
             _line(setting, part, seen) for setting in settings if setting.startswith(f"{name}.")
