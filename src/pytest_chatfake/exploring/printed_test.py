@@ -110,8 +110,9 @@ def _surroundings(body: Written, item: Any) -> _Surroundings:
         if not _literal((mark.args, mark.kwargs), names):
             lacking[marker] = None
             continue
-        given = [*map(repr, mark.args), *(f"{name}={one!r}" for name, one in mark.kwargs.items())]
-        markers.append(f"{marker}({', '.join(given)})" if given else marker)
+        named = (f"{name}={value!r}" for name, value in mark.kwargs.items())
+        given = ", ".join([*map(repr, mark.args), *named])
+        markers.append(f"{marker}({given})" if given else marker)
     for name, value in body.around.items():
         chosen = parameters.get(name, _NOTHING)
         text = _literal(value, names)
@@ -256,7 +257,7 @@ def lines_inside(
     """Return the lines inside a function: as they are written, if moved they mean the same."""
     first = definition.body[0]
     decorators: list[ast.expr] = getattr(first, "decorator_list", [])
-    start = min([first.lineno, *(one.lineno for one in decorators)])
+    start = min([first.lineno, *(decorator.lineno for decorator in decorators)])
     written = "\n".join(source.splitlines()[start - 1 : definition.end_lineno])
     moved = [f"{indent}{line}".rstrip() for line in textwrap.dedent(written).splitlines()]
     with suppress(SyntaxError):
@@ -264,4 +265,5 @@ def lines_inside(
         inside = block.body if isinstance(block, ast.If) else []
         if [*map(ast.dump, inside)] == [*map(ast.dump, definition.body)]:
             return moved
-    return [indent + line for one in definition.body for line in ast.unparse(one).splitlines()]
+    unparsed = map(ast.unparse, definition.body)
+    return [indent + line for statement in unparsed for line in statement.splitlines()]
