@@ -373,6 +373,7 @@ def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhe
 
 def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> None:
     body = """
+    import json
     import pytest
 
     @pytest.fixture(autouse=True)
@@ -385,6 +386,9 @@ def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> No
 
     def test_an_error(chat_fake):
         raise KeyError("m1")
+
+    def test_a_body_that_is_no_json(chat_fake):
+        json.loads("")
 
     def test_an_expectation(chat_fake):
         chat_fake.assert_charged("0.05")
@@ -412,10 +416,11 @@ def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> No
     assert found.pop("a_plain_assert").startswith(attempt)
     assert found["an_error"].startswith(attempt)
     assert found.pop("an_error").endswith("; KeyError: 'm1'")
+    assert found.pop("a_body_that_is_no_json").endswith(": line 1 column 1 (char 0)")
     assert {
         "an_expectation": "charged: expected 0.05 USD, got 0 USD",
         "an_argument": "TypeError: devices: expected an int, got 1.5",
-        "an_unused_fault": "drop(status='read'), set up at test_it.py:22",
+        "an_unused_fault": "drop(status='read'), set up at test_it.py:26",
         "a_world": "`sent` m1 was attempted twice; assert 2 == 1",
     } == found
 

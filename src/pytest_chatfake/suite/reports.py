@@ -121,9 +121,7 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
 
 def cause_of(error: BaseException) -> str:
     """Return the first line of an error; what deviated in the world comes first."""
-    lines = [
-        line.strip() for line in str(getattr(error, "msg", None) or text_of(error)).splitlines()
-    ]
+    lines = [line.strip() for line in text_of(error).splitlines()]
     text = lines[0] if lines else type(error).__name__
     if isinstance(error, UndeliveredWebhooks | UnusedFault):
         text = " ".join(lines[1:2] or lines)  # the first line counts what was overlooked
