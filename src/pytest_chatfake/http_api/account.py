@@ -377,6 +377,7 @@ class AccountApi:
         if status is not None:
             error = _error_reply(check_int(status, "status", 200, 599))
             damage = partial(_replaced, error)
+        self._engine.await_retries()
         return self._add("lose_response", shown_arguments(status=status), damage, where)
 
     def truncate(
@@ -427,9 +428,8 @@ class AccountApi:
         The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
         It counts only requests to endpoints of your own.
         """
-        race = self._add("webhooks_first", (), lambda reply, _: reply, where)
         self._engine.await_retries()
-        return race
+        return self._add("webhooks_first", (), lambda reply, _: reply, where)
 
     def _add(
         self,
