@@ -1166,12 +1166,15 @@ def test_an_endpoint_says_what_it_listens_for(fake):
     assert [True, False, True, True] == found
 
 
-def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_first(
-    monkeypatch,
-):
+@pytest.fixture
+def time_for_others(monkeypatch):
+    """Let time end once there was a finding, so that all further kinds are tried."""
     seconds = iter(range(5))
-    monkeypatch.setattr(time, "monotonic", lambda: next(seconds, 5))  # the others have time
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds, 5))
 
+
+@pytest.mark.usefixtures("time_for_others")
+def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_first():
     def world(chat_fake):
         got = []
         chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
@@ -1190,6 +1193,23 @@ def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_firs
     assert "also: " not in "".join(caught.value.__notes__)
     with pytest.raises(TypeError, match="stop_at_first: expected a bool, got 1"):
         explore(world, stop_at_first=1)
+
+
+@pytest.mark.usefixtures("time_for_others")
+@pytest.mark.parametrize("skip", [pytest.skip, pytest.xfail, unittest.TestCase().skipTest])
+def test_a_skip_in_a_further_world_does_not_hide_the_finding(skip):
+    def world(chat_fake):
+        got = []
+        chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+        chat_fake.send_text().deliver()
+        chat_fake.settle()
+        if got[-1] == "sent":
+            skip("another order")
+        assert 2 == len(got)
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["duplicate", "reorder", "drop"])
+    assert "also: drop" in caught.value.__notes__[-1]
 
 
 def test_what_the_app_refuses_until_it_is_ready_comes_as_the_retries_say():

@@ -23,7 +23,7 @@ from .description import describe
 from .deviations import DEFAULT, KINDS, Deviation
 from .printed_test import PrintedTest, Written, body_as_written, print_test
 from .search import Search
-from .world import Body, Environment, World
+from .world import Body, Environment, World, is_skip
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
 _QUIET: Final = 2.0
@@ -245,7 +245,14 @@ class Exploration:
             if kind in failing:
                 continue
             world = World(self._environment, deviations)
-            await world.run(self._body)
+            try:
+                await world.run(self._body)
+            except BaseException as error:
+                if is_skip(error):
+                    continue
+                raise
+            if world.server_is_single_threaded:
+                continue
             log = world.log()
             if world.error is None:
                 self._search.add(log)

@@ -418,10 +418,15 @@ def _what(outbox: Outbox, event: Event) -> str:
 
 def is_failure(error: BaseException) -> bool:
     """Return whether an error says that something is wrong: no skip, interrupt or cancellation."""
+    is_exception = isinstance(error, Exception) or type(error).__name__ == "Failed"  # pytest's own
+    return is_exception and not is_skip(error)
+
+
+def is_skip(error: BaseException) -> bool:
+    """Return whether an error leaves the test without a result, as a skip and an xfail do."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    if "OutcomeException" in names:  # pytest's own, which says that it is of the builtins
-        return type(error).__name__ == "Failed"
-    return isinstance(error, Exception) and "SkipTest" not in names
+    is_outcome = "OutcomeException" in names and type(error).__name__ != "Failed"
+    return is_outcome or "SkipTest" in names
 
 
 def _require_no_coroutine(result: object) -> None:
