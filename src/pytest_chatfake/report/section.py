@@ -33,7 +33,7 @@ class Section:
         self._story = story
         self._start = story.take_new()
         self.highlights: list[str] = []
-        self.timeline = ""
+        self.timeline: str = ""
         self.raised: list[str] = []
         self._is_new: bool = self._start < len(story.trace)
         if not self._is_new and not engine.plan and not engine.core.errors:
