@@ -371,6 +371,19 @@ def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhe
     assert '<th scope="row">transitions</th>' in page
 
 
+def test_a_closed_row_shows_the_assert_where_nothing_is_odd(pytester: pytest.Pytester) -> None:
+    body = """
+    def test_books(chat_fake, chat_receiver):
+        chat_fake.send_text().deliver()
+        assert 0.1 == 0.05
+    """
+    result = run(pytester, "--chat-fake-report=page.html", body=body)
+
+    assert "  Receiver() responded with 2xx to all 2 events" in result.outlines
+    reasons = re.findall(r'<span class="reason">(.*?)</span>', page_of(pytester))
+    assert ["assert 0.1 == 0.05"] == reasons
+
+
 def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> None:
     body = """
     import json

@@ -48,6 +48,8 @@ class Highlights:
 
     Attributes:
         labels: The short names that the lines use.
+        cause: The first line; empty if none is of something odd, so that they explain responses
+            and prices.
         priced_messages: The messages whose price the lines explain.
     """
 
@@ -58,6 +60,7 @@ class Highlights:
         self._start = start
         self.labels: Labels = story.labels
         self._explanations = Explanations(story, self.labels)
+        self.cause: str = ""
         self.priced_messages: Sequence[MessageState] = ()
 
     def lines(self) -> list[str]:
@@ -81,9 +84,12 @@ class Highlights:
         )
         lines += self._undelivered()
         lines += pending_lines(engine, self.labels)
+        is_odd = bool(lines)
         if is_as_meant:
-            lines += [*([] if lines else self._responses()), *self._prices()]
-        return [one_line(self.labels.clean(line)) for line in lines]
+            lines += [*([] if is_odd else self._responses()), *self._prices()]
+        lines = [one_line(self.labels.clean(line)) for line in lines]
+        self.cause = lines[0] if is_odd else ""
+        return lines
 
     def _some(self, odd: Sequence[Record]) -> Iterator[str]:
         """Write the first of each kind; an event is left out if its attempt has the same marks."""

@@ -24,6 +24,7 @@ class Section:
 
     Attributes:
         highlights: What to look at, a line for each.
+        cause: The first of them, if it is of something odd; else empty.
         timeline: What happened; empty if nothing is new.
         raised: The tracebacks of errors that routes raised.
     """
@@ -33,6 +34,7 @@ class Section:
         self._story = story
         self._start = story.take_new()
         self.highlights: list[str] = []
+        self.cause: str = ""
         self.timeline: str = ""
         self.raised: list[str] = []
         self._is_new: bool = self._start < len(story.trace)
@@ -40,6 +42,7 @@ class Section:
             return
         highlights = Highlights(story, self._start)
         self.highlights = highlights.lines()
+        self.cause = highlights.cause
         self._labels = highlights.labels
         self._mentioned = [*story.mentioned, *highlights.priced_messages]
         self.timeline = timeline_text(

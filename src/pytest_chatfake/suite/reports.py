@@ -97,6 +97,7 @@ def _keep(
         return
     picture = section.picture(styled=False) if run is not None and run.shows_tests else ""
     record.setdefault("highlights", []).extend(section.highlights)
+    record["cause"] = record.get("cause") or section.cause
     record.setdefault("sections", []).append((section.timeline, picture))
     record.setdefault("raised", []).extend(section.raised)
     if config.getoption("htmlpath", None):
@@ -109,14 +110,14 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
     """Note what a page shows of a failure before it is opened.
 
     An expectation of the fake says itself what it found. Of a plain ``assert``, and of what a test
-    or an app raised, the first thing to look at says more.
+    or an app raised, the first thing to look at says more, if it is odd.
     """
-    record, cause = record_of(report), redacted(cause_of(error))
+    record, said = record_of(report), redacted(cause_of(error))
     is_explored = active_stories.exploration_of(error) is not None
     is_own = is_explored or isinstance(error, ChatFakeError) or is_raised_here(error)
-    highlights: list[str] = [] if is_own else record.get("highlights", [])
-    says_enough = highlights and isinstance(error, AssertionError)
-    record["finding"] = "; ".join([*highlights[:1], *([] if says_enough else [cause])])
+    cause = "" if is_own else record.get("cause", "")
+    says_enough = cause and isinstance(error, AssertionError)
+    record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
 
 
 def cause_of(error: BaseException) -> str:
