@@ -1195,6 +1195,24 @@ def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_firs
         explore(world, stop_at_first=1)
 
 
+@pytest.mark.parametrize(("seconds", "named"), [(0, ["drop", "reorder"]), (1, ["drop"])])
+def test_further_kinds_have_a_second_where_the_finding_took_no_time(seconds, named, monkeypatch):
+    def world(chat_fake):
+        got = []
+        chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+        chat_fake.send_text().deliver()
+        chat_fake.settle()
+        if "sent" not in got:
+            passed.append(seconds)
+        assert ["sent", "delivered"] == got
+
+    passed = []
+    monkeypatch.setattr(time, "monotonic", lambda: sum(passed))
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["duplicate", "reorder", "drop"])
+    assert named == re.findall(r"also: (\w+)", caught.value.__notes__[-1])
+
+
 @pytest.mark.usefixtures("time_for_others")
 @pytest.mark.parametrize("skip", [pytest.skip, pytest.xfail, unittest.TestCase().skipTest])
 def test_a_skip_in_a_further_world_does_not_hide_the_finding(skip):

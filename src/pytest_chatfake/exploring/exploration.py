@@ -29,6 +29,9 @@ from .world import Body, Environment, World, is_skip
 _QUIET: Final = 2.0
 _EVERY: Final = 0.2
 
+#: For how many seconds further kinds are tried at least, even if a finding took less.
+_FURTHER: Final = 1.0
+
 _REMEDY: Final = (
     "Create the app inside the body. What the body does must not depend on chance, real time, or "
     "on what an earlier run has left behind."
@@ -235,7 +238,7 @@ class Exploration:
         self, candidates: Iterator[tuple[Deviation, ...]], seconds: float
     ) -> None:
         """Name the further kinds that fail on their own, as far as the time allows."""
-        until = time.monotonic() + seconds
+        until = time.monotonic() + max(seconds, _FURTHER)
         failing = {one.kind for one in self._failing or ()}
         lines: list[str] = []
         for deviations in candidates:

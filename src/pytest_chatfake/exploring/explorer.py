@@ -101,8 +101,8 @@ class Explorer:
                 ``crash_points=()``: For ``"crash"``: functions, or their dotted names, before and
                 after whose calls the app may crash, too; such as ``[Session.commit]``.
                 ``stop_at_first=False``: Whether a finding ends the exploration. If not, worlds
-                with one deviation are tried for as long again, and the finding names the further
-                kinds that fail.
+                with one deviation are tried for as long again, and for a second at least, and the
+                finding names the further kinds that fail.
 
         Raises:
             TypeError: The body is not a function of one fake.
