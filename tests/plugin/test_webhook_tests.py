@@ -204,6 +204,29 @@ def test_the_first_line_is_the_finding_with_the_values_and_the_test_to_paste_fai
     run(textwrap.dedent(WHOLE.format(mistake="")) + test, "-k", "found").assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize(
+    ("code", "function"),
+    [
+        (WHOLE.format(mistake="order"), "scenario(self, fake)"),
+        (
+            PLAIN.format(parameters="", end="shop.mistake = 'order'; return shop.snapshot"),
+            "connect(self, chat_fake)",
+        ),
+    ],
+)
+def test_a_failure_and_its_verbs_stand_at_the_users_scenario_or_else_at_connect(
+    run, code, function
+):
+    result = run(code, "-k", "test_another_order")
+    lines = result.stdout.lines
+    (shown,) = [line for line in lines if re.match(r">? +def \w+\(self, ", line)]
+    assert f">   def {function}:" == shown
+    (place,) = {line.partition(":")[0] for line in lines if line.endswith(": AssertionError")}
+    verbs = [line for line in lines if re.match(r"E +\d+ .*  verb  ", line)]
+    assert verbs
+    assert [] == [line for line in verbs if f" at {place}:" not in line]
+
+
 def test_the_test_to_paste_has_texts_of_a_scenario_as_they_are_written(run):
     scenario = textwrap.dedent(WHOLE.format(mistake="order")).replace(
         'message = yield fake.send_text("second", to="+2")',
