@@ -8,11 +8,19 @@ function stackTables() {
     const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
     for (const row of table.tBodies[0].rows) {
       for (const [column, cell] of [...row.cells].entries()) {
-        if (column && heads.length > 2) cell.dataset.head = heads[column];
+        if (column && heads.length > 2 && cell.textContent.trim()) cell.dataset.head = heads[column];
       }
     }
     table.classList.add("stacked");
   }
+}
+
+// A click shows a picture in its own size.
+for (const picture of document.querySelectorAll("article :not(a) > img")) {
+  const link = document.createElement("a");
+  link.href = picture.src;
+  picture.replaceWith(link);
+  link.append(picture);
 }
 
 // What is cut off and scrolls is reached by the tab key, and nothing else becomes a stop.
