@@ -258,7 +258,14 @@ def test_an_event_is_delayed_by_what_the_body_waits_and_not_by_what_settle_waits
     assert "delay was not tried: the body moves no time" in str(exploration)
 
 
-def test_worlds_with_the_same_attempts_at_the_same_moments_are_one():
+@pytest.mark.parametrize(
+    ("kind", "worlds"),
+    [
+        ("duplicate", 14),
+        ("refuse", 6),  # an attempt that never reached the app has a moment, too
+    ],
+)
+def test_worlds_with_the_same_attempts_at_the_same_moments_are_one(kind, worlds):
     came = []
 
     def world(chat_fake):
@@ -269,9 +276,9 @@ def test_worlds_with_the_same_attempts_at_the_same_moments_are_one():
         chat_fake.send_text().deliver()
         chat_fake.clock.advance(hours=24)
 
-    exploration = explore(world, deviations=["duplicate", "duplicate_later"])
+    exploration = explore(world, deviations=[kind, "duplicate_later"])
 
-    assert 14 == len({*map(tuple, came)}) == exploration.worlds
+    assert worlds == len({*map(tuple, came)}) == exploration.worlds
 
 
 def test_a_service_that_has_evolved_is_one_more_world_and_never_combined():

@@ -117,7 +117,11 @@ class WorldLog(NamedTuple):
     @property
     def key(self) -> Key:
         """What equal worlds have in common."""
-        return (self.order, self.unseen, *(self.moments if self.is_delayed else ()))
+        if not self.is_delayed:
+            return self.order, self.unseen
+        pairs = zip(self.attempts, self.moments, strict=True)
+        reached = [at for one, at in pairs if one is None or one.item >= 0]
+        return (self.order, self.unseen, *reached)
 
     @property
     def order(self) -> Key:
