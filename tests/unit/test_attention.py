@@ -409,7 +409,7 @@ def test_what_is_emitted_after_a_disconnection_is_no_news():
 def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda request: 500)
-        message = fake.send_text()
+        fake.send_text()
         fake.webhooks.duplicate()
         fake.webhooks.duplicate(status="read")
         lines = looked_at(fake)
@@ -418,8 +418,8 @@ def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():
 
     assert [
         (
-            "unused fault: duplicate(), set up at LINE, after the attempt at sent of message "
-            f"{message.id} (4): it reaches later events only"
+            "unused fault: duplicate(), set up at LINE, after the attempt at sent m1 (4): it "
+            "reaches later events only"
         ),
         "4 attempt: sent m1 -> <lambda>(): 500 (did it raise? its log has the error)",
         "unused fault: duplicate(status='read'), set up at LINE",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from ..base.calling_line import Line
@@ -13,6 +14,7 @@ from ..base.views import counted, folded
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
+from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from .hints import awaited, beginning_of_body, hint, unused_faults, why_queued, why_unused
 from .labels import Labels
@@ -113,13 +115,15 @@ class FinalChecks:
                 if event.type != engine.settings.naming.event_type  # many tests have no app
             ],
         )
+        name: Callable[[Event], str] = attrgetter("_title")
         for is_shared in (False, True):
             yield from _listed(
                 ": set a fault up before the verb, or remove it",
                 "unused fault",
                 [
                     (
-                        f"{fault.description}, set up at {fault.line}{why_unused(fault, engine)}",
+                        f"{fault.description}, set up at {fault.line}"
+                        + why_unused(fault, engine, name),
                         fault.line,
                     )
                     for fault in unused_faults(engine, self._api)

@@ -175,7 +175,7 @@ class Highlights:
     def _unused(self, fault: Trigger) -> str:
         """Say that a fault did not fire, and why, if that is known."""
         what = f"unused fault: {fault.description}, set up at {fault.line}"
-        return what + why_unused(fault, self._engine)
+        return what + why_unused(fault, self._engine, self.labels.event)
 
     def _undelivered(self) -> Iterator[str]:
         """Say which messages were read without a delivered event."""

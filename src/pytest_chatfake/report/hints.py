@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from typing import Final
 
 from ..base.tracebacks import NO_LIFESPAN, text_of
@@ -15,6 +16,7 @@ from ..http_api.account import AccountApi
 from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
+from ..webhooks.events import Event
 from ..webhooks.faults import Fault
 from .entries import number_of
 
@@ -121,12 +123,18 @@ def missed(fault: Trigger, engine: Engine) -> Attempt | None:
     return None
 
 
-def why_unused(fault: Trigger, engine: Engine) -> str:
-    """Say why a fault did not fire, if that is known."""
+def why_unused(fault: Trigger, engine: Engine, name: Callable[[Event], str]) -> str:
+    """Say why a fault did not fire, if that is known.
+
+    Args:
+        fault: The fault.
+        engine: The fake's engine.
+        name: Gives the name of an event: short where a timeline is beside it.
+    """
     if isinstance(fault, ApiFault):
         return f" ({_requests_instead(fault)})"
     if (attempt := missed(fault, engine)) is not None:
-        at = f"{attempt.event._subject} ({number_of(attempt)})"
+        at = f"{name(attempt.event)} ({number_of(attempt)})"
         return f", after the attempt at {at}: it reaches later events only"
     status = fault._status if isinstance(fault, Fault) and not fault._matched else None
     if status is None or status in STATUSES:
