@@ -120,7 +120,7 @@ class WorldLog(NamedTuple):
         if not self.is_delayed:
             return self.order, self.unseen
         pairs = zip(self.attempts, self.moments, strict=True)
-        reached = [at for one, at in pairs if one is None or one.item >= 0]
+        reached = [at for attempt, at in pairs if attempt is None or attempt.item >= 0]
         return (self.order, self.unseen, *reached)
 
     @property
