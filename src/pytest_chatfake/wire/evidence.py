@@ -71,7 +71,7 @@ class Evidence:
         self.odd: Counter[str] = Counter()
         self.varying: list[str] = []
         self._shared: dict[tuple[tuple[str, str], ...], _Shown] = {}
-        self._last: dict[str, tuple[Seen, object]] = {}  # of each message, with the event's id
+        self._last: dict[str, tuple[Seen, int]] = {}  # of each message, with the event id's hash
         self._received: dict[int, int | None] = {}  # when, by the hash of the body
         self._arrivals: dict[str, tuple[int, bool]] = {}  # of conversations
         self._present: set[str] = set()
@@ -125,18 +125,18 @@ class Evidence:
         status = sys.intern(message["status"])
         texts = {sys.intern(name): sys.intern(code(value)) for name, value in own.items()}
         seen = Seen(entry.where, message["id"], status, texts, {})
-        before, event_id = self._last.get(seen.id, (seen, None))
+        event_id = hash(code(entry.json.get("id")))
+        before, id_before = self._last.get(seen.id, (seen, event_id))
         if before.own == texts:
             seen.own = before.own
         if before.status != status:
-            is_shared = event_id == entry.json.get("id")
-            shown["config.event_ids"] = "per-message" if is_shared else "unique"
+            shown["config.event_ids"] = "per-message" if event_id == id_before else "unique"
         seen.id = before.id
         seen.shown = self._share(
             {name: code(value) for name, value in shown.items() if value is not None}
         )
         self._note_oddity(entry, STATUSES.index(status) < STATUSES.index(before.status))
-        self._last[seen.id] = seen, entry.json.get("id")
+        self._last[seen.id] = seen, event_id
         self._present |= message.keys()
         self._behind_id.update([*message][1:2])
         self.events.append(seen)

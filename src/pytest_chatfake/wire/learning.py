@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from itertools import chain
 from typing import Final, NamedTuple
 
 from ..base.escaping import one_line
@@ -121,7 +122,8 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
         expected = "expected an object with an id, a status and a totalPrice"
         raise ValueError(f"no event has a message: {'; '.join(problems[:9]) or expected}")
     evidence.relate()
-    settings = dict.fromkeys([*_DEFAULTS, *(setting for event in seen for setting in event.shown)])
+    shown_by_events = chain.from_iterable(event.shown for event in seen)  # too many for a list
+    settings = dict.fromkeys(chain(_DEFAULTS, shown_by_events))
     lines: dict[str, list[str]] = {kind: [] for kind in (_CODE, _WRONG, _SEEN, _UNKNOWN)}
     for name, part in _PARTS.items():
         found = [
