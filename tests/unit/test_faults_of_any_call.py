@@ -412,7 +412,7 @@ def test_a_fault_that_never_fired_says_what_there_was_instead(
     fault.remove()
     status(fake)
 
-    assert f" ({why})" == why_unused(fault, fake._engine)
+    assert f" ({why})" == why_unused(fault, fake._engine, str)
 
 
 @pytest.mark.parametrize(
@@ -427,7 +427,7 @@ def test_without_a_request_it_says_that(fake: ChatFake, set_up: Any, why: str) -
     fault = set_up(fake.api)
     status(fake, key="wrong")
 
-    assert f" ({why})" == why_unused(fault, fake._engine)
+    assert f" ({why})" == why_unused(fault, fake._engine, str)
 
 
 def test_a_fault_whose_calls_another_one_took_says_that(fake: ChatFake) -> None:
@@ -435,7 +435,7 @@ def test_a_fault_whose_calls_another_one_took_says_that(fake: ChatFake) -> None:
     second = fake.api.fail()
     status(fake)
 
-    assert " (1 request matched, and got another response)" == why_unused(second, fake._engine)
+    assert " (1 request matched, and got another response)" == why_unused(second, fake._engine, str)
 
 
 def test_the_report_of_what_is_unused_has_the_request_that_there_was() -> None:
