@@ -6,16 +6,21 @@ import sys
 import threading
 import time
 import traceback
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_chatfake import ChatFake
+from pytest_chatfake.base import triggers
+from pytest_chatfake.webhooks import core, endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType, ModuleType
 
-    from pytest_chatfake import WebhookRequest
+    from pytest_chatfake import InboundMessage, WebhookRequest
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +185,102 @@ def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_wait
 
         assert ["raised", "sent"] == told
         thread.join(60)
+
+
+class Meanwhile:
+    """Lets another thread do something once, at the n-th call or return in one of our modules.
+
+    It does so in the thread that it interrupts, which holds no lock there.
+    """
+
+    def __init__(self, module: ModuleType, number: int, work: Callable[[], object]) -> None:
+        self._file = module.__file__
+        self._left = number
+        self._work = work
+        self.came = False
+
+    def __enter__(self) -> None:
+        sys.setprofile(self._profile)
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _profile(self, frame: FrameType, _event: str, _argument: object) -> None:
+        if frame.f_code.co_filename == self._file:
+            self._left -= 1
+            if self._left == 0:
+                sys.setprofile(None)
+                self.came = True
+                self._work()
+
+
+def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile() -> None:
+    number, came = 1, True
+    while came:
+        with ChatFake(strict=False) as fake:
+            first = fake.webhooks.drop()
+            meanwhile = Meanwhile(triggers, number, fake.webhooks.refuse)
+            with meanwhile:
+                first.remove()
+            came = meanwhile.came
+            active = fake._engine.outbox.faults.active
+            assert ["refuse"] * came == [fault.kind for fault in active]
+            fake.reset()
+        number += 1
+    assert number > 3
+
+
+def test_an_endpoint_gets_events_wherever_it_was_connected_in_a_verb_of_another_thread() -> None:
+    number, came = 1, True
+    while came:
+        with ChatFake(strict=False) as fake:
+            connect = partial(fake.webhooks.connect, handler=lambda _: None)
+            connect()
+            meanwhile = Meanwhile(endpoints, number, connect)
+            with meanwhile:
+                fake.send_text()
+            came = meanwhile.came
+            before = len(fake.webhooks.attempts)
+            fake.send_text()
+            assert 1 + came == len(fake.webhooks.attempts) - before, number
+        number += 1
+    assert number > 3
+
+
+def test_an_error_that_another_thread_has_raised_meanwhile_is_no_error_of_the_fakes_own() -> None:
+    with ChatFake() as fake:
+        errors = fake._engine.core.errors
+        number, came = 1, True
+        while came:
+            errors.append(KeyError("of a route"))
+            meanwhile = Meanwhile(core, number, errors.clear)
+            with meanwhile, suppress(KeyError):
+                fake.top_up(1)
+            came = meanwhile.came
+            number += 1
+        assert number > 3
+
+
+def test_people_who_write_in_two_threads_at_once_have_messages_of_their_own() -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def shape(message: InboundMessage) -> dict[str, Any]:
+        if not begun.is_set():
+            begun.set()
+            assert over.wait(60)
+        return {"resource": message.resource}
+
+    with ChatFake(inbound=shape) as fake:
+        receiver = fake.webhooks.receiver(events="*")
+        thread = threading.Thread(target=lambda: fake.recipient("+1").writes("first"), daemon=True)
+        thread.start()
+        assert begun.wait(60)
+        fake.recipient("+2").writes("second")
+        over.set()
+        thread.join(60)
+
+        found = [event.json()["chatInboundMessage"] for event in receiver.events]
+        assert [("+2", {"body": "second"}), ("+1", {"body": "first"})] == [
+            (message["from"], message["text"]) for message in found
+        ]
+        assert 2 == len({message["id"] for message in found})

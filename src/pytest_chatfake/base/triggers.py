@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from .arguments import check_int
 from .calling_line import Line, is_in_fixture
@@ -30,7 +30,7 @@ class Trigger(Record, ABC):
         self._matched = 0
         self._times = None if times is None else check_int(times, "times", 1)
         self._start = check_int(start, "start", 1)
-        self._registry: Triggers[Any] | None = None
+        self._is_removed = False
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.description}, fired {counted(self.fired, 'time')}>"
@@ -48,8 +48,7 @@ class Trigger(Record, ABC):
 
     def remove(self) -> None:
         """Stop the fault; changes that it made stay. Calling it again has no effect."""
-        if self._registry is not None:
-            self._registry.remove(self)
+        self._is_removed = True
 
     def _should_fire(self) -> bool:
         """Count a match, and return whether to fire on it."""
@@ -71,29 +70,25 @@ class Triggers(Generic[_T]):
         history: Records each.
 
     Attributes:
-        active: Those that are not removed.
-        ever: All that were set up, removed or not: some may be unused.
+        ever: All of them, removed or not: some may be unused.
     """
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self.active: tuple[_T, ...] = ()
         self.ever: list[_T] = []
+
+    @property
+    def active(self) -> list[_T]:
+        """Those that are not removed."""
+        return [trigger for trigger in self.ever if not trigger._is_removed]
 
     def add(self, trigger: _T, now: int) -> _T:
         """Set a trigger up, and return it."""
-        trigger._registry = self
         trigger.moment = now
         self._history.add(trigger)
-        self.active = (*self.active, trigger)
         self.ever.append(trigger)
         return trigger
 
-    def remove(self, trigger: _T) -> None:
-        """Remove a trigger, if it is active."""
-        self.active = tuple(other for other in self.active if other is not trigger)
-
     def clear(self) -> None:
         """Forget all of them."""
-        self.active = ()
         self.ever.clear()

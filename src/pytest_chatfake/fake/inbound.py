@@ -76,8 +76,18 @@ def writing(
         people.check_current(address, engine.account.people)
         fact = people.decide(what, address, {}, now)
         fact.after.check_writing(what)
-        content, fields = json.loads(text, parse_float=Decimal)
         id_ = engine.outbox.next_inbound_id()
+        shape = shape_of(id_, now)
+        # It took its time, and another thread may have let somebody write meanwhile.
+        if id_ != engine.outbox.next_inbound_id():
+            return event(what, now)
+        channel = settings.naming.event_type.partition(".")[0]
+        arguments: Any = {"type": f"{channel}.inbound_message.received", **shape}
+        return custom_event(*map(arguments.get, _ARGUMENTS)), fact
+
+    def shape_of(id_: str, now: int) -> Mapping[str, object]:
+        """Return the arguments of ``emit_event()``, as the configuration's function has them."""
+        content, fields = json.loads(text, parse_float=Decimal)
         to = settings.sender
         resource = {
             "id": id_,
@@ -88,17 +98,13 @@ def writing(
             kind: content,
             **fields,
         }
-        shape: Mapping[str, object] = {"resource": resource}
-        if settings.inbound is not None:
-            inbound = InboundMessage(
-                id_, address, to, kind, content, instant(now), fields, resource
-            )
-            ask = partial(settings.inbound, inbound)
-            found = engine.call_back("the function of inbound=", "a mapping", ask)
-            shape = check_mapping(found, "inbound")
-            check_names(shape, _ARGUMENTS, "emit_event()")
-        channel = settings.naming.event_type.partition(".")[0]
-        arguments: Any = {"type": f"{channel}.inbound_message.received", **shape}
-        return custom_event(*map(arguments.get, _ARGUMENTS)), fact
+        if settings.inbound is None:
+            return {"resource": resource}
+        inbound = InboundMessage(id_, address, to, kind, content, instant(now), fields, resource)
+        ask = partial(settings.inbound, inbound)
+        found = engine.call_back("the function of inbound=", "a mapping", ask)
+        shape = check_mapping(found, "inbound")
+        check_names(shape, _ARGUMENTS, "emit_event()")
+        return shape
 
     return Verb("emit_event", message, (event,))

@@ -54,10 +54,12 @@ class Core:
 
     def raise_errors(self) -> None:
         """Re-raise, in the test, the first error that could not be raised where it happened."""
-        if self.errors and not self.is_inside():
-            error = self.errors[0]
-            self.errors.clear()
-            raise error
+        if not self.errors or self.is_inside():
+            return
+        first = self.errors[:1]
+        self.errors.clear()
+        if first:  # else another thread was faster
+            raise first[0]
 
     def close_if_interrupted(self, error: BaseException) -> None:
         """Refuse everything after Ctrl-C or a test's timeout: a verb may be half done."""

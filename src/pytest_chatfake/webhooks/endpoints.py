@@ -199,37 +199,33 @@ class Endpoints:
 
     def __init__(self) -> None:
         self.threaded: bool = False
-        self._connected: tuple[Endpoint, ...] = ()
         self.ever: list[Endpoint] = []
         self._listening: dict[str, tuple[Endpoint, ...]] = {}
 
     def __len__(self) -> int:
-        return len(self._connected)
+        return sum(endpoint.connected for endpoint in self.ever)
 
     def __iter__(self) -> Iterator[Endpoint]:
-        return iter(self._connected)
+        return (endpoint for endpoint in self.ever if endpoint.connected)
 
     def listening(self, event_type: str) -> tuple[Endpoint, ...]:
         """Return those that get events of a type."""
-        found = self._listening.get(event_type)
+        known = self._listening  # another thread that connects an endpoint begins a new one
+        found = known.get(event_type)
         if found is None:
-            found = tuple(
-                endpoint for endpoint in self._connected if endpoint.listens_for(event_type)
-            )
-            self._listening[event_type] = found
+            found = tuple(endpoint for endpoint in self if endpoint.listens_for(event_type))
+            known[event_type] = found
         return found
 
     def connect(self, endpoint: Endpoint) -> None:
         """Add an endpoint for the events that are emitted from now on."""
         self.ever.append(endpoint)
         self.threaded = self.threaded or endpoint._target.threaded
-        self._connected = (*self._connected, endpoint)
         self._listening = {}
 
     def disconnect(self, endpoint: Endpoint) -> None:
         """Remove an endpoint; queued attempts at it are not made any more."""
         endpoint.connected = False
-        self._connected = tuple(other for other in self._connected if other is not endpoint)
         self._listening = {}
         endpoint._target.hang_up()  # some servers wait for that when they shut down
 
