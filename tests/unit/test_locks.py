@@ -178,7 +178,7 @@ def expected(locked: bool) -> str:
         lambda fake: fake.message(fake.messages[0].id).events,
         lambda fake: fake.clock.next_due,
         lambda fake: fake.reset(),
-        ask_balance,
+        lambda fake: fake._engine.reported_balance(),
     ],
     ids=["verb", "balance", "conversations", "events", "next_due", "reset", "query"],
 )
@@ -196,23 +196,18 @@ def test_nobody_gets_into_the_middle_of_a_verb(
     assert expected(locked) == meeting.outcome
 
 
-def report_balance(fake: ChatFake) -> object:
-    """Read what the balance query reports, without what is run before it."""
-    fake._engine.due_runner.catch_up = lambda: None  # type: ignore[method-assign]
-    return fake._engine.reported_balance()
-
-
 @pytest.mark.parametrize(
     ("owner", "name", "first"),
     [
         (Schedule, "next_due", lambda fake: fake.clock.next_due),
         (Schedule, "is_due", lambda fake: fake._engine.due_runner.is_due()),
         (Schedule, "pop_due", lambda fake: fake.settle()),
-        (ProcessTime, "read", report_balance),
+        (ProcessTime, "forward", lambda fake: fake.clock.advance(1)),
+        (History, "add", ask_balance),
         (Engine, "call_back", lambda fake: fake.clock.run_until(lambda: True, limit=1)),
         (GrowingIndex, "all", lambda fake: fake._engine.outbox.events_of(None)),
     ],
-    ids=["next_due", "is_due", "due", "balance", "predicate", "events"],
+    ids=["next_due", "is_due", "due", "move", "request", "predicate", "events"],
 )
 def test_no_verb_gets_into_the_middle_of_a_look(
     fake: ChatFake,
@@ -410,15 +405,16 @@ def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(
     assert expected(locked) == meeting.outcome
 
 
-def test_two_records_never_get_one_number(locked: bool, lock: Any, meeting: Meeting) -> None:
+@pytest.mark.parametrize("second", [lambda history: history.add(Record()), History.reset])
+def test_a_record_gets_a_number_of_its_own_in_the_list_that_it_is_added_to(
+    locked: bool, lock: Any, meeting: Meeting, second: Callable[[History], Any]
+) -> None:
     history = History()
     history._lock = lock
     history.records = meeting.standing(list, "__len__")()
-    first, second = Record(), Record()
-    meeting.hold(lambda: history.add(first), lambda: history.add(second))
+    meeting.hold(lambda: history.add(Record()), lambda: second(history))
 
     assert expected(locked) == meeting.outcome
-    assert locked is (first._index != second._index)
 
 
 def test_the_locks_of_this_file_are_all_there_are() -> None:

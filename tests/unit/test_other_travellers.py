@@ -12,8 +12,10 @@ from zoneinfo import ZoneInfo
 import pytest
 import time_machine
 from freezegun import freeze_time
+from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ClockError
+from pytest_chatfake.domain.instants import instant
 
 from .fakes import NOON, START, at
 
@@ -98,6 +100,34 @@ def test_any_use_of_the_fake_catches_up(use: Any) -> None:
 
         releases = [e for e in fake._engine.account.ledger.entries if e.kind == "release"]
         assert [at(days=30)] == [entry.at for entry in releases]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda fake: fake.webhooks.duplicate(),
+        lambda fake: fake.api.fail(),
+        lambda fake: fake.rotate_key(),
+        lambda fake: call(fake, "/nowhere", fake.api_key),
+        lambda fake: call(fake, "/nowhere", "nobody's"),
+        lambda fake: call(fake, "/v2/balance", fake.api_key),
+    ],
+    ids=["fault", "fault of the API", "note", "request", "request with no key", "balance"],
+)
+def test_what_was_due_before_stands_before_all_that_is_recorded(use: Any) -> None:
+    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
+        fake.send_text(to="+1")
+        traveller.shift(timedelta(days=31))
+
+        use(fake)
+
+        *_, drop, last = fake._engine.core.history.records
+        assert (at(days=30), at(days=31)) == (instant(drop.moment), instant(last.moment))
+        fake.reset()  # the faults are unused
+
+
+def call(fake: ChatFake, path: str, key: str) -> None:
+    Client(fake.wsgi_app).get(path, headers={"X-API-Key": key})
 
 
 def test_a_jump_backwards_is_followed_for_stamps_and_undoes_nothing() -> None:

@@ -60,7 +60,8 @@ class History:
 
     def reset(self) -> None:
         """Begin a new list; what was read of the old one stays as it is."""
-        self.records: list[Record] = []
+        with self._lock:
+            self.records: list[Record] = []
 
     def add(self, record: _R, cause: Record | None = None) -> _R:
         """Add what begins now, and return it.

@@ -88,7 +88,8 @@ class DueRunner:
             )
         self._move = self._core.history.add(ClockRecord(what, line, now, target))
         yield from self._run_each(limit, target)
-        self._time.forward(target)
+        with self._core.lock:  # two threads that move time at once would move it twice as far
+            self._time.forward(target)
 
     def next_after(self, now: int) -> int:
         """Return the moment of the next due work, and refuse if there is none."""

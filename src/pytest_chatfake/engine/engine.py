@@ -170,9 +170,17 @@ class Engine:
             self.executor.execute(verb, what, line, now)
             return True
 
-    def note(self, what: str, line: Line, subject: object = None) -> None:
+    def note(self, what: str, line: Line) -> None:
         """Note a call of the test that changes later events, and not the account."""
-        self.executor.note(what, line, subject, self.time.read())
+        self.executor.note(what, line, None, self.catch_up())
+
+    def catch_up(self) -> int:
+        """Run due work and attempt nothing; return the present in nanoseconds.
+
+        For all that is recorded and is no verb, so that what was due before it stands before it.
+        """
+        self.due_runner.catch_up()
+        return self.time.read()
 
     def submitted(self, message: MessageState, what: str) -> None:
         """Note when a message was submitted: now, or after the pending steps."""
@@ -338,15 +346,13 @@ class Engine:
         else:
             self.due_runner.catch_up()
 
-    def reported_balance(self) -> tuple[Decimal, int]:
-        """Return what the balance query reports now (§4.1), and the moment in nanoseconds."""
-        self.due_runner.catch_up()
+    def reported_balance(self) -> Decimal:
+        """Return what the balance query reports (§4.1)."""
         with self.core.lock:
             ledger = self.account.ledger
-            value = ledger.available
             if self.settings.balance_amount == "total":
-                value = EXACT.add(value, ledger.held)
-            return value, self.time.read()
+                return EXACT.add(ledger.available, ledger.held)
+            return ledger.available
 
     # Who is calling
 

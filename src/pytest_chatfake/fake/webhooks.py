@@ -562,7 +562,7 @@ class Webhooks:
 
     def _set_up(self, fault: _Fault) -> _Fault:
         self._engine.drain.enable_ordering()
-        self._outbox.faults.add(fault, self._engine.core.now())
+        self._outbox.faults.add(fault, self._engine.catch_up())
         return fault
 
     # Events that come again, and events that should not come

@@ -155,8 +155,9 @@ class AccountApi:
 
     def _record(self, asked: ApiRequest) -> ApiRequest:
         """Record a request that comes now."""
-        asked._arrived = asked.moment = self._core.now()
-        self._log.append(self._core.history.add(asked))
+        asked._arrived = asked.moment = self._engine.catch_up()
+        with self._core.lock:  # a reset forgets both
+            self._log.append(self._core.history.add(asked))
         return asked
 
     def _responded(
@@ -171,15 +172,14 @@ class AccountApi:
 
     def _respond_with_balance(self, asked: ApiRequest) -> Reply:
         """Respond to a balance query that came with the right key (§4.1)."""
-        value, now = self._engine.reported_balance()
-        body = balance_body(value, self._engine.settings.currency)
+        self._record(asked)
+        body = balance_body(self._engine.reported_balance(), self._engine.settings.currency)
         reply = Reply(200, body)
         if self._faults.active:
-            faults = self._due(asked.method, asked.path, now)
-            reply = damaged(reply, faults, now)
+            faults = self._due(asked.method, asked.path, asked.moment)
+            reply = damaged(reply, faults, asked.moment)
             asked._marks = tuple(fault._mark for fault in faults)
         asked.status = None if reply.disconnect else reply.status
-        self._record(asked)
         if falsify is None or reply.disconnect or reply.body != body or asked.method != "GET":
             return reply
         return falsify(self, reply, is_balance=True)._replace(delay=reply.delay)
@@ -442,7 +442,7 @@ class AccountApi:
         self._engine.refuse_closed()
         check_names(where, RequestFilter.__annotations__, f"api.{kind}()")
         fault = ApiFault(kind, arguments, damage, where, lasts, calling_line(3))
-        return self._faults.add(fault, self._core.now())
+        return self._faults.add(fault, self._engine.catch_up())
 
 
 def _cut_off(reply: Reply, _: int) -> Reply:
