@@ -12,7 +12,10 @@ import time_machine
 from pytest_chatfake import ChatFake
 
 from ..unit.both_frameworks import perform
+from ..unit.hanging import connected_in_any_time, counted_while_hanging, hanging
 from .raw_server import CHUNKED, LENGTH, OK, SOON, answer_to, dribbles, post_to, serving
+
+__all__ = ["connected_in_any_time", "counted_while_hanging"]
 
 MODES = pytest.mark.parametrize("mode", ["sync", "async"])
 BAD_CHUNKS = "the response's chunks are malformed or cut off"
@@ -145,11 +148,13 @@ def test_a_server_that_stops_reading_does_not_hold_a_big_body_for_ever():
 
 
 @MODES
+@pytest.mark.usefixtures("connected_in_any_time")
 def test_a_fake_ends_an_attempt_that_dribbles_and_makes_the_next_one(mode):
     def script(conversation):
         conversation.read()
         if len(server.posts) == 1:
-            dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000)(conversation)
+            with hanging():
+                dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000)(conversation)
         conversation.send(OK)
 
     with serving(script) as server, ChatFake(mode=mode, timeout=SOON) as fake:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from datetime import timedelta
-from http.client import HTTPConnection
+from functools import partial
 from typing import Any
 
 import freezegun
@@ -16,15 +16,15 @@ import trio
 from werkzeug import Response
 
 from pytest_chatfake import ChatFake, UndeliveredWebhooks, WebhookRequest
-from pytest_chatfake.transport.client import http_client
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledExternally
 from pytest_chatfake.transport.client.loops import new_event
 from pytest_chatfake.webhooks import drain
 
 from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_trio, perform
+from .hanging import connected_in_any_time, counted_while_hanging, hang, hanging
 
-__all__ = ["hard_limit"]
+__all__ = ["connected_in_any_time", "counted_while_hanging", "hard_limit"]
 
 #: Real seconds of an attempt that is to take too long.
 SHORT = 0.01
@@ -38,7 +38,7 @@ def a_fake(mode: str, timeout: float = SHORT, **config: Any) -> ChatFake:
 
 
 async def hangs(scope: Any, receive: Any, send: Any) -> None:
-    await new_event().wait()
+    await hang()
 
 
 async def answer(send: Any) -> None:
@@ -76,7 +76,7 @@ def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_rais
 def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mode: str) -> None:
     with freezegun.freeze_time("2026-01-01"), a_fake(mode) as fake:
         fake.webhooks.connect(asgi=hangs)
-        fake.webhooks.connect(handler=lambda _: new_event().wait())
+        fake.webhooks.connect(handler=lambda _: hang())
         perform(mode, fake.send_text)
         assert [LATE, LATE] == outcomes(fake)
 
@@ -85,13 +85,13 @@ def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mo
 def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode: str) -> None:
     async def answers(scope: Any, receive: Any, send: Any) -> None:
         try:
-            await new_event().wait()
+            await hang()
         except asyncio.CancelledError:
             await answer(send)
 
     async def raises(scope: Any, receive: Any, send: Any) -> None:
         try:
-            await new_event().wait()
+            await hang()
         finally:
             raise KeyError("in its clean-up")
 
@@ -108,7 +108,7 @@ def test_a_request_is_cancelled_and_the_apps_lifespan_is_not() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            await new_event().wait()
+            await hang()
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -143,15 +143,21 @@ def test_a_request_that_timed_out_unseen_is_told_at_the_end() -> None:
 @BOTH
 def test_the_tests_own_cancellation_is_the_tests(run: Any) -> None:
     async def main() -> None:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            end_test()
+            await new_event().wait()
+
         with a_fake("async", timeout=SECONDS) as fake:
-            fake.webhooks.connect(asgi=hangs)
+            fake.webhooks.connect(asgi=app)
             if run is in_trio:
-                with trio.move_on_after(0.01) as scope:
+                with trio.CancelScope() as scope:
+                    end_test = scope.cancel
                     await fake.send_text()
                 assert scope.cancelled_caught
             else:
                 with pytest.raises(TimeoutError):
-                    async with asyncio.timeout(0.01):
+                    async with asyncio.timeout(None) as limit:
+                        end_test = partial(limit.reschedule, 0)
                         await fake.send_text()
             assert [False] == [attempt.ok for attempt in fake.webhooks.attempts]
 
@@ -163,7 +169,8 @@ def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mod
     received: list[str] = []
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
-        received.extend([(await receive())["type"], (await receive())["type"]])
+        with hanging():
+            received.extend([(await receive())["type"], (await receive())["type"]])
         await answer(send)
 
     with a_fake(mode, timeout=SHORT) as fake:
@@ -178,8 +185,9 @@ def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mod
 
 def test_an_exception_that_comes_late_comes_back_in_the_test() -> None:
     async def breaks(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await receive()
+        with hanging():
+            await receive()
+            await receive()
         raise KeyError("after its time")
 
     with a_fake("sync") as fake:
@@ -196,7 +204,7 @@ def test_an_exception_that_comes_late_comes_back_in_the_test() -> None:
 def test_work_after_the_response_makes_no_attempt_late(mode: str) -> None:
     async def goes_on(scope: Any, receive: Any, send: Any) -> None:
         await answer(send)
-        await new_event().wait()
+        await hang()
 
     with a_fake(mode) as fake:
         fake.webhooks.connect(asgi=goes_on)
@@ -215,8 +223,9 @@ def test_nothing_is_cancelled_while_somebody_debugs(
     monkeypatch.setattr(drain, "say", said.append)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        while asked._value < 3:
-            await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
+        with hanging():
+            while asked._value < 3:
+                await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
         await answer(send)
 
     with a_fake(mode) as fake:
@@ -226,19 +235,15 @@ def test_nothing_is_cancelled_while_somebody_debugs(
     assert [] == said
 
 
-def patiently(host: str, port: int, *, timeout: float) -> HTTPConnection:
-    """Connect, although a busy machine may take longer for it than the fake's limit."""
-    return HTTPConnection(host, port)
-
-
+@pytest.mark.usefixtures("connected_in_any_time")
 def test_a_server_is_waited_for_while_somebody_debugs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = threading.Semaphore(0)
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
-    monkeypatch.setattr(http_client, "HTTPConnection", patiently)
 
     def debugged(request: object) -> Response:
-        for _ in range(3):
-            assert asked.acquire(timeout=SECONDS)
+        with hanging():
+            for _ in range(3):
+                assert asked.acquire(timeout=SECONDS)
         return Response(status=204)
 
     with a_fake("sync") as fake:
@@ -281,7 +286,8 @@ class Words:
         self.word.set()
 
     def wait(self) -> None:
-        assert self.word.wait(SECONDS)
+        with hanging():
+            assert self.word.wait(SECONDS)
         self.word.clear()
 
 
@@ -328,11 +334,12 @@ def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(
     monkeypatch.setattr(drain, "GRACE_SECONDS", SHORT)
 
     async def stubborn(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            await new_event().wait()
-        except asyncio.CancelledError:
-            while not words.word.is_set():
-                await asyncio.sleep(0)
+        with hanging():
+            try:
+                await hang()
+            except asyncio.CancelledError:
+                while not words.word.is_set():
+                    await asyncio.sleep(0)
         await answer(send)
 
     with a_fake("sync") as fake:
