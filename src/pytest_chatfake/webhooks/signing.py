@@ -134,11 +134,12 @@ class HmacSigner:
     ) -> None:
         self._secrets = _keys(_secret, secret, secrets)
         self._header = check_header(header, "header")
-        self._format, shown = _template(format, "format", "signature")
+        shown = _has_timestamp(format, "format", "signature")
         complete_headers([(self._header, format)], "")  # refuses what HTTP does not allow
-        self._written = format
-        template, signed = _template(content, "content", "body")
-        self._content = utf8(template, "content")
+        self._format = format
+        signed = _has_timestamp(content, "content", "body")
+        utf8(content, "content")  # refuses what can't be encoded later
+        self._content = content
         self._timestamp_header = timestamp_header
         if timestamp_header is not None:
             self._timestamp_header = check_header(timestamp_header, "timestamp_header")
@@ -161,16 +162,18 @@ class HmacSigner:
 
     def __repr__(self) -> str:
         shift = f", offset={self._offset}" if self._offset else ""
-        return f"HmacSigner(..., header={self._header!r}, format={self._written!r}{shift})"
+        return f"HmacSigner(..., header={self._header!r}, format={self._format!r}{shift})"
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
         """Return the headers that sign ``request``."""
         timestamp = request.timestamp + self._offset
-        signed = self._content % {b"timestamp": timestamp, b"body": request.body}
+        body = request.body.decode(errors="surrogateescape")  # any bytes come back as they were
+        signed = self._content.format(timestamp=timestamp, body=body)
+        content = signed.encode(errors="surrogateescape")
         encode = bytes.hex if self._encoding == "hex" else _base64
         first, *others = (
-            self._format % {"timestamp": timestamp, "signature": encode(mac)}
-            for mac in (hmac.digest(secret, signed, self._digest) for secret in self._secrets)
+            self._format.format(timestamp=timestamp, signature=encode(mac))
+            for mac in (hmac.digest(secret, content, self._digest) for secret in self._secrets)
         )
         more = [part for other in others for part in other.split(",") if part not in first]
         headers = {self._header: ",".join([first, *more])}
@@ -178,9 +181,6 @@ class HmacSigner:
             headers[self._timestamp_header] = str(timestamp)
         return headers
 
-
-#: The fields of templates, as ``%`` writes them.
-_FIELDS = {"timestamp": "%(timestamp)d", "signature": "%(signature)s", "body": "%(body)s"}
 
 #: The hash functions that every Python has, but those whose length is a choice of its own.
 _DIGESTS = tuple(sorted(name for name in hashlib.algorithms_guaranteed if "shake" not in name))
@@ -269,8 +269,8 @@ def _secret(secret: object) -> bytes:
     return given
 
 
-def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
-    """Return a template as one for ``%``, which bytes have too, and whether it has a timestamp."""
+def _has_timestamp(template: object, what: str, needed: str) -> bool:
+    """Return whether a template shows the timestamp; refuse one that can't be used."""
     text = check_str(template, what)
     try:
         parts = [*Formatter().parse(text)]
@@ -283,8 +283,4 @@ def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
             f"{what}: expected {{{needed}}} in it, and no other field than {{timestamp}} beside, "
             f"got {cited(template)}"
         )
-    percent = [
-        literal.replace("%", "%%") + ("" if name is None else _FIELDS[name])
-        for literal, name, _, _ in parts
-    ]
-    return "".join(percent), "timestamp" in fields
+    return "timestamp" in fields
