@@ -28,12 +28,7 @@ class DueRunner:
     The lock is held while a piece of work runs, and while the schedule is read.
     """
 
-    def __init__(
-        self,
-        core: Core,
-        time: ProcessTime,
-        executor: Executor,
-    ) -> None:
+    def __init__(self, core: Core, time: ProcessTime, executor: Executor) -> None:
         self._core = core
         self._time = time
         self._executor = executor

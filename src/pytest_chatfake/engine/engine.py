@@ -289,8 +289,7 @@ class Engine:
 
     def _attempt(self) -> None:
         """In sync mode: attempt queued webhooks, but not inside code that the fake runs."""
-        has_work = self.outbox.queue or self.drain.thread is not None
-        if has_work and self.mode == "sync" and not self.core.is_inside():
+        if self.mode == "sync" and not self.core.is_inside():
             self.drain.flush()
 
     def attempt_now(self) -> None:

@@ -62,7 +62,7 @@ class Executor:
             "describe": self._describe,
         }
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
-            "attempt": lambda at, dispatch: outbox.take_due(dispatch, at),
+            "attempt": outbox.take_due,
         }
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:

@@ -59,7 +59,6 @@ class Drain:
 
     Attributes:
         thread: The thread that drains the queue; None while nobody does.
-        in_flight: The attempts that are being made, in the order in which they began.
         count: How many attempts have begun so far.
         ordering: Applies the faults; None until there are any.
         had_threads: Whether attempts were made in several threads at the same time.
@@ -77,10 +76,9 @@ class Drain:
         self._core = core
         self._outbox = outbox
         self._portal = portal
-        self._home = threading.get_ident()
+        self._test_thread = threading.get_ident()
         self._turn = threading.Lock()  # whoever has it drains
         self.thread: int | None = None
-        self.in_flight: list[InFlight] = []
         self.count: int = 0
         self.ordering: Ordering | None = None
         self.had_threads: bool = False
@@ -140,9 +138,9 @@ class Drain:
     def _wait(self) -> None:
         """Let the test's own thread wait until another thread has finished."""
         here, thread = threading.get_ident(), self.thread
-        # Code that a receiver runs without its context can't be recognised as part of an attempt:
-        # the thread tells, too, because it would wait for itself.
-        waits = here == self._home and thread not in (None, here)
+        # Code that a receiver runs without its context is not known as part of an attempt, but it
+        # runs in the draining thread, which would wait for itself.
+        waits = here == self._test_thread and thread not in (None, here)
         if waits and self._turn.acquire(timeout=self.overdue.limit):
             self._turn.release()
 
@@ -166,8 +164,7 @@ class Drain:
                     self._core.errors.append(self._raised)
                 raise
             finally:
-                self.in_flight, self.overdue.current = [], None
-                self._event = self._raised = self.thread = None
+                self._event = self._raised = self.thread = self.overdue.current = None
                 self._outbox.depth = 0
                 self._turn.release()
         return None
@@ -184,8 +181,9 @@ class Drain:
         if len(ready) > 1:
             self._batches += 1
         batch = self._batches if len(ready) > 1 else 0
-        self.in_flight = self.overdue.current = [self._begin(part, batch) for part in ready]
-        return self.in_flight
+        attempts = [self._begin(part, batch) for part in ready]
+        self.overdue.current = attempts
+        return attempts
 
     def _take_next(self, queue: deque[Dispatch]) -> Sequence[Dispatch]:
         """Take the next attempts from the queue, each to one endpoint; none, if they wait."""
@@ -270,7 +268,7 @@ class Drain:
         for attempt in to_make:
             if attempt.outcome is None and isinstance(ended, Exception):
                 attempt.outcome = ended
-        interrupts = [self._record(attempt) for attempt in tuple(batch)]
+        interrupts = [self._record(attempt) for attempt in batch]
         if ended is None or isinstance(ended, Exception):
             ended = next(filter(None, interrupts), None)
         if ended is not None:
@@ -281,7 +279,6 @@ class Drain:
         record = attempt.record
         response, error = self._response_of(attempt), self._error_of(attempt)
         with self._core.lock:
-            del self.in_flight[0]
             response = self._count(attempt, response)
             overrides = attempt.dispatch.overrides
             record.fault, record._marks = overrides.fault, overrides.marks
@@ -327,7 +324,7 @@ class Drain:
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
         delay = record.endpoint._retries[record.number - 1]
         if attempt.is_late and failed_at + delay < now:
-            self._outbox.take_due(retry, failed_at + delay)
+            self._outbox.take_due(failed_at + delay, retry)
             return
         self._outbox.plan(retry, delay, since=failed_at)
         if self.ordering is not None and self.ordering.awaits_retries:
@@ -385,10 +382,10 @@ class Overdue:
     """Attempts that take too long, as the watchdog sees them.
 
     Over a socket an attempt ends when its time is up: the connection is shut down under it. In
-    process it is late from then on, whatever comes of it: an ASGI app is told that its client is
-    gone, and what can be awaited has as long again before it is cancelled. What can't be ended (a
-    WSGI app, a plain function, an app that survives its cancellation) is waited for, and one line
-    on the terminal says for what.
+    process it is late from then on, whatever comes of it: an ASGI app gets ``http.disconnect``, and
+    what can be awaited has as long again before it is cancelled. What can't be ended (a WSGI app, a
+    plain function, an app that survives its cancellation) is waited for, and one line on the
+    terminal names it.
 
     Attributes:
         current: The attempts that are being made; None: none.

@@ -200,7 +200,7 @@ class Outbox:
                 if isinstance(subject, Dispatch) and not subject.is_wanted:
                     schedule.cancel(key)
 
-    def take_due(self, dispatch: Dispatch, due: int) -> None:
+    def take_due(self, due: int, dispatch: Dispatch) -> None:
         """Queue what was scheduled for ``due``: a late attempt, or a retry."""
         # Where time has jumped over it, it counts as made when it was due.
         if self._core.now() - due > MILLISECOND:

@@ -1,6 +1,6 @@
 """Where an app can crash in one attempt; and the crash, at one of these points.
 
-An app that awaits can crash wherever it suspends: all tasks that were born in the attempt are
+An app that awaits can crash wherever it suspends: all tasks that began in the attempt are
 cancelled there, and end as they do when their process shuts down. Closing a coroutine instead would
 skip the clean-up that awaits, and throwing an error into it would let its children run on. Any app
 can crash before and after a call of a function: a :class:`Crash` is raised there.
@@ -149,7 +149,7 @@ class CrashWatch:
         """Count a call of a function; raise where the app is to crash at it."""
         if not self._is_counting or function not in self._functions:
             return
-        stack = dropwhile(is_ours, _stack())
+        stack = dropwhile(is_ours, _calling_frames())
         lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
         name = function.__qualname__.rpartition("<locals>.")[2]
         self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", *lines[:1])
@@ -196,7 +196,7 @@ class CrashWatch:
         self._main = cancellable
         try:
             if running_framework() != "trio":  # there they end with their nursery
-                self._stack.callback(self._watch_births())
+                self._stack.callback(self._watch_new_tasks())
             result = await cancellable.run(key, self._watched(self._await(awaitable)))
         finally:
             self._main = None
@@ -235,7 +235,7 @@ class CrashWatch:
             except BaseException as error:
                 step = partial(inner.throw, error)
 
-    def _watch_births(self) -> Callable[[], object]:
+    def _watch_new_tasks(self) -> Callable[[], object]:
         """Watch the tasks that begin in asyncio's running loop; return what ends that."""
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
@@ -283,7 +283,7 @@ class CrashWatch:
             task.cancel()
 
 
-def _stack() -> Iterator[FrameType]:
+def _calling_frames() -> Iterator[FrameType]:
     """Give the frames that led here, and those behind a greenlet, as SQLAlchemy has it."""
     yield from (frame for frame, _ in walk_stack(sys._getframe()))
     greenlet = sys.modules.get("greenlet")

@@ -37,10 +37,10 @@ class Watched(Protocol):
         ...
 
     def on_timeout(self, current: Any) -> float | None:
-        """Hear, in the watchdog's thread, that ``current`` takes longer than that.
+        """Act, in the watchdog's thread, on ``current``, which takes longer than that.
 
         Returns:
-            After how many more seconds to say it again; None: not again.
+            After how many more seconds to call it again; None: not again.
         """
         ...
 

@@ -134,8 +134,8 @@ def _wake(call_soon: Callable[[Callable[[], object]], object], wake: Callable[[]
 def _cancel_again(task: asyncio.Task[Any], cancelled: asyncio.CancelledError, handled: int) -> None:
     """Repeat a cancellation that was caught, now that the task waits for something else.
 
-    Whoever asked for it (`asyncio.timeout`, say) may be content meanwhile, and has then taken it
-    back from the count of cancellations that are to be handled.
+    Its caller (`asyncio.timeout`, say) may have taken it back meanwhile: then the count of the
+    cancellations that are to be handled is as it was.
     """
     if task.cancelling() > handled:
         task.uncancel()  # it is still the same one, and is counted once

@@ -41,8 +41,6 @@ class WsgiTarget(Target):
         address, port = checked_client(client)
         self._app = app
         self._worker = Worker("chatfake-wsgi")
-        self._headers: Mapping[str, str] | None = None
-        self._with_headers: dict[str, Any] = {}
         self._environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
             "SCRIPT_NAME": "",
@@ -67,7 +65,6 @@ class WsgiTarget(Target):
         """Return another thread for the same app, with ``wsgi.multithread`` set."""
         clone = copy(self)
         clone._worker = Worker("chatfake-wsgi")
-        clone._headers = None
         clone._environ = {**self._environ, "wsgi.multithread": True}
         return clone
 
@@ -85,11 +82,7 @@ class WsgiTarget(Target):
         self._worker.close()
 
     def _call(self, request: OutgoingRequest) -> Response:
-        if request.headers is not self._headers:  # an endpoint's own are always the same
-            variables = _variables(tuple(request.headers.items()))
-            self._with_headers = {**self._environ, **variables}
-            self._headers = request.headers
-        environ = self._with_headers.copy()
+        environ = {**self._environ, **_variables(tuple(request.headers.items()))}
         environ["CONTENT_LENGTH"] = str(len(request.body))
         environ["wsgi.input"] = BytesIO(request.body)
         environ["wsgi.errors"] = sys.stderr

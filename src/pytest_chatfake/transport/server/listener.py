@@ -102,7 +102,7 @@ class _Connection(WSGIRequestHandler):
         super().setup()
         self.rfile = self._reader = _Reader(cast("RawIOBase", self.rfile))
         self._listener.connections.add(self)
-        if self._stopped.is_set():  # asked in this order, no client slips past `stop`
+        if self._stopped.is_set():  # asked in this order, `stop` misses no client
             self.close()
 
     def finish(self) -> None:
@@ -123,7 +123,7 @@ class _Connection(WSGIRequestHandler):
     def handle_one_request(self) -> None:
         self._is_idle = True
         self.close_connection = True
-        if self._is_retired:  # asked in this order, `retire` can't slip in between unseen
+        if self._is_retired:  # asked in this order, no `retire` is missed
             return
         begin = self._reader.peek(1)[:1]
         self._is_idle = False
