@@ -18,6 +18,7 @@ import pytest_chatfake
 from pytest_chatfake import ChatFake, ClosedError, Explorer, explore
 from pytest_chatfake.fake.fake import opened, service
 from pytest_chatfake.report.section import section
+from pytest_chatfake.transport.client.crash_watch import CrashPoint, CrashWatch, _current
 from pytest_chatfake.transport.client.watchdog import watchdog
 
 if TYPE_CHECKING:
@@ -182,6 +183,24 @@ def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(pa
         assert process.is_whole(), number
         number += 1 + number // 25  # it has some thousand points
     assert number > 1_000
+
+
+def test_an_interrupt_at_any_point_leaves_a_function_where_an_app_may_crash_as_it_was() -> None:
+    def save() -> None:
+        """Is called by an app."""
+
+    before = save.__code__, None, gc.get_freeze_count()
+    number, came = 1, True
+    while came:
+        watch = CrashWatch(CrashPoint("before", "save"), {save: "save"}, lambda: None)
+        interruption = Interruption(number)
+        with suppress(Interrupted), interruption:
+            watch.begin()
+        came = interruption.came
+        watch.end()
+        assert before == (save.__code__, _current.get(), gc.get_freeze_count()), number
+        number += 1
+    assert number > 20
 
 
 def test_an_interrupt_while_the_line_of_progress_is_wiped_leaves_the_process_whole() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from types import FunctionType, SimpleNamespace
 from typing import Final
 
@@ -29,9 +29,8 @@ def make({free}):
 """
 
 
-@contextmanager
-def tripwire(function: FunctionType, report: Callable[[str], None]) -> Generator[None]:
-    """Report, in a block, that a function is called (``"before"``), or has returned."""
+def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: ExitStack) -> None:
+    """Report that a function is called (``"before"``), or has returned, until a stack is closed."""
     code, free = function.__code__, [f"_{name}" for name in function.__code__.co_freevars]
     is_async = inspect.iscoroutinefunction(function)
     source = _SOURCE.format(
@@ -45,11 +44,8 @@ def tripwire(function: FunctionType, report: Callable[[str], None]) -> Generator
     original.__kwdefaults__ = function.__kwdefaults__
     wire, made = SimpleNamespace(report=report, original=original), names["make"](*free).__code__
     constants = tuple(wire if constant == "wire" else constant for constant in made.co_consts)
+    stack.callback(setattr, function, "__code__", code)  # first: an interrupt may come
     function.__code__ = made.replace(co_consts=constants)
-    try:
-        yield
-    finally:
-        function.__code__ = code
 
 
 def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str, FunctionType]:

@@ -86,10 +86,12 @@ class InFlight:
             except BaseException as error:
                 self.outcome = error
             finally:
-                self.scopes.open.discard(self.record)
                 if watch is not None and self.outcome is not None:
-                    self.outcome = watch.outcome_of(self.outcome)
-                    watch.end()
+                    try:
+                        self.outcome = watch.outcome_of(self.outcome)
+                    finally:
+                        watch.end()
+                self.scopes.open.discard(self.record)
 
     def _sign(self) -> None:
         """Sign the request, then tamper with its body, if a fault says so."""

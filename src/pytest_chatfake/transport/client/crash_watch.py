@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ...base.calling_line import is_ours, users_lines
 from ...base.errors import ChatFakeError
-from ...base.tripwires import tripwire
+from ...base.tripwires import set_tripwire
 from .loops import running_framework
 from .responses import Response
 
@@ -111,22 +111,26 @@ class CrashWatch:
         self._stack = ExitStack()
 
     def begin(self) -> None:
-        """Watch the attempt that begins here."""
+        """Watch the attempt that begins here.
+
+        What undoes a step is kept before the step, because an interrupt may come at any time.
+        """
         if self._point is not None and not gc.get_freeze_count():
-            gc.freeze()  # so that the collection looks only at what the attempt has made
             self._stack.callback(gc.unfreeze)
-        self._stack.callback(_current.reset, _current.set(self))
+            gc.freeze()  # so that the collection looks only at what the attempt has made
+        self._stack.callback(_current.set, _current.get())
+        _current.set(self)
         for function in self._functions:
-            self._stack.enter_context(tripwire(function, partial(_report, function)))
+            set_tripwire(function, partial(_report, function), self._stack)
         self._is_counting = True
 
     def end(self) -> None:
         """Watch no more, and drop what a crash has left."""
         self._is_counting = False
-        self._tasks.clear()
-        if self.error is not None:
-            gc.collect()  # an open transaction in a circle of references would keep its lock
-        self._stack.close()
+        with self._stack:
+            self._tasks.clear()
+            if self.error is not None:
+                gc.collect()  # an open transaction in a circle of references would keep its lock
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
         """Return how the attempt has ended, now that the app may have crashed in it."""
