@@ -29,6 +29,20 @@ def test_the_records_of_a_key_are_found_without_looking_at_all_of_them_again() -
     assert 3 + 1 + 2 == records.looks
 
 
+def test_a_record_that_another_thread_adds_while_an_index_reads_is_found_later() -> None:
+    class Added(list[str]):
+        """A list to which another thread adds a record when the end was read."""
+
+        def __getitem__(self, index: Any) -> Any:
+            if len(self) < 2:
+                self.append("Bert")
+            return super().__getitem__(index)
+
+    index = GrowingIndex[str, str](Added(["Ada"]), str)
+    assert "Ada" == index.first("Ada")
+    assert "Bert" == index.first("Bert")
+
+
 def test_a_key_that_no_record_has_gives_nothing() -> None:
     index = GrowingIndex[str, str](["Ada"], str)
 

@@ -417,6 +417,14 @@ def test_a_record_gets_a_number_of_its_own_in_the_list_that_it_is_added_to(
     assert expected(locked) == meeting.outcome
 
 
+def test_an_index_has_each_record_once(locked: bool, lock: Any, meeting: Meeting) -> None:
+    index = GrowingIndex[str, str](["a"], lambda _: meeting.stand() or "key")
+    index._lock = lock
+    meeting.hold(*[lambda: index.all("key")] * 2)
+
+    assert (1 if locked else 2) == len(index.all("key"))
+
+
 def test_the_locks_of_this_file_are_all_there_are() -> None:
     """Whoever adds a lock adds its test here."""
     from pathlib import Path
@@ -429,7 +437,7 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     }
     client = "transport/client"
     assert {
-        *["base/history.py", "http_api/service.py", "webhooks/core.py"],
+        *["base/growing_index.py", "base/history.py", "http_api/service.py", "webhooks/core.py"],
         *[f"{client}/private_loop.py", f"{client}/watchdog.py"],
         "webhooks/drain.py",
     } == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
@@ -10,25 +11,27 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class GrowingIndex(Generic[_Record, _Key]):
-    """Finds records by a key, in a list to which more are added.
+    """Finds records by a key, in a list to which more are added, from any thread.
 
     It is made when it is first asked for, because many tests never ask.
     """
 
-    __slots__ = ("_key", "_places", "_read", "_records")
+    __slots__ = ("_key", "_lock", "_places", "_read", "_records")
 
     def __init__(self, records: Sequence[_Record], key: Callable[[_Record], _Key]) -> None:
         self._records = records
         self._key = key
         self._places: dict[_Key, list[int]] = {}
         self._read = 0
+        self._lock = threading.Lock()
 
     def places(self, key: _Key) -> Sequence[int]:
         """Return the places of the records of a key in the list, in order."""
-        for place in range(self._read, len(self._records)):
-            self._places.setdefault(self._key(self._records[place]), []).append(place)
-        self._read = len(self._records)
-        return self._places.get(key, ())
+        with self._lock:
+            for place in range(self._read, len(self._records)):
+                self._places.setdefault(self._key(self._records[place]), []).append(place)
+                self._read = place + 1
+            return self._places.get(key, ())
 
     def all(self, key: _Key) -> list[_Record]:
         """Return the records of a key, in order."""
