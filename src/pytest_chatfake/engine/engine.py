@@ -120,15 +120,13 @@ class Engine:
 
         With ``at_once``, async mode performs it, too, and leaves its webhooks to the ``await``.
         """
-        if self.core.closed or self.core.scopes.open or self.mode == "async":
-            self._refuse_use(what)
+        self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and not at_once and self._waits(verb.message):
             run = partial(self._changing, verb, what, line)
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
-        if self.core.errors:
-            self.core.raise_errors()
+        self.core.raise_errors()
         try:
             while not self._change(verb, what, line):
                 self._run_what_is_due()
@@ -245,8 +243,7 @@ class Engine:
 
     def step(self, what: str, step: Callable[[], Iterator[None]]) -> Pending[None]:
         """Perform a step, or add it to the plan."""
-        if self.core.closed or self.core.scopes.open or self.mode == "async":
-            self._refuse_use(what)
+        self._refuse_use(what)
         if self.mode == "sync" or self.core.is_inside():
             self._run(step())
         else:
@@ -277,13 +274,11 @@ class Engine:
         try:
             for _ in step:
                 self._attempt()
-                if self.core.errors:  # found inside an attempt: time stays there
-                    self.core.raise_errors()
+                self.core.raise_errors()  # found inside an attempt: time stays there
         except BaseException as error:
             self.core.close_if_interrupted(error)
             raise
-        if self.core.errors:
-            self.core.raise_errors()
+        self.core.raise_errors()
 
     # Attempting
 
@@ -320,8 +315,7 @@ class Engine:
             self.plan.refuse_reading()
         if self.due_runner.is_due():
             self._run_what_is_due()
-        if self.core.errors:
-            self.core.raise_errors()
+        self.core.raise_errors()
 
     def settle_before_read(self) -> None:
         """As :meth:`ensure_readable`; in sync mode, queued webhooks are attempted first."""
