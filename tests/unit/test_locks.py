@@ -28,6 +28,7 @@ from pytest_chatfake.transport.client.private_loop import PrivateLoop
 from pytest_chatfake.transport.client.watchdog import Watchdog
 from pytest_chatfake.transport.server import listener as listener_module
 from pytest_chatfake.webhooks import core as core_module
+from pytest_chatfake.webhooks.drain import Drain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -234,6 +235,16 @@ def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(
         outbox = fake._engine.outbox
         outbox.queue.append(queue._held.pop())
         meeting.hold(lambda: fake.send_text(to="+2"), fake._engine.drain.attempt)
+
+    assert expected(locked) == meeting.outcome
+
+
+def test_an_attempt_begins_before_a_reset_or_not_at_all(
+    fake: ChatFake, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.webhooks.connect(handler=lambda _: None)
+    meeting.stands_in(monkeypatch, Drain, "_take_next")
+    meeting.hold(fake.send_text, fake.reset)
 
     assert expected(locked) == meeting.outcome
 

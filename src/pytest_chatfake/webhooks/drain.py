@@ -5,7 +5,8 @@ Theory of operation
 *No lock is held* while an attempt is made, because a receiver may call back: ask for the balance
 over HTTP, send another message, start a thread that does. One thread or task at a time drains the
 queue, in order. A receiver that calls back, or another thread, only adds to the queue. At its end
-the draining thread looks at the queue once more.
+the draining thread looks at the queue once more. Only as attempts begin and as they end, it holds
+the lock.
 
 *Waiting.* A verb returns when its event was attempted. If another thread is draining, the test's
 own thread waits for it. No other thread does: it may be the very one that an attempt is waiting
@@ -171,17 +172,18 @@ class Drain:
 
     def _next_batch(self) -> list[InFlight]:
         """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
-        ready: Sequence[Dispatch] = ()
-        while not ready:
-            queue = self._outbox.queue  # a reset brings another one
-            if not queue or (self._raised is not None and queue[0].event is not self._event):
-                return []
-            ready = self._take_next(queue)
-        self._outbox.depth = ready[-1].depth + 1
-        if len(ready) > 1:
-            self._batches += 1
-        batch = self._batches if len(ready) > 1 else 0
-        attempts = [self._begin(part, batch) for part in ready]
+        with self._core.lock:  # or a reset might come between an event's last look and its record
+            ready: Sequence[Dispatch] = ()
+            while not ready:
+                queue = self._outbox.queue
+                if not queue or (self._raised is not None and queue[0].event is not self._event):
+                    return []
+                ready = self._take_next(queue)
+            self._outbox.depth = ready[-1].depth + 1
+            if len(ready) > 1:
+                self._batches += 1
+            batch = self._batches if len(ready) > 1 else 0
+            attempts = [self._begin(part, batch) for part in ready]
         self.overdue.current = attempts
         return attempts
 
@@ -224,14 +226,13 @@ class Drain:
     def _begin(self, dispatch: Dispatch, batch: int) -> InFlight:
         """Begin an attempt; one with an outcome is only recorded."""
         event, endpoint, now = dispatch.event, dispatch.endpoint, self._core.now()
-        fault, _, _, marks = dispatch.overrides
+        number, overrides, posted = dispatch.number, dispatch.overrides, dispatch.posted
         moment = now if dispatch.due is None else dispatch.due
-        record = Attempt(event, endpoint, dispatch.number, moment, fault, marks)
+        record = Attempt(event, endpoint, number, moment, overrides.fault, overrides.marks)
         self._core.history.add(record, dispatch.cause or event)
         self.count += 1
-        body, id_ = dispatch.content or (event.body, None)
         request = WebhookRequest(
-            event, body, endpoint.headers, now // SECOND, dispatch.number, endpoint, id_
+            event, posted.body, endpoint.headers, now // SECOND, number, endpoint, posted.id
         )
         ordering = None if batch else self.ordering  # what overlaps can't be watched
         watch = None if ordering is None else ordering.watch(dispatch)
