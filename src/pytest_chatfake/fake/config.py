@@ -92,7 +92,8 @@ class ChatFakeConfig:
         inbound: Shapes the events of what people write: a function of the
             :class:`~pytest_chatfake.InboundMessage` that returns a mapping of arguments of
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
-            Without ``type``, that is the usual one. The function may only read.
+            Without ``type``, that is the usual one. The function may only read. It is called again,
+            for the next id, where another thread has let somebody write meanwhile.
         sender: The address that people write to, and that messages come from, if ``naming`` has a
             ``from_key`` for it (assumed).
         strict: Whether what a test overlooked fails it, with ``UndeliveredWebhooks`` or
