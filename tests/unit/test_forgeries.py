@@ -100,7 +100,7 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(
             after = visible_state(fake)
             fake.webhooks._outbox.faults.clear()
         to_look_at = section(fake._story).partition("\n\n")[0]
-        assert "to all 2 events" in to_look_at
+        assert to_look_at.startswith("What to look at\n  m1 was charged 0.05 once (7); ")
         assert "forgery" not in to_look_at
         before[5] += 13 + (signer is not SIGNER)  # attempts
         assert (before, 3) == (after, len(set(app.ids)))

@@ -24,11 +24,11 @@ NAMES = re.findall(
 CAUSES = {
     "test_a_double_charge": "[duplicate: mistakes.py:21], which it took before (10)",
     "test_a_status_that_goes_back": "[delayed 30 s: mistakes.py:31], after read m1 (12)",
-    # The first line can't know that the test is about prices; the second explains the price.
-    "test_a_wrong_amount": "Flask /hooks/chat responded with 2xx to all 2 events",
+    "test_a_wrong_amount": "m1 was charged 0.05 once (7); the events report it in 3 (estimate)",
     "test_a_302_for_an_answer": "302",
     "test_an_exception_in_the_handler": "500 (did it raise? its log has the error)",
-    "test_a_swallowed_exception": "Flask /hooks/chat responded with 2xx to all 2 events",
+    # The app hides it. The first line can only explain the price: nothing is odd.
+    "test_a_swallowed_exception": "m1 was charged 0.05 once (7)",
     "test_no_signature_check": "204 [wrong signature: mistakes.py:80]",
     "test_a_handler_that_never_answers": "TimeoutError: no complete response within 0.2 s",
     "test_a_forgotten_await": "2 steps were not performed, from the chain at mistakes.py:103 on",

@@ -66,7 +66,8 @@ class Highlights:
     def lines(self) -> list[str]:
         """Return a line for each thing to look at, the likeliest cause first.
 
-        Prices are explained only where something was attempted, and nothing failed.
+        Prices are explained only where something was attempted, and nothing failed. That the
+        endpoints responded with 2xx is a line only where there is no other.
         """
         engine, odd = self._engine, self._trace.odd(self._start)
         unused = unused_faults(engine, self._story.api)
@@ -86,7 +87,9 @@ class Highlights:
         lines += pending_lines(engine, self.labels)
         is_odd = bool(lines)
         if is_as_meant:
-            lines += [*([] if is_odd else self._responses()), *self._prices()]
+            lines += self._prices()
+        if is_as_meant and not lines:
+            lines += self._responses()
         lines = [one_line(self.labels.clean(line)) for line in lines]
         self.cause = lines[0] if is_odd else ""
         return lines
