@@ -45,8 +45,8 @@ def test_a_wrong_amount(chat_fake: ChatFake, chat_clock: Clock) -> None:
     assert shop.spent == chat_fake.balance.charged
 
 
-def test_a_302_for_an_answer(chat_fake: ChatFake, chat_clock: Clock) -> None:
-    shop = Shop("a 302 for an answer")
+def test_a_302_response(chat_fake: ChatFake, chat_clock: Clock) -> None:
+    shop = Shop("a 302 response")
     chat_fake.webhooks.connect(wsgi=shop.app, path=PATH)
 
     message = chat_fake.send_text("Sale ends today").deliver()
@@ -85,7 +85,7 @@ def test_no_signature_check(chat_fake: ChatFake, chat_clock: Clock) -> None:
 
 
 @pytest.mark.chat_fake(timeout=0.2)
-def test_a_handler_that_never_answers(chat_fake: ChatFake, chat_clock: Clock) -> None:
+def test_a_handler_that_never_responds(chat_fake: ChatFake, chat_clock: Clock) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         host, port = silent.getsockname()
         chat_fake.webhooks.connect(f"http://{host}:{port}{PATH}")

@@ -24,7 +24,7 @@ class Shop:
 
     def receive(self) -> ResponseReturnValue:
         """Take an event."""
-        if self._mistake == "a 302 for an answer" and "session" not in request.cookies:
+        if self._mistake == "a 302 response" and "session" not in request.cookies:
             return redirect("/login")
         if self._mistake != "no signature check" and request.headers.get("X-Signature") == "forged":
             return "", 401
