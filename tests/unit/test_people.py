@@ -50,14 +50,24 @@ def test_a_reset_forgets_people_and_ends_their_handles(fake: ChatFake) -> None:
         ({"withheld": True}, "withheld=False"),
     ],
 )
-def test_a_verb_that_contradicts_the_person_is_refused_with_the_remedy(
+def test_a_verb_that_contradicts_the_person_is_refused_with_the_status_and_the_remedy(
     fake: ChatFake, description: dict[str, bool], remedy: str
 ) -> None:
     message = fake.send_text(to=ANNA)
     fake.recipient(ANNA, **description)
 
-    with pytest.raises(IllegalTransition, match=rf"{remedy}.* or omit deliver\(\)"):
+    with pytest.raises(
+        IllegalTransition, match=rf"it is sent, but .*{remedy}.* or omit deliver\(\)"
+    ):
         message.deliver()
+
+
+def test_a_delivered_message_is_not_read_on_a_phone_that_is_off(fake: ChatFake) -> None:
+    message = fake.send_text(to=ANNA).deliver()
+    fake.recipient(ANNA, online=False)
+
+    with pytest.raises(IllegalTransition, match=r"it is delivered, but .* or omit read\(\)"):
+        message.read()
 
 
 def test_a_recipient_without_receipts_is_never_seen_to_read(fake: ChatFake) -> None:

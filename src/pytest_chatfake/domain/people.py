@@ -70,7 +70,8 @@ class PersonRecord(NamedTuple):
         """Refuse a verb that contradicts the person; the error says how to change either."""
         if (obstacle := self.obstacle(arrives=arrives)) is not None:
             raise IllegalTransition(
-                f"can't {verb} message {message.id}: {obstacle} first, or omit {verb}()."
+                f"can't {verb} message {message.id}: it is {message.state}, but {obstacle} first, "
+                f"or omit {verb}()."
             )
 
 
