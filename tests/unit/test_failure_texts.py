@@ -88,6 +88,12 @@ def many(fake, count=7):
         fake.send_text(to=f"+{number}")
 
 
+def in_pairs(fake, count=7):
+    for number in range(count):
+        for _ in range(2):
+            fake.send_text(to=f"+{number}").deliver()
+
+
 def free_and_held(fake):
     shared(fake)
     fake.send_text()  # in the conversation that is charged
@@ -143,6 +149,9 @@ CASES = {
     "charged: to fail": lambda f: charged(f, to_fail(f)),
     "charged in all: sent": lambda f: [many(f), f.assert_charged(1)],
     "charged in all: shared": lambda f: [shared(f), f.assert_charged(1)],
+    "charged in all: devices": lambda f: [f.send_text().deliver(2), f.assert_charged("0.10")],
+    "charged in all: campaign": lambda f: [in_pairs(f), f.assert_charged(1)],
+    "charged in all: phone off": lambda f: [by_autopilot(f, online=False), f.assert_charged(1)],
     "charged in all: scheduled": lambda f: [scheduled(f), f.assert_charged(1)],
     "charged in all: too much": lambda f: [shared(f), f.assert_charged(0)],
     "held: sent": lambda f: f.assert_held(0, message=f.send_text()),
@@ -158,6 +167,7 @@ CASES = {
     "statuses: to fail": lambda f: statuses(f, to_fail(f), "failed"),
     "statuses: scheduled": lambda f: statuses(f, scheduled(f), "read"),
     "statuses: read at once": lambda f: statuses(f, f.send_text().read(), "delivered", "read"),
+    "statuses: unread": lambda f: statuses(f, f.send_text().deliver(), "delivered", "read"),
     "statuses: private": lambda f: statuses(f, private(f), "delivered", "read"),
     "statuses: dropped": lambda f: statuses(f, dropped(f), "delivered"),
     "statuses: phone off": lambda f: statuses(f, by_autopilot(f, online=False), "delivered"),
@@ -182,11 +192,11 @@ def test_each_failure_names_its_cause_and_what_to_do():
             "charged: shared": [
                 "m2 was not charged: c1 was already charged for m1 (§1).",
                 "c1 expires at 2026-01-02T12:00:00.000Z. A message sent after chat_fake.clock.advance(days=1) starts a new, charged conversation.",
-                "All of them went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
+                "m1 and m2 went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
             ],
             "charged: expired": [
                 "m2 was not charged: c1 was already charged for m1 (§1).",
-                "All of them went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
+                "m1 and m2 went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
             ],
             "charged: second of two": [
                 "m1 was not charged: it was delivered and read at once, with no delivered event (§3).",
@@ -214,12 +224,30 @@ def test_each_failure_names_its_cause_and_what_to_do():
                 "Call deliver() or read() on it.",
             ],
             "charged in all: sent": [
-                "m1, m2, m3, m4, m5 and 2 more were not charged: no delivery yet (§1)."
+                "m1, m2, m3, m4, m5 and 2 more were not charged: no delivery yet (§1).",
+                "Call deliver() or read() on them.",
             ],
             "charged in all: shared": [
                 "m2 was not charged: c1 was already charged for m1 (§1).",
                 "c1 expires at 2026-01-02T12:00:00.000Z. A message sent after chat_fake.clock.advance(days=1) starts a new, charged conversation.",
-                "All of them went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
+                "m1 and m2 went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
+            ],
+            "charged in all: devices": [
+                "m1 was charged 0.05: the first delivery in c1 starts its session and is charged, 0.05 (§1).",
+                "another device got it: not charged again (§6 rule 2).",
+            ],
+            "charged in all: campaign": [
+                "m2 was not charged: c1 was already charged for m1 (§1).",
+                "m4 was not charged: c2 was already charged for m3 (§1).",
+                "m6 was not charged: c3 was already charged for m5 (§1).",
+                "m8 was not charged: c4 was already charged for m7 (§1).",
+                "m10 was not charged: c5 was already charged for m9 (§1).",
+                "... and 2 more messages, for reasons like these.",
+                "c7 expires at 2026-01-02T12:00:00.000Z. A message sent after chat_fake.clock.advance(days=1) starts a new, charged conversation.",
+            ],
+            "charged in all: phone off": [
+                "m1 was not charged: no delivery yet (§1).",
+                "Before that, the phone of +1 is off. Call recipient('+1').comes_online().",
             ],
             "charged in all: scheduled": [
                 "m1 was not charged: no delivery yet (§1).",
@@ -253,7 +281,7 @@ def test_each_failure_names_its_cause_and_what_to_do():
                 "0.05 of the balance is held for m1 (§3 rule 5).",
                 "pending: fail() of m1 at 2026-01-03T12:00:00.000Z (scheduled at LINE). Run it with chat_fake.clock.advance(days=2).",
             ],
-            "statuses: sent": ["m1 was not delivered."],
+            "statuses: sent": ["m1 was not delivered: call deliver() on it."],
             "statuses: to fail": [
                 "pending: fail() of m1 at 2026-01-03T12:00:00.000Z (scheduled at LINE). Run it with chat_fake.clock.advance(days=2)."
             ],
@@ -264,8 +292,9 @@ def test_each_failure_names_its_cause_and_what_to_do():
                 "m1 went from sent to read, so there is no delivered event (§3).",
                 "Call deliver() before read() to get one.",
             ],
+            "statuses: unread": ["m1 was not read: call read() on it."],
             "statuses: private": [
-                "m1 went to a person without read receipts: no read event (§3 rule 3)."
+                "m1 went to a person without read receipts, so there is no read event (§3 rule 3)."
             ],
             "statuses: dropped": ["m1 was dropped, which has no event (§3 rule 6)."],
             "statuses: phone off": [
@@ -388,6 +417,8 @@ def test_amounts_have_the_ledger_as_evidence():
             {
                 "all": """\
 charged: expected 0.10 EUR, got 0.05 EUR
+m1 was charged 0.05: the first delivery in c1 starts its session and is charged, 0.05 (§1).
+another device got it: not charged again (§6 rule 2).
 Charged to the account, by the ledger:
   2026-01-01T12:00:00.000Z  opening  100
   2026-01-01T12:00:00.000Z  hold     0.05  m1
@@ -407,6 +438,9 @@ Held for m1, message <message 1>, by the ledger:
                 "block": """\
 charged in the block: expected 0.05 EUR, got 0.00 EUR
 m3 was not charged: no delivery yet (§1).
+Call deliver() or read() on it.
+m1 was charged 0.05: the first delivery in c1 starts its session and is charged, 0.05 (§1).
+another device got it: not charged again (§6 rule 2).
 Posted in the block:
   2026-01-01T12:01:00.000Z  hold  0.05  m3\
 """,
@@ -449,6 +483,7 @@ def test_statuses_are_compared_with_what_came():
 statuses of m1, message <message 1>: number 2: expected read, got delivered
   expected  sent, read
   got       sent, delivered, delivered
+m1 was not read: call read() on it.
 Its events:
   2026-01-01T12:00:00.000Z  sent       evt_1  at LINE
   2026-01-01T12:00:00.000Z  delivered  evt_2  at LINE
@@ -527,6 +562,7 @@ Why:
    18             its price, 0.05, is the default (assumed; change it with price=)
    18             its price, 0.05, is held until it is delivered (§3 rule 5)
    24  dropped    it was not delivered in time and dropped: what was held comes back (§3 rule 5)
+   24             a drop has no event (§3 rule 6)
 What happened, times from 2026-01-01T12:00:00.000Z:
   16  2026-01-01 12:01:00.000  verb     send_text() m2  at LINE
   17                           hold     0.05 m2
@@ -690,6 +726,7 @@ def test_each_reason_has_its_sentence_and_what_it_rests_on():
 
     assert snapshot(
         [
+            "a drop has no event (§3 rule 6) ",
             "another device got it: not charged again (§6 rule 2) ",
             "each message is charged when it first arrives: this one, {amount} (assumed: charge_per='message') ",
             "each message is charged: its price, {amount}, is held until it is delivered (assumed: charge_per='message') ",

@@ -173,6 +173,7 @@ FAILED_FREE: Final = _rule("failed-free", _NO_CHARGE)
 DROPPED: Final = _rule(
     "dropped",
     Reason("it was not delivered in time and dropped: what was held comes back", "§3 rule 5"),
+    Reason("a drop has no event", "§3 rule 6"),
 )
 
 #: Of events that ``emit()`` made: the service would not have.

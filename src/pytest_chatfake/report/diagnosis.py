@@ -16,9 +16,9 @@ from ..webhooks.attempts import Attempt
 from ..wire.exact_json import number
 from .entries import has_failed
 from .explanations import Explanations
-from .hints import SKIPPED
+from .hints import SKIPPED, UNSEEN
 from .labels import Labels
-from .pending import advance, first_pending
+from .pending import advance, first_pending, obstacle_of
 from .story import Story
 from .timeline_text import text_of
 
@@ -30,6 +30,9 @@ _ENDS: Final = frozenset({"deliver", "read", "fail"})
 
 #: What leads to a status.
 _VERBS: Final[dict[str | None, str]] = {"delivered": "deliver", "read": "read", "failed": "fail"}
+
+#: In which states of a message its verb leads to a status.
+_NOT_REACHED: Final = {("delivered", "sent"), ("read", "sent"), ("read", "delivered")}
 
 #: What ended a message whose hold was released.
 _ENDINGS: Final = {"failed": "failed", "dropped": "was dropped"}
@@ -56,11 +59,7 @@ class Diagnosis:
         """Say why a message was charged what it was charged."""
         yield from self._charges([message])
         if message.state == "sent":
-            if (obstacle := self._obstacle(message)) is not None:
-                yield f"Before that, {obstacle}."
-            else:
-                pending = list(self._first(ARRIVALS, message))
-                yield from pending or ["Call deliver() or read() on it."]
+            yield from self._arrival([message])
 
     def of_hold(self, message: MessageState) -> Iterator[str]:
         """Say why so much is held for a message."""
@@ -80,15 +79,13 @@ class Diagnosis:
         undelivered = [message for message in messages if message.state == "sent"]
         held_for = [message for message in undelivered if message.held]
         if what == "charged" and found < expected:
-            arrived = [
-                message
-                for message in messages
-                if message.delivered_at is not None and not message.charged
-            ]
+            arrived = [message for message in messages if message.delivered_at is not None]
+            free = [message for message in arrived if not message.charged]
+            again = [message for message in arrived if message.delivered_devices > 1]
             yield from self._charges(undelivered)
             if undelivered:
-                yield from self._first(ARRIVALS, *undelivered)
-            yield from self._charges(arrived)
+                yield from self._arrival(undelivered)
+            yield from self._charges(free or again)
         elif what == "held" and found > expected and held_for:
             yield from self._held(held_for)
         elif what == "available" and self._engine.account.ledger.held:
@@ -104,18 +101,18 @@ class Diagnosis:
         label = self.labels.message(message)
         person = self._engine.account.people.get(message.recipient)
         pending = list(self._first({_VERBS.get(wanted, "")}, message))
-        obstacle = self._obstacle(message)
+        obstacle = obstacle_of(self._engine, message)
         if message.state == "dropped":
             yield f"{label} was dropped, which has no event (§3 rule 6)."
         elif pending and got is None and obstacle is None:
             yield from pending
         elif wanted == "read" and person is not None and not person.read_receipts:
-            yield f"{label} went to a person without read receipts: no read event (§3 rule 3)."
+            yield f"{label} {UNSEEN}."
         elif (wanted, got) == ("delivered", "read"):
             yield f"{label} {SKIPPED}."
             yield "Call deliver() before read() to get one."
-        elif wanted == "delivered" and message.state == "sent":
-            yield f"{label} was not delivered{'' if obstacle is None else f': {obstacle}'}."
+        elif (wanted, message.state) in _NOT_REACHED:
+            yield f"{label} was not {wanted}: {obstacle or f'call {_VERBS[wanted]}() on it'}."
 
     def of_silence(self, path: str) -> Iterator[str]:
         """Say why the API may not have been asked for something."""
@@ -146,10 +143,16 @@ class Diagnosis:
         """Say what is pending that may be missing, and how to get there."""
         return first_pending(self._engine, self.labels, verbs, *of)
 
-    def _obstacle(self, message: MessageState) -> str | None:
-        """Say what keeps a message from its phone."""
-        person = self._engine.account.people.get(message.recipient)
-        return None if person is None else person.obstacle(arrives=True)
+    def _arrival(self, messages: Sequence[MessageState]) -> Iterator[str]:
+        """Say what is missing until a message that is sent arrives."""
+        if pending := list(self._first(ARRIVALS, *messages)):
+            yield from pending
+            return
+        obstacles = (obstacle_of(self._engine, message) for message in messages)
+        if (obstacle := next(filter(None, obstacles), None)) is not None:
+            yield f"Before that, {obstacle}."
+        else:
+            yield f"Call deliver() or read() on {'it' if len(messages) == 1 else 'them'}."
 
     def _held(self, messages: Sequence[MessageState]) -> Iterator[str]:
         """Say that money is held for messages, and what releases it."""
@@ -165,26 +168,26 @@ class Diagnosis:
         yield f"To release it: deliver() {label}, or {move} to drop it at {stamp(due_of(drop))}."
 
     def _charges(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        """Say why messages were charged or not; and of those in a session, when others are."""
+        """Say why messages were charged or not, and how the last that shares a session would be."""
         self.story.mentioned.extend(messages[:_MOST])
         self.story.explained.update(messages)
         yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
-        sharing: dict[ConversationRecord, set[str]] = {}
         free = set(messages)
-        for message in messages:
-            if message.conversation and message.delivered_at is not None and not message.charged:
-                sharing.setdefault(message.conversation, set()).add(message.recipient)
-        for conversation, recipients in sharing.items():
+        for message in reversed(messages):
+            conversation = message.conversation
+            if conversation is None or message.charged or message.delivered_at is None:
+                continue
             starter = self._explanations.starter(conversation)
             if starter is None or starter in free:
                 continue
             self.story.mentioned.append(starter)
             yield from self._expiry_of(conversation)
-            if recipients | {starter.recipient} == {DEFAULT_ADDRESS}:
+            if {message.recipient, starter.recipient} == {DEFAULT_ADDRESS}:
                 yield (
-                    f"All of them went to the default recipient, {DEFAULT_ADDRESS}. "
-                    f"Send to others, as in to='+15550101'."
+                    f"{self.labels.messages([starter, message])} went to the default recipient, "
+                    f"{DEFAULT_ADDRESS}. Send to others, as in to='+15550101'."
                 )
+            return
 
     def _expiry_of(self, conversation: ConversationRecord) -> Iterator[str]:
         """Say when a session that is open ends: what is sent then is charged anew."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from ..base.history import Record
 from ..domain.conversations import ConversationRecord
@@ -10,13 +11,23 @@ from ..domain.instants import stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import ZERO
-from ..domain.reasons import CHARGED_BY, DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
+from ..domain.reasons import (
+    ANOTHER_DEVICE,
+    CHARGED_BY,
+    DELIVERED,
+    READ_AT_ONCE,
+    READ_IN_PRIVATE,
+    Reason,
+)
 from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .entries import kind_of, number_of
 from .labels import Labels
 from .story import Story
 from .timeline_text import lines_of
+
+#: How many groups of messages have their charges explained.
+_MOST: Final = 5
 
 #: The rules of the arrivals that start a conversation's session.
 _STARTS = {
@@ -53,16 +64,21 @@ class Explanations:
         for message in messages:
             charged = f"charged {number(message.charged)}" if message.charged else "not charged"
             alike.setdefault((charged, *self._reasons(message)), []).append(message)
-        for (charged, reason, *others), found in alike.items():
+        groups = list(alike.items())
+        for (charged, reason, *others), found in groups[:_MOST]:
             was = "was" if len(found) == 1 else "were"
             yield f"{self._labels.messages(found)} {was} {charged}: {reason}"
             yield from others
+        if more := sum(len(found) for _, found in groups[_MOST:]):
+            yield f"... and {more:,} more messages, for reasons like these"
 
     def _reasons(self, message: MessageState) -> list[str]:
         """Say why a message costs what it costs: its end decides, else its first arrival."""
         if message.state == "sent":
             return [f"no delivery yet ({self._charged_by})"]
-        return self.sentences(self.facts(message)[:2][-1])
+        facts = self.facts(message)
+        free = [fact for fact in facts if message.charged and fact._rule is ANOTHER_DEVICE]
+        return [text for fact in (*facts[:2][-1:], *free[:1]) for text in self.sentences(fact)]
 
     def sentences(self, fact: Record) -> list[str]:
         """Return why a fact is as it is: a sentence for each reason, and what that rests on."""

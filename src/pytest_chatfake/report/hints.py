@@ -35,8 +35,9 @@ _OTHER_THREAD: Final = "created in a thread can only be used in that same thread
 #: What asyncio says of a loop that has ended, as that of an earlier test.
 _CLOSED_LOOP: Final = "Event loop is closed"
 
-#: What a read message has skipped that was not delivered before.
+#: Why a message that was read has no delivered event, or no read event.
 SKIPPED: Final = "went from sent to read, so there is no delivered event (§3)"
+UNSEEN: Final = "went to a person without read receipts, so there is no read event (§3 rule 3)"
 
 _HINTS: Final = {
     301: " (does the path end in a slash?)",

@@ -39,11 +39,15 @@ def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
         what = f"{does}() of {labels.message(message)}"
         how = "scheduled at" if kind == "step" else "by the autopilot of"
         origin = f"{how} {subject.line}"
-        person = engine.account.people.get(message.recipient)
-        if person is not None and does != "fail":
-            obstacle = person.obstacle(arrives=message.state == "sent")
-            hint = hint if obstacle is None else f"Before that, {obstacle}"
+        if does != "fail" and (obstacle := obstacle_of(engine, message)) is not None:
+            hint = f"Before that, {obstacle}"
     return f"pending: {what} at {stamp(at)} ({origin}). {hint}."
+
+
+def obstacle_of(engine: Engine, message: MessageState) -> str | None:
+    """Say what keeps a message from its phone, or from being read there; None: nothing does."""
+    person = engine.account.people.get(message.recipient)
+    return None if person is None else person.obstacle(arrives=message.state == "sent")
 
 
 def first_pending(
