@@ -79,6 +79,15 @@ TOLD = {
         lambda fake: fake.recipient("+1").writes("STOP"),
         ["Receiver() responded with 2xx to the event"],
     ),
+    "dropped": (
+        lambda fake: (fake.send_text(), fake.clock.advance(days=30)),
+        [
+            (
+                "m1 was not charged: it was not delivered in time and dropped: what was held comes "
+                "back (§3 rule 5); a drop has no event (§3 rule 6)"
+            ),
+        ],
+    ),
     "sent only": (
         lambda fake: fake.send_text(),
         [
@@ -437,8 +446,23 @@ def test_a_read_without_a_delivered_event_is_a_line():
         ) == looked_at(fake)[0]
 
 
+def test_a_read_without_read_receipts_is_a_line():
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        for number in range(2):
+            person = fake.recipient(f"+{number}", read_receipts=False)
+            fake.send_text(to=person).deliver().read()
+        fake.send_text(to="+2").deliver().read()
+
+        assert (
+            "m1 and m2 went to a person without read receipts, so there is no read event "
+            "(§3 rule 3)"
+        ) == looked_at(fake)[0]
+
+
 @pytest.mark.parametrize(
-    ("retry_after", "hint"), [((), " (connect(retry_after=[10]) retries it)"), ([1], "")]
+    ("retry_after", "hint"),
+    [((), " (connect(retry_after=[10]) retries it)"), ([1], " (another attempt is pending)")],
 )
 def test_a_503_names_the_retries_where_there_are_none(retry_after, hint):
     with frozen_fake() as fake:

@@ -14,6 +14,7 @@ from ..base.views import counted, folded
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
+from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from .hints import awaited, beginning_of_body, hint, unused_faults, why_queued, why_unused
@@ -158,17 +159,22 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
         for attempt in attempts
         if attempt.fault != "forgery" and (attempt.ok or not _is_caused(attempt))
     }
+    later = retried(engine)
+    for attempt in failed:
+        key = attempt.event, attempt.endpoint
+        if key in last and not last[key].ok and key not in later and not _is_caused(attempt):
+            yield attempt
+
+
+def retried(engine: Engine) -> set[tuple[Event, Endpoint]]:
+    """Return the events that are pending to be attempted, and at which endpoints."""
     with engine.core.lock:
-        retried = {
+        return {
             (dispatch.event, endpoint)
             for _, kind, dispatch in engine.core.schedule.pending()
             if kind == "attempt"
             for endpoint in dispatch.endpoints
         }
-    for attempt in failed:
-        key = attempt.event, attempt.endpoint
-        if key in last and not last[key].ok and key not in retried and not _is_caused(attempt):
-            yield attempt
 
 
 def _is_caused(attempt: Attempt) -> bool:

@@ -16,12 +16,14 @@ from ..base.views import folded, listed
 from ..domain.messages import MessageState
 from ..domain.reasons import READ_AT_ONCE
 from ..engine.engine import Engine
+from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .entries import has_failed, is_unused, kind_of, likeness, line_of, number_of
 from .explanations import Explanations
-from .hints import SKIPPED, awaited, hint, missed, unused_faults, why_queued, why_unused
+from .final_checks import retried
+from .hints import SKIPPED, UNSEEN, awaited, hint, missed, unused_faults, why_queued, why_unused
 from .labels import Labels
 from .pending import pending_lines
 from .story import Story
@@ -60,6 +62,7 @@ class Highlights:
         self._start = start
         self.labels: Labels = story.labels
         self._explanations = Explanations(story, self.labels)
+        self._retried = retried(story.engine)
         self.cause: str = ""
         self.priced_messages: Sequence[MessageState] = ()
 
@@ -83,7 +86,7 @@ class Highlights:
         lines += self._some(
             [entry for entry in odd if not has_failed(entry) and not is_unused(entry)]
         )
-        lines += self._undelivered()
+        lines += self._left_out()
         lines += pending_lines(engine, self.labels)
         is_odd = bool(lines)
         if is_as_meant:
@@ -119,6 +122,8 @@ class Highlights:
         marks = marks_of(entry, self.labels)
         if isinstance(entry, Attempt) and entry.error is not None:
             text += hint(entry)
+        if isinstance(entry, Attempt) and (entry.event, entry.endpoint) in self._retried:
+            text += " (another attempt is pending)"
         return " ".join([f"{number_of(entry)} {kind_of(entry)}: {text}{line}", *marks])
 
     # What came before an attempt that is to be looked at
@@ -180,17 +185,21 @@ class Highlights:
         what = f"unused fault: {fault.description}, set up at {fault.line}"
         return what + why_unused(fault, self._engine, self.labels.event)
 
-    def _undelivered(self) -> Iterator[str]:
-        """Say which messages were read without a delivered event."""
-        found = [
-            entry._message
-            for entry in self._trace.records[self._start :]
-            if entry._message is not None and entry._rule in _READ_AT_ONCE
-        ]
-        if found:
-            yield (
-                f"{self.labels.messages(found)} {SKIPPED}: call deliver() before read() to get one"
-            )
+    def _left_out(self) -> Iterator[str]:
+        """Say which messages were read without a delivered event, or without a read event."""
+        at_once: list[MessageState] = []
+        unseen: list[MessageState] = []
+        for entry in self._trace.records[self._start :]:
+            message = entry._message
+            if message is not None and entry._rule in _READ_AT_ONCE:
+                at_once.append(message)
+            elif isinstance(entry, VerbRecord) and entry.what == "read()":
+                unseen += [message] if message.state == "delivered" else []
+        if at_once:
+            names = self.labels.messages(at_once)
+            yield f"{names} {SKIPPED}: call deliver() before read() to get one"
+        if unseen:
+            yield f"{self.labels.messages(unseen)} {UNSEEN}"
 
     # Where nothing is odd
 
