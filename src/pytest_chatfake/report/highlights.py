@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import traceback
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import Final
 
 from ..base import tracebacks
@@ -44,14 +46,18 @@ _READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
 class Highlights:
     """What to look at in one fake's timeline.
 
+    Prices are explained only where something was attempted, and nothing failed. That the endpoints
+    responded with 2xx is a line only where there is no other.
+
     Args:
         story: The fake's story.
         start: The first entry that is new.
 
     Attributes:
-        labels: The short names that the lines use.
+        lines: A line for each thing to look at, the likeliest cause first.
         cause: The first line; empty if none is of something odd, so that they explain responses
             and prices.
+        labels: The short names that the lines use.
         priced_messages: The messages whose price the lines explain.
     """
 
@@ -60,42 +66,42 @@ class Highlights:
         self._engine: Engine = story.engine
         self._trace: Trace = story.trace
         self._start = start
+        self._records = story.trace.records[start:]
+        self._retried = retried(story.engine)
         self.labels: Labels = story.labels
         self._explanations = Explanations(story, self.labels)
-        self._retried = retried(story.engine)
-        self.cause: str = ""
         self.priced_messages: Sequence[MessageState] = ()
+        odd = self._trace.odd(start)
+        failed = [*self._failed(odd)]
+        lines = [*failed, *self._marked(odd)]
+        is_odd = bool(lines)
+        if not failed and any(isinstance(entry, Attempt) for entry in self._records):
+            lines += self._prices()
+            lines = lines or [*self._responses()]
+        self.lines: list[str] = [one_line(self.labels.clean(line)) for line in lines]
+        self.cause: str = self.lines[0] if is_odd else ""
 
-    def lines(self) -> list[str]:
-        """Return a line for each thing to look at, the likeliest cause first.
-
-        Prices are explained only where something was attempted, and nothing failed. That the
-        endpoints responded with 2xx is a line only where there is no other.
-        """
-        engine, odd = self._engine, self._trace.odd(self._start)
+    def _failed(self, odd: Sequence[Record]) -> Iterator[str]:
+        """Say what failed, or never came about."""
+        engine = self._engine
+        if engine.plan:
+            yield engine.plan.remainder()
+        yield from folded(map(_error, engine.core.errors), _MOST)
+        yield from folded(self._unheard(), _MOST)
         unused = unused_faults(engine, self._story.api)
         late = [fault for fault in unused if missed(fault, engine) is not None]
-        lines = [engine.plan.remainder()] if engine.plan else []
-        lines += folded(map(_error, engine.core.errors), _MOST)
-        lines += folded(self._unheard(), _MOST)
-        lines += folded(map(self._unused, late), _MOST)
-        lines += self._some([entry for entry in odd if has_failed(entry)])
-        lines += self._queued()
-        lines += folded((self._unused(fault) for fault in unused if fault not in late), _MOST)
-        is_as_meant = self._trace.count(self._start)["attempt"] and not lines
-        lines += self._some(
-            [entry for entry in odd if not has_failed(entry) and not is_unused(entry)]
+        yield from folded(map(self._unused, late), _MOST)
+        yield from self._some([entry for entry in odd if has_failed(entry)])
+        yield from self._queued()
+        yield from folded((self._unused(fault) for fault in unused if fault not in late), _MOST)
+
+    def _marked(self, odd: Sequence[Record]) -> Iterator[str]:
+        """Say what is not as usual, which events there are not, and what is pending."""
+        yield from self._some(
+            [entry for entry in odd if not (has_failed(entry) or is_unused(entry))]
         )
-        lines += self._left_out()
-        lines += pending_lines(engine, self.labels)
-        is_odd = bool(lines)
-        if is_as_meant:
-            lines += self._prices()
-        if is_as_meant and not lines:
-            lines += self._responses()
-        lines = [one_line(self.labels.clean(line)) for line in lines]
-        self.cause = lines[0] if is_odd else ""
-        return lines
+        yield from self._left_out()
+        yield from pending_lines(self._engine, self.labels)
 
     def _some(self, odd: Sequence[Record]) -> Iterator[str]:
         """Write the first of each kind; an event is left out if its attempt has the same marks."""
@@ -189,7 +195,7 @@ class Highlights:
         """Say which messages were read without a delivered event, or without a read event."""
         at_once: list[MessageState] = []
         unseen: list[MessageState] = []
-        for entry in self._trace.records[self._start :]:
+        for entry in self._records:
             message = entry._message
             if message is not None and entry._rule in _READ_AT_ONCE:
                 at_once.append(message)
@@ -206,8 +212,17 @@ class Highlights:
     def _prices(self) -> Iterator[str]:
         """Explain the price of those messages that are likely to be meant."""
         mentioned = list(dict.fromkeys(self._story.mentioned))
-        self.priced_messages = mentioned[:_PRICED] or self._trace.priced_messages(self._start)
+        self.priced_messages = mentioned[:_PRICED] or self._telling()
         yield from filter(None, map(self._price, self.priced_messages))
+
+    def _telling(self) -> list[MessageState]:
+        """Return the last message with events that was charged, and the last that costs nothing."""
+        events = (entry for entry in self._records if isinstance(entry, Event))
+        messages = {event._message for event in events if event._message is not None}
+        in_order = sorted(messages, key=attrgetter("number"))
+        charged = [message for message in in_order if message.charged] or in_order
+        free = [message for message in in_order if not (message.held or message.charged)]
+        return [message for message in in_order if message in (*charged[-1:], *free[-1:])]
 
     def _price(self, message: MessageState) -> str:
         """Say how often a message was charged, and which events report its price.
@@ -250,7 +265,8 @@ class Highlights:
 
     def _responses(self) -> Iterator[str]:
         """Say that an app has accepted everything: so the defect is in it, or in the test."""
-        for endpoint, times in self._trace.accepted(self._start).items():
+        accepted = (entry for entry in self._records if isinstance(entry, Attempt) and entry.ok)
+        for endpoint, times in Counter(attempt.endpoint for attempt in accepted).items():
             what = "the event" if times == 1 else f"all {times:,} events"
             yield f"{self.labels.endpoint(endpoint)} responded with 2xx to {what}"
 

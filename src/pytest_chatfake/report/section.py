@@ -41,7 +41,7 @@ class Section:
         if not self._is_new and not engine.plan and not engine.core.errors:
             return
         highlights = Highlights(story, self._start)
-        self.highlights = highlights.lines()
+        self.highlights = highlights.lines
         self.cause = highlights.cause
         self._labels = highlights.labels
         self._mentioned = [*story.mentioned, *highlights.priced_messages]

@@ -13,8 +13,6 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
-from ..webhooks.endpoints import Endpoint
-from ..webhooks.events import Event
 from .entries import Kind, is_odd, kind_of
 
 
@@ -58,25 +56,6 @@ class Trace:
         return [
             record for record in self.records[start:] if is_odd(record) and not _is_forgery(record)
         ]
-
-    def priced_messages(self, start: int = 0) -> list[MessageState]:
-        """Return the messages whose price is worth a look, of those with events since an index.
-
-        They are the last one that was charged, and the last one that costs nothing.
-        """
-        events = (record for record in self.records[start:] if isinstance(record, Event))
-        messages = {event._message for event in events if event._message is not None}
-        in_order = sorted(messages, key=attrgetter("number"))
-        charged = [message for message in in_order if message.charged] or in_order
-        free = [message for message in in_order if not (message.held or message.charged)]
-        return [message for message in in_order if message in (*charged[-1:], *free[-1:])]
-
-    def accepted(self, start: int = 0) -> Counter[Endpoint]:
-        """Count the attempts that each endpoint has responded to with 2xx, since an index."""
-        attempts = (record for record in self.records[start:] if isinstance(record, Attempt))
-        return Counter(
-            attempt.endpoint for attempt in attempts if attempt.ok and not _is_forgery(attempt)
-        )
 
     @property
     def postings(self) -> list[int]:
