@@ -17,7 +17,7 @@ from ..base.redaction import redacted
 from ..base.views import counted, listed
 from ..report import active_stories
 from ..report.active_stories import Explored
-from ..report.parting import parting
+from ..report.timeline_diff import timeline_diff
 from ..report.timeline_text import timeline_text
 from .description import describe
 from .deviations import DEFAULT, KINDS, Deviation
@@ -154,7 +154,7 @@ class Exploration:
         return self
 
     def _repeat(self, first: Exploration) -> None:
-        """Stand for an exploration of an earlier run: with its figures, in one world only."""
+        """Rerun one world only, and report the figures of an earlier run's exploration."""
         self._first = first
         self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
         self._search = Search(kinds=self._scope.kinds, depth=0, limit=1)
@@ -346,7 +346,7 @@ class Exploration:
         if problem:
             if verbs := first.verbs_of_threads:
                 problem += f" Threads of the app act when they come to it: {listed(verbs)}."
-            sides = parting(first.fake._story, second.fake._story)
+            sides = timeline_diff(first.fake._story, second.fake._story)
             raise NotRepeatable("\n".join([problem, *sides, _REMEDY])) from error
 
     async def _explain(self, world: World, head: str) -> None:

@@ -128,7 +128,7 @@ class World:
     async def run(self, body: Body) -> None:
         """Run a body to the barrier at its end, and close the fake.
 
-        What is no failure is raised: a skip, an interrupt, a cancellation.
+        Skips, interrupts and cancellations are raised again: they are no failures.
         """
         self._environment.begin_world()
         self._environment.note("before the first attempt")

@@ -95,13 +95,13 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
     if found == list(expected):
         return None
     pairs = enumerate(zip_longest(expected, found), 1)
-    place, wanted, got = next((at, *pair) for at, pair in pairs if len({*pair}) > 1)
+    ordinal, wanted, got = next((at, *pair) for at, pair in pairs if len({*pair}) > 1)
     story.mentioned.append(message)
     diagnosis = Diagnosis(story)
     return _failure(
         diagnosis.labels,
         f"statuses of {diagnosis.labels.message(message)}, message {message.id}: "
-        f"number {place}: expected {wanted or 'nothing'}, got {got or 'nothing'}\n"
+        f"number {ordinal}: expected {wanted or 'nothing'}, got {got or 'nothing'}\n"
         f"  expected  {', '.join(expected) or '(none)'}\n"
         f"  got       {', '.join(found) or '(none)'}",
         diagnosis.of_statuses(message, wanted, got),

@@ -64,19 +64,19 @@ def _without_repetitions(
     shapes = [
         (likeness(entry), entry._message in mentioned and entry._message) for entry in entries
     ]
-    place = 0
-    while place < len(entries):
-        length, times = _repetition(shapes, place)
-        yield from entries[place : place + length]
-        again = entries[place + length : place + length * times]
+    start = 0
+    while start < len(entries):
+        length, times = _repetition(shapes, start)
+        yield from entries[start : start + length]
+        again = entries[start + length : start + length * times]
         if again:
             numbers = f"{number_of(again[0])} to {number_of(again[-1])}"
             yield f"... the same {times - 1} times more: {numbers} ..."
-        place += length * times
+        start += length * times
 
 
 def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
-    """Return how many entries come again from a place on, and how often they come: 1, if none."""
+    """Return how many entries come again from an index on, and how often they come; 1, 1: none."""
     found, most = (1, 1), _SAVED
     for length in range(1, min(_LONGEST, (len(shapes) - start) // _TIMES) + 1):
         same = start
@@ -94,7 +94,7 @@ def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
 def _middle(
     trace: Trace, first: int, last: int, mentioned: Collection[MessageState]
 ) -> Iterator[Row]:
-    """Give what is kept between two places; a text stands for what is left out, by its kinds."""
+    """Give what is kept between two numbers, and the kinds of what is left out between."""
     about = (entry for message in mentioned for entry in trace.of(message))
     odd = {likeness(entry): entry for entry in reversed(trace.odd(first))}
     kept: dict[int, Record] = {}

@@ -274,5 +274,5 @@ class Highlights:
 def _error(error: BaseException) -> str:
     what = "a step of a script failed:" if isinstance(error, ChatFakeError) else "a route raised"
     frames = traceback.extract_tb(tracebacks.from_outside(error).__traceback__)
-    place = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
-    return f"{what} {type(error).__name__}: {tracebacks.text_of(error)}{place}"
+    where = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
+    return f"{what} {type(error).__name__}: {tracebacks.text_of(error)}{where}"

@@ -52,7 +52,8 @@ class Story:
     @property
     def trace(self) -> Trace:
         """What happened so far."""
-        if self._trace is None or self._trace.is_outdated:
+        self._notice_reset()
+        if self._trace is None:
             from .trace import Trace
 
             self._trace = Trace(self.engine)
@@ -60,8 +61,8 @@ class Story:
 
     def skip(self) -> None:
         """Leave what happened so far out: it belongs to another test."""
-        self._begun = self._shown = len(self.engine.core.history.records)
-        self._records = self.engine.core.history.records
+        self._notice_reset()
+        self._begun = self._shown = len(self._records)
         self.mentioned.clear()
         self.explained.clear()
 
@@ -80,3 +81,4 @@ class Story:
         if self._records is not self.engine.core.history.records:  # all of it is new
             self._records = self.engine.core.history.records
             self._begun = self._shown = 0
+            self._trace = None

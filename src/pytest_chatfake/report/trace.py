@@ -41,11 +41,6 @@ class Trace:
         """When the fake was begun, or reset."""
         return self._ledger.entries[0].moment
 
-    @property
-    def is_outdated(self) -> bool:
-        """Whether the fake was reset since."""
-        return self.records is not self._engine.core.history.records
-
     def of(self, message: MessageState) -> list[Record]:
         """Return what happened to one message: its facts, their attempts, and their verbs."""
         with self._engine.core.lock:

@@ -1,4 +1,4 @@
-"""Where the timelines of two fakes part."""
+"""Where the timelines of two fakes begin to differ."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _OWN: Final = 5
 _ID: Final = re.compile("[0-9a-fA-F-]{16,}")
 
 
-def parting(first: Story, second: Story) -> Iterator[str]:
+def timeline_diff(first: Story, second: Story) -> Iterator[str]:
     """Show two timelines around the entry from which they differ; nothing if they do not."""
     sides = {"At first": first, "With other ids": second}
-    told = (map(_words_of, story.trace.records, repeat(story.labels)) for story in sides.values())
-    places = (place for place, pair in enumerate(zip_longest(*told)) if len({*pair}) > 1)
-    place = next(places, None)
-    if place is None:
+    texts = (map(_text, story.trace.records, repeat(story.labels)) for story in sides.values())
+    differences = (index for index, pair in enumerate(zip_longest(*texts)) if len({*pair}) > 1)
+    index = next(differences, None)
+    if index is None:
         return
-    start, stop = max(place - _SHARED, 0), place + _OWN
+    start, stop = max(index - _SHARED, 0), index + _OWN
     for name, story in sides.items():
         yield f"{name}:"
         for line in lines_of(story.trace.records[start:stop], story.labels, story.trace.begun):
@@ -38,5 +38,5 @@ def parting(first: Story, second: Story) -> Iterator[str]:
             yield f"  ... and {len(story.trace) - stop:,} more"
 
 
-def _words_of(entry: Record, labels: Labels) -> str:
+def _text(entry: Record, labels: Labels) -> str:
     return f"{kind_of(entry)} {_ID.sub('', text_of(entry, labels))}"
