@@ -44,8 +44,8 @@ class Explored:
         self.notes.append(text)
 
 
-#: Those of fakes that live; a fake may live longer than a test.
-_living: WeakSet[Story] = WeakSet()
+#: Those of all fakes that exist; a fake may outlive its test.
+_existing: WeakSet[Story] = WeakSet()
 
 #: Those that the running test may have used; of many, the last ones. None: no test is running.
 _watched: deque[Story] | None = None
@@ -75,10 +75,10 @@ def begin(is_lost: Callable[[], bool]) -> None:
     """Begin a test: what happened before in fakes that live on belongs to others."""
     global _is_lost, _watched  # noqa: PLW0603 - there is one test at a time in a process
     _is_lost = is_lost
-    living = sorted(
-        (story for story in _living if not story.engine.core.closed), key=lambda story: story.born
+    open_stories = sorted(
+        (story for story in _existing if not story.engine.core.closed), key=lambda story: story.born
     )
-    _watched = deque(living, _MOST)
+    _watched = deque(open_stories, _MOST)
     _examples.clear()
     for story in _watched:
         story.skip()
@@ -95,7 +95,7 @@ def end() -> None:
 def register(story: Story) -> None:
     """Add a new fake's story to those of the running test."""
     global _watched  # noqa: PLW0603 - as above
-    _living.add(story)
+    _existing.add(story)
     if _watched is None and is_in_a_test():
         _watched = deque(maxlen=_MOST)
     if _watched is not None:

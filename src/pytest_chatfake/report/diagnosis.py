@@ -22,19 +22,19 @@ from .pending import advance, first_pending, obstacle_of
 from .story import Story
 from .timeline_text import text_of
 
-#: About how many messages of a total the report keeps what happened.
+#: The report keeps what happened to so many messages of a total.
 _MOST: Final = 5
 
 #: What releases what is held for a message.
 _ENDS: Final = frozenset({"deliver", "read", "fail"})
 
-#: What leads to a status.
+#: The verb that leads to a status.
 _VERBS: Final[dict[str | None, str]] = {"delivered": "deliver", "read": "read", "failed": "fail"}
 
 #: In which states of a message its verb leads to a status.
 _NOT_REACHED: Final = {("delivered", "sent"), ("read", "sent"), ("read", "delivered")}
 
-#: What ended a message whose hold was released.
+#: How a message ended whose hold was released.
 _ENDINGS: Final = {"failed": "failed", "dropped": "was dropped"}
 
 
@@ -115,7 +115,7 @@ class Diagnosis:
             yield f"{label} was not {wanted}: {obstacle or f'call {_VERBS[wanted]}() on it'}."
 
     def of_silence(self, path: str) -> Iterator[str]:
-        """Say why the API may not have been asked for something."""
+        """Say why a request of the API may be missing."""
         outbox = self._engine.outbox
         refused = [
             attempt
@@ -155,7 +155,7 @@ class Diagnosis:
             yield f"Call deliver() or read() on {'it' if len(messages) == 1 else 'them'}."
 
     def _held(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        """Say that money is held for messages, and what releases it."""
+        """Say how much is held for messages, and what releases it."""
         held = number(sum((message.held for message in messages), ZERO))
         until = "it is delivered" if len(messages) == 1 else "they are delivered"
         yield f"{held} is held for {self._mention(messages)} until {until} (§3 rule 5)."

@@ -131,11 +131,11 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
 def _failure(
     labels: Labels, difference: str, causes: Iterable[str], heading: str, evidence: str
 ) -> str:
-    return labels.clean("\n".join([difference, *_as_far_as_it_goes(causes), heading, evidence]))
+    return labels.clean("\n".join([difference, *_guarded(causes), heading, evidence]))
 
 
-def _as_far_as_it_goes(causes: Iterable[str]) -> Iterator[str]:
-    """Give sentences about the cause: the difference is a failure even if they can't be had."""
+def _guarded(causes: Iterable[str]) -> Iterator[str]:
+    """Give sentences about the cause; an error of ours ends them, and not the failure."""
     try:
         yield from causes
     except Exception as error:

@@ -99,7 +99,7 @@ class FinalChecks:
         yield from _listed(
             " failed: repair the app, or assert on chat_fake.webhooks.attempts",
             "attempt",
-            [(_story(attempt), attempt.event.line) for attempt in overlooked(engine)],
+            [(_described(attempt), attempt.event.line) for attempt in overlooked(engine)],
         )
         yield from _listed(
             f" still queued: end the test with `{awaited(engine)}chat_fake.settle()`"
@@ -140,10 +140,10 @@ class FinalChecks:
 
 
 def overlooked(engine: Engine) -> Iterator[Attempt]:
-    """Give the failed attempts that are news: not caused by the test, and not made good.
+    """Give the failed attempts that a test overlooked: neither caused by it, nor made good.
 
-    Those that the test has seen, as an exception or in ``attempts``, are no news either, nor are
-    those that are retried later.
+    Those that it has seen, as an exception or in ``attempts``, are left out, and so are those that
+    are retried later.
     """
     attempts = engine.outbox.attempts
     failed = [
@@ -153,7 +153,7 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
     ]
     if not failed:
         return
-    # Of an event that is tried again, the last attempt tells whether the failures were made good.
+    # Of an event that is tried again, the last attempt shows whether the failures were made good.
     last = {
         (attempt.event, attempt.endpoint): attempt
         for attempt in attempts
@@ -187,8 +187,8 @@ def _is_caused(attempt: Attempt) -> bool:
     )
 
 
-def _story(attempt: Attempt) -> str:
-    """Tell of a failed attempt, with the beginning of the response's body below it."""
+def _described(attempt: Attempt) -> str:
+    """Describe a failed attempt, with the beginning of the response's body below it."""
     body = beginning_of_body(attempt.body)
     return (
         f"{attempt.event._subject} at {attempt.endpoint._shown}: {attempt.outcome}"

@@ -1,6 +1,6 @@
-"""A long timeline, made short: what comes again and again is folded, then the middle of the rest.
+"""A long timeline, made short: repetitions are folded, then the middle of the rest.
 
-What is kept of the middle is what a failed expectation names, and the first of each odd thing.
+The middle keeps what a failed expectation names, and the first entry of each odd kind.
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ from ..domain.messages import MessageState
 from .entries import likeness, number_of
 from .trace import Trace
 
-#: A text stands for what is not shown.
+#: An entry, or a text in place of entries that are not shown.
 Row: TypeAlias = Record | str
 
-#: How many entries a timeline may have in which what comes again is looked for, and how many rows
-#: may be left then.
+#: Repetitions are looked for among so many entries at most. If more rows than these are left, the
+#: middle is folded instead.
 _READ: Final = 500
 _ROWS: Final = 50
 
-#: Of how many entries that which comes again may be, how often it comes at least, and how many
-#: rows that saves.
+#: A repetition has so many entries at most, comes so often at least, and saves more rows than this.
 _LONGEST: Final = 40
 _TIMES: Final = 3
 _SAVED: Final = 10
 
-#: What is kept where the middle is folded: the first rows, the last ones; and between them, of what
-#: is mentioned, and of what is odd.
+#: How many rows are kept where the middle is folded: the first, the last, and of those between them
+#: the ones about mentioned messages, and the odd ones.
 _FIRST: Final = 12
 _LAST: Final = 12
-_NAMED: Final = 14
+_MENTIONED: Final = 14
 _ODD: Final = 8
 
 
@@ -54,7 +53,7 @@ def folded(trace: Trace, start: int, mentioned: Collection[MessageState]) -> lis
     return [*trace.records[start:first], *middle, *trace.records[last:end]]
 
 
-# What comes again
+# Repetitions
 
 
 def _without_repetitions(
@@ -76,7 +75,7 @@ def _without_repetitions(
 
 
 def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
-    """Return how many entries come again from an index on, and how often they come; 1, 1: none."""
+    """Return how many entries repeat from an index on, and how often they come; 1, 1: none."""
     found, most = (1, 1), _SAVED
     for length in range(1, min(_LONGEST, (len(shapes) - start) // _TIMES) + 1):
         same = start
@@ -98,7 +97,7 @@ def _middle(
     about = (entry for message in mentioned for entry in trace.of(message))
     odd = {likeness(entry): entry for entry in reversed(trace.odd(first))}
     kept: dict[int, Record] = {}
-    for matters, most in ((about, _NAMED), (odd.values(), _ODD)):
+    for matters, most in ((about, _MENTIONED), (odd.values(), _ODD)):
         in_order = sorted(matters, key=number_of)
         between = [entry for entry in in_order if first < number_of(entry) <= last]
         kept |= {number_of(entry): entry for entry in between[:most]}

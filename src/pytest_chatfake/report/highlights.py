@@ -91,19 +91,19 @@ class Highlights:
         unused = unused_faults(engine, self._story.api)
         late = [fault for fault in unused if missed(fault, engine) is not None]
         yield from folded(map(self._unused, late), _MOST)
-        yield from self._some([entry for entry in odd if has_failed(entry)])
+        yield from self._first_of_each([entry for entry in odd if has_failed(entry)])
         yield from self._queued()
         yield from folded((self._unused(fault) for fault in unused if fault not in late), _MOST)
 
     def _marked(self, odd: Sequence[Record]) -> Iterator[str]:
         """Say what is not as usual, which events there are not, and what is pending."""
-        yield from self._some(
+        yield from self._first_of_each(
             [entry for entry in odd if not (has_failed(entry) or is_unused(entry))]
         )
         yield from self._left_out()
         yield from pending_lines(self._engine, self.labels)
 
-    def _some(self, odd: Sequence[Record]) -> Iterator[str]:
+    def _first_of_each(self, odd: Sequence[Record]) -> Iterator[str]:
         """Write the first of each kind; an event is left out if its attempt has the same marks."""
         shown = {
             (attempt.event, *attempt._marks) for attempt in odd if isinstance(attempt, Attempt)
@@ -212,10 +212,10 @@ class Highlights:
     def _prices(self) -> Iterator[str]:
         """Explain the price of those messages that are likely to be meant."""
         mentioned = list(dict.fromkeys(self._story.mentioned))
-        self.priced_messages = mentioned[:_PRICED] or self._telling()
+        self.priced_messages = mentioned[:_PRICED] or self._likely_messages()
         yield from filter(None, map(self._price, self.priced_messages))
 
-    def _telling(self) -> list[MessageState]:
+    def _likely_messages(self) -> list[MessageState]:
         """Return the last message with events that was charged, and the last that costs nothing."""
         events = (entry for entry in self._records if isinstance(entry, Event))
         messages = {event._message for event in events if event._message is not None}

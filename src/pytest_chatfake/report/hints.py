@@ -23,7 +23,7 @@ from .entries import number_of
 #: How many characters are shown of the response to a failed attempt, or of an error.
 _MOST: Final = 200
 
-#: Of how many paths it is said that they got requests, where a fault waited for another one.
+#: How many paths with requests are named where a fault waited for another path.
 _MOST_PATHS: Final = 3
 
 #: What asyncio says of something that belongs to another loop.

@@ -73,7 +73,7 @@ class Labels:
         return event._label if event.status is None else f"{event.status} {self._recorded(event)}"
 
     def _recorded(self, event: Event) -> str:
-        """Return ``r1`` for the first message of which a recorded event tells."""
+        """Return ``r1`` for the first message that a recorded event is about."""
         return f"r{event._recorded_number}" if event._recorded_number else "(recorded)"
 
     def endpoint(self, endpoint: Endpoint) -> str:
@@ -102,7 +102,7 @@ class Labels:
         return f"{self.conversation(conversation)} = conversation {conversation.id}"
 
     def legend_of_recorded(self, event: Event) -> str | None:
-        """Say what the label of a recorded message stands for; None if the event tells of none."""
+        """Say what the label of a recorded message stands for; None if the event has none."""
         return (
             f"{self._recorded(event)} = recorded message {event._recorded_id}"
             if event._recorded_id
