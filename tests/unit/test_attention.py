@@ -515,9 +515,9 @@ def test_a_404_names_the_routes_that_there_are():
         client.get("/", headers=fake.headers)
         fake.send_endpoint()
         client.post("/messages", headers=fake.headers)
-        first, second = map(str, fake.api.requests)
+        lines = looked_at(fake)
 
-    assert (
-        "GET / with the key ...: 404 (add it: chat_fake.send_endpoint() or route())",
-        "POST /messages with the key ...: 404 (your routes: POST /v2/messages)",
-    ) == (first, second)
+    assert [
+        "1 request: GET / with the key ...: 404 (add it: chat_fake.send_endpoint() or route())",
+        "2 request: POST /messages with the key ...: 404 (your routes: POST /v2/messages)",
+    ] == lines

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, HmacSigner
-from pytest_chatfake.report.section import section
-
-from .fakes import frozen_fake
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from pytest_chatfake import ChatFake
 
 
 def test_a_queue_that_was_never_entered_holds_nothing_back(fake: ChatFake) -> None:
@@ -57,68 +50,3 @@ def test_a_lifespan_is_refused_in_the_other_mode_s_words() -> None:
         fake.webhooks.lifespan(app),
     ):
         pass
-
-
-async def app_of_a_lifespan(scope: Any, receive: Any, send: Any) -> None:
-    raise AttributeError("'State' object has no attribute 'db'")
-
-
-def call_another_path(fake: ChatFake) -> None:
-    fake.webhooks.receiver()
-    fake.send_endpoint()
-    Client(fake.wsgi_app).post("/messages", headers=fake.headers)
-
-
-def be_refused(fake: ChatFake, status: int, **how: Any) -> None:
-    fake.webhooks.connect(handler=lambda request: status, **how)
-    fake.send_text()
-
-
-def send_before_the_fault(fake: ChatFake) -> None:
-    fake.webhooks.receiver()
-    fake.send_text()
-    fake.webhooks.duplicate()
-
-
-def forget_who_listens(fake: ChatFake) -> None:
-    fake.webhooks.connect(handler=lambda request: None)
-    fake.recipient("+1").writes("STOP")
-
-
-def read_at_once(fake: ChatFake) -> None:
-    fake.webhooks.receiver()
-    fake.send_text().read()
-
-
-def forget_the_lifespan(fake: ChatFake) -> None:
-    fake.webhooks.connect(asgi=app_of_a_lifespan, path="/hooks")
-    fake.send_text()
-
-
-#: What the first line says of each; `examples/nine_mistakes` has more of them.
-MISTAKES: dict[str, tuple[Callable[[ChatFake], object], str]] = {
-    "no endpoint": (lambda fake: fake.send_text(), "no endpoint was connected"),
-    "nobody listens": (forget_who_listens, 'connect the app with events="*"'),
-    "a late fault": (send_before_the_fault, "it reaches later events only"),
-    "a 503 without a retry": (lambda fake: be_refused(fake, 503), "connect(retry_after=[10])"),
-    "another secret": (
-        lambda fake: be_refused(fake, 401, signer=HmacSigner("secret")),
-        "does the app verify with the same secret?",
-    ),
-    "another path": (call_another_path, "404 (your routes: POST /v2/messages)"),
-    "no lifespan": (forget_the_lifespan, "enter chat_fake.webhooks.lifespan(app)"),
-    "no delivery": (read_at_once, "call deliver() before read() to get one"),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_the_first_line_of_a_section_names_the_cause(mistake: str) -> None:
-    do, cause = MISTAKES[mistake]
-    with suppress(Exception), frozen_fake() as fake:
-        try:
-            do(fake)
-        finally:
-            title, first = section(fake._story).splitlines()[:2]
-
-    assert "What to look at" == title
-    assert cause in first
