@@ -172,13 +172,14 @@ class Diagnosis:
         self.story.mentioned.extend(messages[:_MOST])
         self.story.explained.update(messages)
         yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
-        free = set(messages)
-        for message in reversed(messages):
-            conversation = message.conversation
-            if conversation is None or message.charged or message.delivered_at is None:
-                continue
+        sharing = {
+            message.conversation: message
+            for message in messages
+            if message.conversation and message.delivered_at is not None and not message.charged
+        }
+        for conversation, message in reversed(sharing.items()):
             starter = self._explanations.starter(conversation)
-            if starter is None or starter in free:
+            if starter is None or starter in messages:
                 continue
             self.story.mentioned.append(starter)
             yield from self._expiry_of(conversation)
