@@ -154,6 +154,7 @@ CASES = {
     "charged in all: phone off": lambda f: [by_autopilot(f, online=False), f.assert_charged(1)],
     "charged in all: scheduled": lambda f: [scheduled(f), f.assert_charged(1)],
     "charged in all: too much": lambda f: [shared(f), f.assert_charged(0)],
+    "charged in all: nothing": lambda f: f.assert_charged(1),
     "held: sent": lambda f: f.assert_held(0, message=f.send_text()),
     "held: free": lambda f: f.assert_held(1, message=f.send_text(price=0)),
     "held: delivered": lambda f: f.assert_held(1, message=f.send_text().deliver()),
@@ -167,6 +168,7 @@ CASES = {
     "statuses: to fail": lambda f: statuses(f, to_fail(f), "failed"),
     "statuses: scheduled": lambda f: statuses(f, scheduled(f), "read"),
     "statuses: read at once": lambda f: statuses(f, f.send_text().read(), "delivered", "read"),
+    "statuses: too dear": lambda f: f.assert_statuses(f.send_text(price="101"), "failed"),
     "statuses: unread": lambda f: statuses(f, f.send_text().deliver(), "delivered", "read"),
     "statuses: private": lambda f: statuses(f, private(f), "delivered", "read"),
     "statuses: dropped": lambda f: statuses(f, dropped(f), "delivered"),
@@ -253,7 +255,10 @@ def test_each_failure_names_its_cause_and_what_to_do():
                 "m1 was not charged: no delivery yet (§1).",
                 "pending: deliver() of m1 at 2026-01-01T13:30:00.000Z (scheduled at LINE). Run it with chat_fake.clock.advance(hours=1, minutes=30).",
             ],
-            "charged in all: too much": [],
+            "charged in all: too much": [
+                "m1 was charged 0.05: the first delivery in c1 starts its session and is charged, 0.05 (§1)."
+            ],
+            "charged in all: nothing": ["No message was sent."],
             "held: sent": [
                 "0.05 is held for m1 until it is delivered (§3 rule 5).",
                 "To release it: deliver() m1, or chat_fake.clock.advance(days=30) to drop it at 2026-01-31T12:00:00.000Z.",
@@ -291,6 +296,9 @@ def test_each_failure_names_its_cause_and_what_to_do():
             "statuses: read at once": [
                 "m1 went from sent to read, so there is no delivered event (§3).",
                 "Call deliver() before read() to get one.",
+            ],
+            "statuses: too dear": [
+                "m1 was sent, though the balance can't cover it. To let it fail: on_insufficient_balance='fail'."
             ],
             "statuses: unread": ["m1 was not read: call read() on it."],
             "statuses: private": [

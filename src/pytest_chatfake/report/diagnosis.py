@@ -78,7 +78,11 @@ class Diagnosis:
         messages = self._engine.account.messages
         undelivered = [message for message in messages if message.state == "sent"]
         held_for = [message for message in undelivered if message.held]
-        if what == "charged" and found < expected:
+        if not messages and what != "available":
+            yield "No message was sent."
+        elif what == "charged" and found > expected:
+            yield from self._charges([message for message in messages if message.charged])
+        elif what == "charged":
             arrived = [message for message in messages if message.delivered_at is not None]
             free = [message for message in arrived if not message.charged]
             again = [message for message in arrived if message.delivered_devices > 1]
@@ -111,6 +115,11 @@ class Diagnosis:
         elif (wanted, got) == ("delivered", "read"):
             yield f"{label} {SKIPPED}."
             yield "Call deliver() before read() to get one."
+        elif (wanted, message.state) == ("failed", "sent") and self._is_overdrawn:
+            yield (
+                f"{label} was sent, though the balance can't cover it. To let it fail: "
+                f"on_insufficient_balance='fail'."
+            )
         elif (wanted, message.state) in _NOT_REACHED:
             yield f"{label} was not {wanted}: {obstacle or f'call {_VERBS[wanted]}() on it'}."
 
@@ -138,6 +147,10 @@ class Diagnosis:
             )
             if outbox.events and not outbox.endpoints:
                 yield "If the app asks when it gets an event: no endpoint is connected."
+
+    @property
+    def _is_overdrawn(self) -> bool:
+        return self._engine.account.ledger.available < 0
 
     def _first(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
         """Say what is pending that may be missing, and how to get there."""

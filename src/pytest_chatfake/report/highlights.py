@@ -196,8 +196,10 @@ class Highlights:
         at_once: list[MessageState] = []
         unseen: list[MessageState] = []
         for entry in self._records:
-            message = entry._message
-            if message is not None and entry._rule in _READ_AT_ONCE:
+            message: MessageState | None = entry._message
+            if message is None:
+                continue
+            if entry._rule in _READ_AT_ONCE:
                 at_once.append(message)
             elif isinstance(entry, VerbRecord) and entry.what == "read()":
                 unseen += [message] if message.state == "delivered" else []
