@@ -412,24 +412,24 @@ THREE = """
 @pytest.mark.parametrize(
     ("options", "cost", "first", "last", "seconds"),
     [
-        ([], "6 mutants in at most 24 runs", "killed 6 of 6", "killed 6 of 6", 3 + 24),
+        ([], "6 mutants in at most 27 runs", "killed 6 of 6", "killed 6 of 6", 3 + 24),
         (
             ["--chat-fake-mutants=fast"],
-            "6 mutants in at most 24 runs",
+            "6 mutants in at most 27 runs",
             "killed 6 of 6",
             "killed 6 of 6",
             3 + 8,
         ),
         (
             ["--chat-fake-mutants-seconds=3"],
-            "6 mutants in at most 24 runs",
+            "6 mutants in at most 27 runs",
             "killed 2 of 6",
             "stopped early: 16 runs are left",
             3 + 3,
         ),
         (
             ["-o", "chat_fake_mutants_ignore=no-sent"],
-            "5 mutants in at most 21 runs",
+            "5 mutants in at most 24 runs",
             "killed 5 of 5, 1 ignored",
             "killed 5 of 5, 1 ignored",
             3 + 21,
@@ -479,6 +479,9 @@ def test_a_module_that_keeps_a_false_fact_may_have_killed_too_much(pytester):
         prices |= {*app.prices()}
         assert {0.05} == prices
 
+    def test_prices_after_it(app, chat_fake, prices):
+        test_prices(app, chat_fake, prices)
+
     @pytest.fixture
     def first(tries=[]):
         tries.append(1)
@@ -487,8 +490,9 @@ def test_a_module_that_keeps_a_false_fact_may_have_killed_too_much(pytester):
     def test_with_a_fixture(first, app, chat_fake):
         chat_fake.send_text()
     """
-    assert run(pytester, body)[-2:] == [
+    assert run(pytester, body)[-3:] == [
         "killed too much, perhaps: test_it.py::test_prices (AssertionError: assert {0.05} == {0.05, 0.06, 0.5})",
+        "killed too much, perhaps: test_it.py::test_prices_after_it (AssertionError: assert {0.05} == {0.05, 0.06, 0.5})",
         "not repeatable: test_it.py::test_with_a_fixture (AssertionError: set up twice)",
     ]
 
@@ -534,7 +538,7 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester,
         "failed in setup or teardown: a price is ten times as high (exercised by 2 tests: "
         "test_it.py::test_another_way_each_time, test_it.py::test_set_up)"
     )
-    assert "not repeatable: test_it.py::test_once (AssertionError: assert 1 == 2)" == lines[8]
+    assert "not repeatable: test_it.py::test_once (AssertionError: assert 1 == 3)" == lines[8]
     rows = re.findall('<tr><th scope="row">(.*?)</th><td class=".*?">(.*?)</td>', page)
     assert 8 == len(rows)
     assert ("a price is ten times as high", "failed in setup or teardown") in rows

@@ -155,7 +155,7 @@ class Reruns:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             mutants = counted(len({*chain(*self.verdicts.values())}), "mutant")
-            runs = 2 * len(self._plan) + sum(map(len, self.verdicts.values()))
+            runs = 3 * len(self._plan) + sum(map(len, self.verdicts.values()))
             begin_line(terminal)
             terminal.write_line(f"chat_fake: {mutants} in at most {counted(runs, 'run')}")
         end = monotonic() + self._seconds
@@ -164,7 +164,7 @@ class Reruns:
             verdicts = self.verdicts[item.nodeid]
             verdicts.update(dict.fromkeys(done & verdicts.keys(), KILLED))
             left = [name for name, verdict in verdicts.items() if verdict == NOT_RUN]
-            if left and monotonic() < end and self._run(item, None) != SURVIVED:
+            if left and monotonic() < end and not self._is_repeatable(item):
                 verdicts.clear()
                 verdicts[NOT_REPEATABLE] = self._error
                 continue
@@ -180,6 +180,13 @@ class Reruns:
             if has_killed and self._run(item, None, "afterwards") != SURVIVED:
                 verdicts[TOO_GOOD] = self._error
         tear_down(session, None)
+
+    def _is_repeatable(self, item: Any) -> bool:
+        """Return whether a test passes without a mutant, at last with new fixtures."""
+        if self._run(item, None) == SURVIVED:
+            return True
+        tear_down(item.session, None)  # mutants of an earlier test may have left false facts there
+        return self._run(item, None, "once more") == SURVIVED
 
     def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
         """Run a copy of a test, which leaves nothing behind, and return what became of a mutant."""
