@@ -665,12 +665,15 @@ def test_a_call_of_the_app_begins_in_its_lane_and_what_a_person_does_in_that_of_
     }
 
 
-def test_without_an_endpoint_requests_come_from_a_lane_of_their_own(fake):
+@pytest.mark.parametrize(("apps", "lane"), [(0, "app"), (1, "<lambda>()"), (2, "app")])
+def test_a_request_begins_in_the_lane_of_the_one_app_or_in_one_of_its_own(fake, apps, lane):
+    fake.webhooks.receiver()
+    for _ in range(apps):
+        fake.webhooks.connect(handler=lambda request: 204)
     Client(fake.wsgi_app).get("/v2/balance", headers=fake.headers)
-    picture = Picture(fake.timeline.svg())
+    fake.send_text()
 
-    assert ["test", "chat_fake", "app", "phone"] == picture.heads[:4]
-    assert {1: "app -> chat_fake"} == picture.arrows()
+    assert f"{lane} -> chat_fake" == Picture(fake.timeline.svg()).arrows()[1]
 
 
 def test_a_row_has_its_number_and_that_of_the_nearest_cause_that_is_shown(fake):

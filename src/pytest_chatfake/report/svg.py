@@ -157,12 +157,16 @@ class _Lanes:
 
     def __init__(self, shown: Sequence[Record], labels: Labels, left: int) -> None:
         self._labels = labels
-        apps = [labels.endpoint(entry.endpoint) for entry in shown if isinstance(entry, Attempt)]
-        self._app = apps[0] if apps else "app"
+        endpoints = dict.fromkeys(entry.endpoint for entry in shown if isinstance(entry, Attempt))
+        apps = [endpoint for endpoint in endpoints if not endpoint._is_receiver]
+        # Which of several apps has made a request is not on record.
+        self._app = labels.endpoint(apps[0]) if len(apps) == 1 else "app"
         begins = [name for name in map(self._begin, shown) if name != "phone"]
         self._middles: dict[str, int] = {}
         self.right: int = left
-        for name in dict.fromkeys(["test", "chat_fake", *apps, *begins, "phone"]):
+        for name in dict.fromkeys(
+            ["test", "chat_fake", *map(labels.endpoint, endpoints), *begins, "phone"]
+        ):
             half = max(_LANE, round(_LETTER * (len(name) + 2))) // 2
             self._middles[name] = self.right + half
             self.right += 2 * half
