@@ -420,6 +420,13 @@ def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> No
             chat_fake.webhooks.connect(handler=lambda one: taken.append(one.event.id))
             chat_fake.send_text()
             assert len(taken) == 1
+
+    def test_a_body_as_written(chat_explore):
+        @chat_explore
+        def world(chat_fake):
+            chat_fake.webhooks.connect(handler=lambda one: 500, raise_exceptions=False)
+            chat_fake.send_text()
+            assert 0.1 == 0.05
     """
     run(pytester, "--chat-fake-report=page.html", body=body)
     rows = r'</i>test_(\w+)</span>.*?<span class="reason">(.*?)</span>'
@@ -427,6 +434,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> No
 
     attempt = "4 attempt: sent m1 -> <lambda>(): 500"
     assert found.pop("a_plain_assert").startswith(attempt)
+    assert found.pop("a_body_as_written").startswith(attempt)
     assert found["an_error"].startswith(attempt)
     assert found.pop("an_error").endswith("; KeyError: 'm1'")
     assert found.pop("a_body_that_is_no_json").endswith(": line 1 column 1 (char 0)")

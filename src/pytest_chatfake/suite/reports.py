@@ -113,11 +113,25 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
     or an app raised, the first thing to look at says more, if it is odd.
     """
     record, said = record_of(report), redacted(cause_of(error))
-    is_explored = active_stories.exploration_of(error) is not None
-    is_own = is_explored or isinstance(error, ChatFakeError) or is_raised_here(error)
-    cause = "" if is_own else record.get("cause", "")
+    found = active_stories.exploration_of(error)
+    cause = record.get("cause", "") if found is None else _oddest(found)
+    if isinstance(error, ChatFakeError) or is_raised_here(error):
+        cause = ""
     says_enough = cause and isinstance(error, AssertionError)
     record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
+
+
+def _oddest(found: active_stories.Explored) -> str:
+    """Return the first thing to look at in the body as written; what deviated says more."""
+    from ..report.highlights import Highlights
+
+    cause = ""
+    with log_errors("what to look at in an exploration"):
+        for story in found.stories if not found.sentence else ():
+            highlights = Highlights(story, 0)
+            highlights.lines()
+            cause = highlights.cause
+    return cause
 
 
 def cause_of(error: BaseException) -> str:
