@@ -430,9 +430,13 @@ def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> No
     """
     run(pytester, "--chat-fake-report=page.html", body=body)
     rows = r'</i>test_(\w+)</span>.*?<span class="reason">(.*?)</span>'
-    found = {name: html.unescape(text) for name, text in re.findall(rows, page_of(pytester))}
+    page = html.unescape(page_of(pytester))
+    found = dict(re.findall(rows, page))
 
     attempt = "4 attempt: sent m1 -> <lambda>(): 500"
+    assert (
+        f"<h3>What to look at</h3><ul><li>{attempt}" in page.partition("test_a_body_as_written")[2]
+    )
     assert found.pop("a_plain_assert").startswith(attempt)
     assert found.pop("a_body_as_written").startswith(attempt)
     assert found["an_error"].startswith(attempt)

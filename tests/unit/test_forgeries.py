@@ -172,6 +172,8 @@ def test_events_of_each_type_are_forged_and_what_got_through_is_named_red_and_lo
         with pytest.raises(AssertionError) as caught:
             fake.webhooks.assert_rejects_forgeries()
         picture = fake.timeline.svg()
+        forged = [entry for entry in fake.timeline if "forgery check" in entry.text]
+        verbs = {fake.timeline[(entry.cause or 0) - 1].text for entry in forged}
         looked_at = section(fake._story).partition("\n\n")[0]
     head, *lines = str(caught.value).split("\n  ")
     told = [f"forgeries{title} got through: {', '.join(passed[title])}" for title in passed]
@@ -180,6 +182,7 @@ def test_events_of_each_type_are_forged_and_what_got_through_is_named_red_and_lo
     ended = f"{f' ({INBOUND})' * sends}, at receive(): status 204, expected 400 to 499"
     assert [what + ended for what in inbound] == lines[: len(inbound)]
     assert '<g class="bad"' in picture
+    assert all(verb.startswith("assert_rejects_forgeries()") for verb in verbs)
     got = f"{INBOUND} #2 -> receive(): 204 [forgery check, {inbound[0]}: test_forgeries.py:"
     assert got in looked_at
     assert f"], and {len(inbound) - 1} more like it" in looked_at

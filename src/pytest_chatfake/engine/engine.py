@@ -168,9 +168,9 @@ class Engine:
             self.executor.execute(verb, what, line, now)
             return True
 
-    def note(self, what: str, line: Line) -> None:
+    def note(self, what: str, line: Line) -> Record:
         """Note a call of the test that changes later events, and not the account."""
-        self.executor.note(what, line, None, self.catch_up())
+        return self.executor.note(what, line, None, self.catch_up())
 
     def catch_up(self) -> int:
         """Run due work and attempt nothing; return the present in nanoseconds.

@@ -9,6 +9,7 @@ from typing import Final
 from ..base.arguments import cited
 from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
+from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import redacted
 from ..domain.instants import SECOND
@@ -84,12 +85,12 @@ class ForgeryCheck:
         found = forgeries(WebhookRequest(event, event.body, {}, now, 1, endpoint))
         left_out = ", ".join(what for what in found if found[what] is None)
         skipped = f", left out: {left_out}" if left_out else ""
-        self._engine.note(f"{FORGING}{skipped}", calling_line())
+        verb = self._engine.note(f"{FORGING}{skipped}", calling_line())
         if left_out:
             self._left_out.append(redacted(f"left out: {left_out}, at {endpoint.label}"))
         before: object = None
         for what in [what for what in found if found[what] is not None]:
-            made = await self._attempt(what, event, endpoint)
+            made = await self._attempt(what, event, endpoint, verb)
             after = await taken(self._snapshot, self._engine)
             flaw = "" if 400 <= (made.status_code or 0) <= 499 else ", expected 400 to 499"
             if after != before:
@@ -101,13 +102,13 @@ class ForgeryCheck:
                 self._lines.append(f"{what}{shown_type}, {made._end}{flaw}")
             before = after
 
-    async def _attempt(self, what: str, event: Event, endpoint: Endpoint) -> Attempt:
+    async def _attempt(self, what: str, event: Event, endpoint: Endpoint, verb: Record) -> Attempt:
         """Attempt a forgery, or the genuine event, which has to be accepted."""
         attempted = len(self._outbox.attempts)
         mark = Mark("forgery", f"forgery check, {what}", calling_line())
         change = with_a_space if what == CHANGED else None
         forging = Overrides("forgery", change, partial(forged, what), (mark,))
-        step = partial(self._outbox.forge, event, endpoint, forging)
+        step = partial(self._outbox.forge, event, endpoint, forging, verb)
         await self._engine.performed(self._engine.step(FORGING, step))
         since = list(self._outbox.attempts)[attempted:]
         made = next((attempt for attempt in since if attempt.marks == (mark,)), None)

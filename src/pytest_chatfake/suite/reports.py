@@ -114,24 +114,24 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
     """
     record, said = record_of(report), redacted(cause_of(error))
     found = active_stories.exploration_of(error)
-    cause = record.get("cause", "") if found is None else _oddest(found)
-    if isinstance(error, ChatFakeError) or is_raised_here(error):
-        cause = ""
+    has_deviated = found is not None and bool(found.sentence)
+    if found is not None and not has_deviated:
+        with log_errors("what to look at in an exploration"):
+            _note_highlights(record, found)
+    is_own = has_deviated or isinstance(error, ChatFakeError) or is_raised_here(error)
+    cause = "" if is_own else record.get("cause", "")
     says_enough = cause and isinstance(error, AssertionError)
     record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
 
 
-def _oddest(found: active_stories.Explored) -> str:
-    """Return the first thing to look at in the body as written; what deviated says more."""
+def _note_highlights(record: dict[str, Any], found: active_stories.Explored) -> None:
+    """Note what to look at in a body that failed as written."""
     from ..report.highlights import Highlights
 
-    cause = ""
-    with log_errors("what to look at in an exploration"):
-        for story in found.stories if not found.sentence else ():
-            highlights = Highlights(story, 0)
-            highlights.lines()
-            cause = highlights.cause
-    return cause
+    for story in found.stories:
+        highlights = Highlights(story, 0)
+        record.setdefault("highlights", []).extend(highlights.lines())
+        record["cause"] = highlights.cause
 
 
 def cause_of(error: BaseException) -> str:

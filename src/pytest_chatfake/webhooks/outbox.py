@@ -155,13 +155,21 @@ class Outbox:
         overrides = Overrides(marks=(Mark("redeliver", "again", line),))
         self._send(event, cause=cause, overrides=overrides, is_redelivered=True)
 
-    def forge(self, event: Event, endpoint: Endpoint, overrides: Overrides) -> Iterator[None]:
+    def forge(
+        self, event: Event, endpoint: Endpoint, overrides: Overrides, cause: Record
+    ) -> Iterator[None]:
         """A step: attempt an event under an id of its own, past all faults and pauses."""
         id_ = self._ids.event % (_LAST_ID - len(self.attempts))
         content = Content(event.body, event.id).under_id(id_)
         self.queue.append(
             Dispatch(
-                event, (endpoint,), 0, overrides=overrides, content=content, is_redelivered=True
+                event,
+                (endpoint,),
+                0,
+                overrides=overrides,
+                content=content,
+                is_redelivered=True,
+                cause=cause,
             )
         )
         yield
