@@ -445,7 +445,7 @@ def test_the_page_of_a_run_has_the_card_and_ci_a_short_summary(run, pytester, mo
     result = run(WHOLE.format(mistake="signature"), "--chat-fake-report=page.html")
     page = (pytester.path / "page.html").read_text("utf-8")
     assert "<h2>test_the_page_of_a_run_has_the_card_and_ci_a_short_summary.py::TestWebhooks" in page
-    assert '<th scope="row">forgeries</th><td>FAILED</td><td>forgeries got through' in page
+    assert '<th scope="row">forgeries</th><td class="FAILED">FAILED</td><td>forgeries got' in page
     assert "<h3>Exploration of scenario()</h3>" in page
     result = run(WHOLE.format(mistake="ids"), "-k", "under_another_id")
     summary = result.stdout.str().partition("short test summary info")[2].splitlines()

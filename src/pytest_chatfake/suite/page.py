@@ -68,8 +68,8 @@ def _cards(tests: Iterable[Result]) -> Iterator[str]:
     """Show the card of each class of ready-made tests."""
     for card, rows in cards_of(test.row for test in tests if test.row):
         lines = "".join(
-            f'<tr><th scope="row">{escape(row.test)}</th><td>{row.outcome}</td>'
-            f"<td>{escape(row.cause)}</td></tr>"
+            f'<tr><th scope="row">{escape(row.test)}</th>'
+            f'<td class="{row.outcome}">{row.outcome}</td><td>{escape(row.cause)}</td></tr>'
             for row in rows
         )
         bar = _bar(sum(row.outcome == "ok" for row in rows), len(rows))
