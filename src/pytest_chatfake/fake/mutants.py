@@ -41,7 +41,7 @@ _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
         "price-times-ten": "a price is ten times as high",
         "price-last-digit": "the last digit of a price is one too high",
         "first-delivery-free": "the first delivery of a conversation is free",
-        "open-session-priced": "a message in an open session tells the price of the session",
+        "open-session-priced": "a message in an open session has the price of the session",
         "other-currency": "a price has another currency",
     },
     "error codes": {
@@ -104,7 +104,8 @@ MUTANTS: Final[Mapping[str, Sequence[str]]] = {
 class _Facts(NamedTuple):
     """What a mutant may use; for an event, its message and its status, too."""
 
-    engine: Any
+    settings: Any
+    account: Any
     message: Any = None
     status: str | None = None
 
@@ -118,7 +119,7 @@ def _whole(objects: list[Any], _: _Facts) -> Any:
 
 
 def _resource(objects: list[Any], facts: _Facts) -> Any:
-    return objects[-1][facts.engine.settings.naming.message_key]
+    return objects[-1][facts.settings.naming.message_key]
 
 
 def _inbound(objects: list[Any], facts: _Facts) -> Any:
@@ -129,7 +130,7 @@ def _inbound(objects: list[Any], facts: _Facts) -> Any:
 
 def _sent(objects: list[Any], facts: _Facts) -> Any:
     """Return the message in the response to a send call."""
-    find = facts.engine.account.find
+    find = facts.account.find
     return next(fields for fields in objects if find(fields.get("id")))
 
 
@@ -173,10 +174,9 @@ _EVENTS: Final = {
         lambda price, facts: (
             price
             # Where each message is charged, a session has no price.
-            if price or facts.engine.settings.rules.charge_per == "message"
+            if price or facts.settings.rules.charge_per == "message"
             else max(
-                message.charged
-                for message in facts.engine.account.messages_in(facts.message.conversation)
+                message.charged for message in facts.account.messages_in(facts.message.conversation)
             )
         ),
     ),
@@ -189,7 +189,7 @@ _EVENTS: Final = {
     "unknown-message": _field("id", lambda id_, _: other_id(id_)),
     "other-text": _field(
         "text.body",
-        lambda text, facts: facts.engine.account.numbered(facts.message.number - 1).body or text,
+        lambda text, facts: facts.account.numbered(facts.message.number - 1).body or text,
     ),
     "inbound-other-text": _field("text.body", lambda _, __: "another text", _inbound),
     "inbound-other-sender": _field("from", lambda sender, _: other_id(sender), _inbound),
@@ -209,14 +209,14 @@ _BALANCES: Final = {
     "balance-zero": _amount(lambda _, __: ZERO),
     "balance-cent-more": _amount(lambda value, _: value + Decimal("0.01")),
     "balance-with-held": _amount(
-        lambda _, facts: facts.engine.account.ledger.available + facts.engine.account.ledger.held,
+        lambda _, facts: facts.account.ledger.available + facts.account.ledger.held,
     ),
     "second-device-charged": _amount(
         lambda value, facts: (
             value
             - sum(
                 message.charged * (message.delivered_devices - 1)
-                for message in facts.engine.account.messages
+                for message in facts.account.messages
                 if message.delivered_devices
             )
         ),
@@ -226,22 +226,17 @@ _BALANCES: Final = {
             value
             - sum(
                 entry.amount
-                for entry in facts.engine.account.ledger.entries
+                for entry in facts.account.ledger.entries
                 if entry.kind == "hold"
-                and facts.engine.account.find(entry.message_id).state in {"failed", "dropped"}
-                and facts.engine.settings.balance_amount
-                == "available"  # the total includes it anyway
+                and facts.account.find(entry.message_id).state in {"failed", "dropped"}
+                and facts.settings.balance_amount == "available"  # the total includes it anyway
             )
         ),
     ),
     "top-up-lost": _amount(
         lambda value, facts: (
             value
-            - next(
-                entry.amount
-                for entry in facts.engine.account.ledger.entries
-                if entry.kind == "top_up"
-            )
+            - next(entry.amount for entry in facts.account.ledger.entries if entry.kind == "top_up")
         ),
     ),
 }
@@ -307,7 +302,8 @@ class Mutation:
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
             engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
-            facts = _Facts(engine, engine.account.find(event.message_id or ""), event.status)
+            message = engine.account.find(event.message_id or "")
+            facts = _Facts(engine.settings, engine.account, message, event.status)
             if _EVENTS["inbound-other-id"](request.body, facts) != request.body:
                 lost = "no-inbound"
             request.body = self._choose(_EVENTS, request.body, noted, facts)
@@ -345,7 +341,8 @@ class Mutation:
     def _misreport(self, api: accounts.AccountApi, truth: Reply, *, is_balance: bool) -> Reply:
         """Return the response to a balance query or to a send call."""
         bodies, replies = (_BALANCES, _RESPONSES) if is_balance else (_SENT, {})
-        body = self._choose(bodies, truth.body, self.exercised, _Facts(api._engine))
+        facts = _Facts(api._engine.settings, api._engine.account)
+        body = self._choose(bodies, truth.body, self.exercised, facts)
         return self._choose(replies, truth._replace(body=body), self.exercised)
 
 

@@ -39,14 +39,18 @@ def page(
         seen: What the suite exercised; None: that is not shown.
         mutation: What became of the mutants; None: the run had none.
     """
-    ordered, has_all = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
+    ordered, are_few = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
     parts = {
         "palette": STYLE,
         "totals": totals(tests),
         "facts": "".join(_facts(runs)),
         "parts": "".join([*_cards(tests), *_coverage(seen), *_mutants(mutation)]),
         "pictured": _PICTURED,
-        "tests": "".join(part for test in ordered for part in _test(test, has_all)),
+        "tests": "".join(
+            part
+            for test in ordered
+            for part in _test(test, is_pictured=are_few or test.outcome != "passed")
+        ),
     }
     return Template(Path(__file__).with_name("page.html").read_text("utf-8")).substitute(parts)
 
@@ -126,7 +130,7 @@ def _bar(part: int, whole: int) -> str:
     return f'<small>{part} of {whole}</small> <span class="bar" style="--part:{share:.0f}%"></span>'
 
 
-def _test(test: Result, has_all: bool) -> Iterator[str]:
+def _test(test: Result, *, is_pictured: bool) -> Iterator[str]:
     file, separator, name = map(escape, test.nodeid.partition("::"))
     anchor = quote(printable(test.nodeid), safe="/:[]")
     yield f'<details class="{test.outcome}{" slow" * (test.seconds > 1)}"><summary>'
@@ -145,7 +149,7 @@ def _test(test: Result, has_all: bool) -> Iterator[str]:
     explored = [shown for exploration in test.explorations for shown in exploration["timelines"]]
     timelines = [*(test.sections or test.timelines), *explored]
     for text, picture in timelines:
-        if picture and (has_all or test.outcome != "passed"):
+        if picture and is_pictured:
             yield f'<h3>Timeline</h3><div class="picture">{picture}</div>'
         else:
             yield _scrolling("Timeline", text)

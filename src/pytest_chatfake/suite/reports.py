@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _TITLE: Final = "chat_fake timeline"
 
+#: The test that runs, and whether it has failed or was skipped.
 _begun: pytest.Item | None = None
 _lost = False
 
@@ -38,7 +39,7 @@ def begin(item: pytest.Item) -> None:
 
 def called(item: pytest.Item) -> None:
     """Note that the test function itself is called now; after a failure it may be called again."""
-    global _lost  # noqa: PLW0603 - as above
+    global _lost  # noqa: PLW0603 - there is one test at a time in a process
     _lost = False
     watch(_code_of(item), called=True)
 
@@ -72,7 +73,7 @@ def add_timeline(report: pytest.TestReport, config: pytest.Config) -> None:
         report: The report of a phase of the test.
         config: Says which reports have it, and whether pages show it.
     """
-    global _lost  # noqa: PLW0603 - as above
+    global _lost  # noqa: PLW0603 - there is one test at a time in a process
     _lost = _lost or not report.passed
     when = config.getini("chat_fake_timeline")
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
