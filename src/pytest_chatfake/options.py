@@ -73,7 +73,8 @@ _INI: dict[str, tuple[Any, Any, str]] = {
 }
 
 #: Options of the command line: what each takes, if it is no flag, and its help. MORE asks for more
-#: than the failures of a run, MUTANTS for its tests again.
+#: than the failures of a run, MUTANTS for its tests again. A flag with ``=`` in its name needs no
+#: parsing: argparse knows it by its whole text.
 _OWN = {
     "--chat-fake-seed": (
         "SEED",

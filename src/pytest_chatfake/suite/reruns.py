@@ -164,7 +164,7 @@ class Reruns:
             verdicts = self.verdicts[item.nodeid]
             verdicts.update(dict.fromkeys(done & verdicts.keys(), KILLED))
             left = [name for name, verdict in verdicts.items() if verdict == NOT_RUN]
-            if left and monotonic() < end and not self._is_repeatable(item):
+            if left and monotonic() < end and not self._is_repeatable(item, end):
                 verdicts.clear()
                 verdicts[NOT_REPEATABLE] = self._error
                 continue
@@ -181,12 +181,12 @@ class Reruns:
                 verdicts[TOO_GOOD] = self._error
         tear_down(session, None)
 
-    def _is_repeatable(self, item: Any) -> bool:
+    def _is_repeatable(self, item: Any, end: float) -> bool:
         """Return whether a test passes without a mutant, at last with new fixtures."""
         if self._run(item, None) == SURVIVED:
             return True
         tear_down(item.session, None)  # mutants of an earlier test may have left false facts there
-        return self._run(item, None, "once more") == SURVIVED
+        return monotonic() < end and self._run(item, None, "once more") == SURVIVED
 
     def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
         """Run a copy of a test, which leaves nothing behind, and return what became of a mutant."""
