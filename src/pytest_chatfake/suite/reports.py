@@ -131,7 +131,7 @@ def _note_highlights(record: dict[str, Any], found: active_stories.Explored) -> 
 
     for story in found.stories:
         highlights = Highlights(story, 0)
-        record.setdefault("highlights", []).extend(highlights.lines())
+        record.setdefault("highlights", []).extend(highlights.lines)
         record["cause"] = highlights.cause
 
 
