@@ -61,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         merged.add_argument(name, dest=name, metavar=value, help=text)
     given = parser.parse_args(arguments)
     try:
-        lines, is_fine = _run(given)
-        print("\n".join(lines), flush=True)
+        is_fine = _run(given)
+        sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough, as `head` has. The rest goes nowhere, or Python would complain
         # of it when it exits.
@@ -73,23 +73,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if is_fine else 1
 
 
-def _run(given: Namespace) -> tuple[list[str], bool]:
-    """Return what a command prints, and whether all is well."""
+def _run(given: Namespace) -> bool:
+    """Perform a command, and return whether all is well."""
     if given.command == "schema":
-        return [json.dumps(event_schema(*given.naming), indent=2)], True
+        print(json.dumps(event_schema(*given.naming), indent=2))
+        return True
     if given.command == "validate":
         return _validate(given)
     if given.command == "learn":
-        return learn(given.files)
-    from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
+        lines, is_fine = learn(given.files)
+    else:
+        from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
 
-    return merge(given.files, vars(given).get)
+        lines, is_fine = merge(given.files, vars(given).get)
+    print("\n".join(lines))
+    return is_fine
 
 
-def _validate(given: Namespace) -> tuple[list[str], bool]:
+def _validate(given: Namespace) -> bool:
     naming, omit = given.naming
-    events = others = 0
-    lines: list[str] = []
+    events = others = found = 0
     for entry in (entry for file in given.files for entry in read_recording(file)):
         if entry.problem:
             problems = [entry.problem]
@@ -97,8 +100,11 @@ def _validate(given: Namespace) -> tuple[list[str], bool]:
             events += 1
             others += is_other_type(entry.json, naming)
             problems = deviations(entry.json, naming, omit, extra_fields=given.extra_fields)
-        lines += [f"{entry.where}: {sentence}" for sentence in problems]
-    return [*lines, summary(events, others, len(lines))], not lines
+        found += len(problems)
+        for sentence in problems:  # printed at once: a large file may have millions
+            print(f"{entry.where}: {sentence}")
+    print(summary(events, others, found))
+    return not found
 
 
 def _naming(text: str) -> tuple[Naming, Collection[str]]:

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -117,6 +118,21 @@ def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(
         f"{items}, number 3: expected an object, got 3",
         "5 events, 3 deviations",
     ] == out(capsys)
+
+
+def test_deviations_are_printed_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "a.jsonl", "\n".join([bodies()[0].replace("v2", "v3")] * 5_000))
+    with open(os.devnull, "w") as nowhere:
+        monkeypatch.setattr(sys, "stdout", nowhere)
+        main(["validate", path])  # what is imported and cached
+
+        tracemalloc.start()
+        assert 1 == main(["validate", path])
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 300_000
 
 
 def test_a_terminal_obeys_no_name_of_a_field(

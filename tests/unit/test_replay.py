@@ -70,10 +70,7 @@ def entry_of(body: str) -> str:
         (f"[{entry_of(json.dumps(WRITTEN_ODDLY))}]", {", number 1": WRITTEN_ODDLY}),
         (
             f"[{WRITTEN_ODDLY},\n\n {ODD} ]",
-            {
-                ", number 1": WRITTEN_ANEW,
-                ", number 2": '{"id":"evt_1","type":"t","price":0.10}',
-            },
+            {", number 1": WRITTEN_ODDLY, ", number 2": ODD},
         ),
         (f"[{entry_of(WRITTEN_ODDLY)}]", {", number 1": WRITTEN_ANEW}),
         (entry_of(WRITTEN_ODDLY), {":1": WRITTEN_ANEW}),
@@ -133,12 +130,21 @@ def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, a
         ("[ ]", "", "no events"),
         ("nothing of JSON", ":1", "not JSON: Expecting value at column 1"),
         ('{\n "a": x\n}', ":2", "not JSON: Expecting value at column 7"),
-        ('{"a": 1}\n{"a": \n', ":2", "not JSON: Expecting value at column 6"),
+        ('{"a": 1}\n{"a": ', ":2", "not JSON: Expecting value at column 7"),
         ('{"a": NaN}', ":1", "not JSON: it has no NaN"),
         ('{"a": 1e401}', ":1", "the number 1e401 is out of range"),
         ('{"a": -1.5e-401}', ":1", "the number -1.5e-401 is out of range"),
-        ("[" * 100_000, "", "nested too deeply"),
-        ('{"a": 1,\n "b": NaN}', "", "not JSON: it has no NaN"),
+        ('{"a": 1,\n{"a": 2}\n{"a"', ":3", "not JSON: Expecting ':' delimiter at column 5"),
+        (
+            '[{"a": 1},\n {"a": 2}\n {"a": 3}]',
+            ":3",
+            "not JSON: Expecting ',' delimiter at column 2",
+        ),
+        ('[{"a": 1}]\n[{"a": 2}]', ":2", "not JSON: Extra data at column 1"),
+        ('[{"a": 1}] x', ":1", "not JSON: Extra data at column 12"),
+        ('{"a": 1} {"a": 2}', ":1", "not JSON: Extra data at column 10"),
+        ("[" * 100_000, ":1", "nested too deeply"),
+        ('{"a": 1,\n "b": NaN}', ":1", "not JSON: it has no NaN"),
         ('nothing\n{"a": 1', ":1", "not JSON: Expecting value at column 1"),
         ('{"a": 1}\n[1]', ":2", "expected an object, got [1]"),
         ("[[1]]", ", number 1", "expected an object, got [1]"),
@@ -177,17 +183,36 @@ def test_what_is_no_text_is_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "where", "problem"),
+    [
+        (b"\x89PNG", ":1", "not UTF-8 at column 1"),
+        (b'{\n "a": "\xff"}', ":1", "not UTF-8 at byte 9"),
+        (b'[{"a": "\xc3\xa9"}, {"a": "\xff"}]', ", number 2", "not UTF-8 at byte 7"),
+        (b'{"body": "{\xff}"}', ":1", "not UTF-8 at byte 11"),
+    ],
+)
+def test_where_a_file_is_no_text_is_told(
+    path: Path, content: bytes, where: str, problem: str
+) -> None:
+    path.write_bytes(content)
+
+    *_, entry = read_recording(path)
+    assert (f"{path}{where}", problem) == (entry.where, entry.problem)
+
+
+@pytest.mark.parametrize(
     ("content", "problem"),
     [
         (gzip.compress(b'{"a": 1}', mtime=0), "expected UTF-8 text, got gzip: decompress it"),
         (bz2.compress(b'{"a": 1}'), "expected UTF-8 text, got bzip2: decompress it"),
         (lzma.compress(b'{"a": 1}'), "expected UTF-8 text, got xz: decompress it"),
         ('{"a": 1}'.encode("utf-16"), "expected UTF-8 text, got UTF-16: convert it"),
-        (b'{\n "a": "\xff"}', "not UTF-8 at byte 9"),
+        ('{"a": 1}'.encode("utf-16-le"), "expected UTF-8 text, got UTF-16: convert it"),
+        ('[{"a": 1}]'.encode("utf-16-le"), "expected UTF-8 text, got UTF-16: convert it"),
     ],
-    ids=["gzip", "bzip2", "xz", "UTF-16", "several lines"],
+    ids=["gzip", "bzip2", "xz", "UTF-16", "UTF-16 without a mark", "a list of UTF-16"],
 )
-def test_a_file_that_is_compressed_or_no_utf_8_is_one_problem(
+def test_a_file_that_is_compressed_or_utf_16_is_one_problem(
     path: Path, content: bytes, problem: str
 ) -> None:
     path.write_bytes(content)
@@ -210,8 +235,21 @@ def test_a_list_and_an_object_may_take_several_lines(path: Path, text: str, coun
     assert count == len([*read_recording(written(path, text))])
 
 
-def test_lines_are_read_one_at_a_time(path: Path) -> None:
-    written(path, event(1), "no JSON", *[event(2)] * 10_000)
+PRETTY = json.dumps(json.loads(event(2)), indent=2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join([event(1), "no JSON", *[event(2)] * 10_000]),
+        "\n".join([event(1), *[PRETTY] * 10_000]),
+        f"[{', '.join([event(2)] * 10_001)}]",
+        f"[\n{(',' + chr(10)).join([PRETTY] * 10_001)}\n]\n",
+    ],
+    ids=["lines", "objects", "a list on one line", "a list"],
+)
+def test_entries_are_read_one_at_a_time(path: Path, text: str) -> None:
+    written(path, text)
 
     tracemalloc.start()
     count = sum(not entry.problem for entry in read_recording(path))
@@ -219,6 +257,35 @@ def test_lines_are_read_one_at_a_time(path: Path) -> None:
     tracemalloc.stop()
     assert 10_001 == count
     assert most < 300_000
+
+
+def test_of_a_large_file_without_an_event_the_first_problem_is_told(path: Path) -> None:
+    written(path, *["{'a': 1}"] * 100_000)
+
+    tracemalloc.start()
+    (only,) = read_recording(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert f"{path}:1" == only.where
+    assert most < 300_000
+
+
+@pytest.mark.parametrize("length", [4, 5, 7, 11, 29])
+def test_a_file_may_be_read_in_any_pieces(
+    path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    monkeypatch.setattr("pytest_chatfake.wire.recordings._PIECE", length)
+    bodies = ['{"a": "Grüße 👋\\u0041\\\\"}', '{\n "b": -12.50,\r\n "c": [true, 17]}', '{"d": {}}']
+
+    lines = [*read_recording(written(path, "\ufeff", *bodies))]
+    items = [*read_recording(written(path, f"\n[{' , '.join(bodies)},\n1]\n "))]
+    *_, bad = read_recording(written(path, f"[{bodies[0]},\n {bodies[2]}, tru]"))
+
+    assert bodies == [entry.body.decode() for entry in lines]
+    assert [f"{path}:{line}" for line in (2, 3, 6)] == [entry.where for entry in lines]
+    assert [*bodies, ""] == [entry.body.decode() for entry in items]
+    assert Decimal("-12.50") == items[1].json["b"]
+    assert (f"{path}:2", "not JSON: Expecting value at column 13") == (bad.where, bad.problem)
 
 
 # -- attempting ------------------------------------------------------------------------------------

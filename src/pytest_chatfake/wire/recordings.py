@@ -1,4 +1,4 @@
-r"""Recorded events, read from a file: JSON, or JSON lines.
+r"""Recorded events, read from a file: a JSON list, or JSON objects, each on lines of its own.
 
 An entry is the body that was received, or an object with the body and the moment when it was::
 
@@ -6,17 +6,20 @@ An entry is the body that was received, or an object with the body and the momen
     {"at": "2026-03-01T09:00:00Z", "body": {"id": "evt_2", ...}}
     {"at": "2026-03-01T09:00:07Z", "body": "{\"id\": \"evt_3\", ...}"}
 
-A body that is a line, a whole file or a text is kept byte for byte. One inside a list or an object
-is written anew: its fields keep their order and its numbers every digit.
+A body that is not inside such an object, or is a text in it, is kept byte for byte. One that is an
+object in it is written anew: its fields keep their order and its numbers every digit.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from codecs import getincrementaldecoder
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from itertools import chain
+from io import BufferedReader
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, cast
@@ -34,6 +37,8 @@ _FORMS: Final = {
     b"PK\x03\x04": "zip: decompress it",
     b"\xff\xfe": "UTF-16: convert it",
     b"\xfe\xff": "UTF-16: convert it",
+    b"{\0": "UTF-16: convert it",
+    b"[\0": "UTF-16: convert it",
 }
 
 
@@ -56,112 +61,187 @@ class RecordedEvent(NamedTuple):
 
 
 def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
-    """Read a recording; an OSError if the file can't be read.
-
-    JSON lines are read one at a time, all else as a whole.
-    """
+    """Read a recording, an entry at a time; an OSError if the file can't be read."""
     name = str(path)
     with Path(path).open("rb") as file:
-        lines = ((number, line) for number, line in enumerate(file, 1) if line.strip())
-        number, first = next(lines, (0, b""))
-        form = next((form for magic, form in _FORMS.items() if first.startswith(magic)), "")
+        head = file.peek()
+        form = next((form for magic, form in _FORMS.items() if head.startswith(magic)), "")
         if form:
             yield RecordedEvent(name, problem=f"expected UTF-8 text, got {form}")
-        elif not first:
-            yield RecordedEvent(name, problem="no events")
-        elif _goes_on(first):
-            yield from _whole(name, b"\n" * (number - 1) + first + file.read())
-        else:
-            yield from _lines(name, chain([(number, first)], lines))
-
-
-def _goes_on(line: bytes) -> bool:
-    """Return whether a line begins a list, or an object that does not end in it."""
-    try:
-        text = _text(line)
-        if text.startswith("["):
-            return True
-        _parsed(text)
-    except json.JSONDecodeError as error:
-        return error.pos == len(error.doc)
-    except ValueError:
-        pass
-    return False
-
-
-def _whole(name: str, content: bytes) -> Iterator[RecordedEvent]:
-    """Yield the entries of JSON that is no line; those of its lines if it is no JSON."""
-    try:
-        text = content.decode("utf-8-sig")
-        whole: Any = _parsed(text)
-    except ValueError as error:
-        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        entries = [*_lines(name, enumerate(content.split(b"\n"), 1))]
-        is_lines = any(not entry.problem for entry in entries)
-        yield from entries if is_lines else [RecordedEvent(name + line, problem=_problem(error))]
-    else:
-        if whole == []:
-            yield RecordedEvent(name, problem="no events")
-        elif isinstance(whole, list):
-            for number, item in enumerate(cast("list[object]", whole), 1):
-                yield _entry(f"{name}, number {number}", item)
-        else:
-            yield _entry(f"{name}:1", whole, text.strip())
-
-
-def _lines(name: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[RecordedEvent]:
-    """Yield the entries of JSON lines; the first problem alone if no line is JSON."""
-    entries = (_line(f"{name}:{number}", line) for number, line in lines if line.strip())
-    problems: list[RecordedEvent] = []
-    for entry in entries:
-        if not entry.problem:
-            yield from chain(problems, [entry], entries)
             return
-        problems.append(entry)
-    yield from problems[:1]
+        entries = (_items if _LIST.match(head) else _objects)(name, _Text(file))
+        first = [*islice(entries, 1)] or [RecordedEvent(name, problem="no events")]
+        # Where none of many is an event, the file is something else: the first problem is enough.
+        while first[-1].problem and len(first) < _MANY and (more := next(entries, None)):
+            first.append(more)
+        yield from first[:1] if first[-1].problem else chain(first, entries)
 
 
-def _line(where: str, line: bytes) -> RecordedEvent:
+_MANY: Final = 100
+
+#: How a list begins; a line such as ``[INFO] started`` does not begin one.
+_LIST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[\[{\]]|\Z)")
+
+
+class _Text:
+    """A file's JSON text, read in pieces: only what follows the position is kept.
+
+    Bytes that are not UTF-8 are lone surrogates in it.
+
+    Attributes:
+        line: The number of the line at the position, from 1.
+    """
+
+    def __init__(self, file: BufferedReader) -> None:
+        self.line = 1
+        self._file = file
+        self._decoder = getincrementaldecoder("utf-8-sig")("surrogateescape")
+        self._kept = ""
+        self._position = 0
+        self._line_start = 0  # negative if it is not kept
+
+    def next_character(self) -> str:
+        """Move to the next character that is no white space, and return it; "" at the end."""
+        while True:
+            space = _SPACE.match(self._kept, self._position)
+            assert space is not None
+            self._move(space.end())
+            if self._position < len(self._kept):
+                return self._kept[self._position]
+            if not self._read_on():
+                return ""
+
+    def take(self, expected: str) -> str:
+        """Move behind the next character, which is one of those that are expected."""
+        found = self.next_character()
+        if not found or found not in expected:
+            raise self.error(f"Expecting '{expected[0]}' delimiter")
+        self._move(self._position + 1)
+        return found
+
+    def value(self) -> tuple[str, Any]:
+        """Move behind the next value; return its text and itself."""
+        self.next_character()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._kept, self._position)
+            except json.JSONDecodeError as error:
+                # No token that can be cut off is longer, but for texts.
+                is_near_end = len(self._kept) - error.pos < len("-Infinity")
+                is_cut_off = is_near_end or error.msg.startswith("Unterminated string")
+                if not (is_cut_off and self._read_on()):
+                    self._move(error.pos)
+                    raise self.error(error.msg) from None
+            except (RecursionError, ValueError):
+                self._move(self._position + 1)  # skip() must not find it again
+                raise
+            else:
+                # A number at the end may go on.
+                if end < len(self._kept) or not self._read_on():
+                    text = self._kept[self._position : end]
+                    self._move(end)
+                    return text, value
+
+    def skip(self) -> None:
+        """Move to the next line that begins an object, or to the end."""
+        while (found := self._kept.find("\n{", max(self._position - 1, 0))) < 0:
+            self._move(len(self._kept))
+            if not self._read_on():
+                return
+        self._move(found + 1)
+
+    def error(self, problem: str) -> ValueError:
+        """Return an error at the position."""
+        if _NOT_UTF_8.match(self._kept, self._position):
+            problem = "not UTF-8"
+        else:
+            problem = f"not JSON: {problem}"
+        return ValueError(f"{problem} at column {self._position - self._line_start + 1}")
+
+    def _move(self, position: int) -> None:
+        newlines = self._kept.count("\n", self._position, position)
+        if newlines:
+            self.line += newlines
+            self._line_start = self._kept.rfind("\n", self._position, position) + 1
+        self._position = position
+
+    def _read_on(self) -> bool:
+        """Read a piece, at least as long as what is kept; return whether there was one."""
+        forgotten = max(self._position - 1, 0)  # one character more is kept for skip()
+        length = max(len(self._kept) - forgotten, _PIECE)
+        piece = self._file.read(length)
+        text = self._decoder.decode(piece, final=len(piece) < length)
+        if text:
+            self._kept = self._kept[forgotten:] + text
+            self._position -= forgotten
+            self._line_start -= forgotten
+        return bool(text)
+
+
+_PIECE: Final = 1 << 15
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_NOT_UTF_8: Final = re.compile("[\udc80-\udcff]")
+
+
+def _items(name: str, text: _Text) -> Iterator[RecordedEvent]:
+    """Yield the entries of a list; what is no JSON ends it."""
+    number = 0
     try:
-        text = _text(line)
-        return _entry(where, _parsed(text), text)
-    except ValueError as error:
-        return RecordedEvent(where, problem=_problem(error))
+        delimiter = text.take("[")
+        while delimiter != "]":
+            if number or text.next_character() != "]":
+                number += 1
+                yield _entry(f"{name}, number {number}", *text.value())
+            delimiter = text.take(",]")
+        if text.next_character():
+            raise text.error("Extra data")
+    except (RecursionError, ValueError) as error:
+        yield RecordedEvent(f"{name}:{text.line}", problem=_problem(error))
 
 
-def _text(line: bytes) -> str:
-    return line.decode("utf-8-sig").strip("\r\n\t ")
+def _objects(name: str, text: _Text) -> Iterator[RecordedEvent]:
+    """Yield the entries of objects, each on lines of its own.
+
+    What is no JSON is one problem, up to the next line that begins an object.
+    """
+    while text.next_character():
+        where = f"{name}:{text.line}"
+        try:
+            written, value = text.value()
+            line = text.line
+            if text.next_character() and text.line == line:
+                raise text.error("Extra data")
+        except (RecursionError, ValueError) as error:
+            yield RecordedEvent(f"{name}:{text.line}", problem=_problem(error))
+            text.skip()
+        else:
+            yield _entry(where, written, value)
 
 
-def _problem(error: ValueError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 at byte {error.start}"
-    if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg} at column {error.colno}"
-    return str(error)
-
-
-def _entry(where: str, value: Any, text: str | None = None) -> RecordedEvent:
-    """Return the entry of a JSON value, which was written as ``text`` if that is known."""
+def _entry(where: str, text: str, value: Any) -> RecordedEvent:
+    """Return the entry of a JSON value and its text."""
     try:
-        return RecordedEvent(where, *_content(value, encode(value) if text is None else text))
+        return RecordedEvent(where, *_content(value, text.encode()))
+    except UnicodeEncodeError as error:
+        start = len(text[: error.start].encode())
+        return RecordedEvent(where, problem=f"not UTF-8 at byte {start}")
     except (TypeError, ValueError) as error:
         return RecordedEvent(where, problem=str(error))
 
 
-def _content(value: Any, text: str) -> tuple[bytes, dict[str, Any], int | None]:
+def _content(value: Any, text: bytes) -> tuple[bytes, dict[str, Any], int | None]:
     """Return the body of an entry, the same parsed, and its moment."""
     if not isinstance(value, dict):
-        raise TypeError(f"expected an object, got {shortened(text)}")
+        raise TypeError(f"expected an object, got {shortened(text.decode())}")
     entry = cast("dict[str, Any]", value)
     if "body" not in entry or not entry.keys() <= {"at", "body"}:
-        return text.encode(), entry, moment(entry, "createTime")
+        return text, entry, moment(entry, "createTime")
     inner = entry["body"]
     if isinstance(inner, str):
         body = utf8(inner, "body")
         try:
-            inner = _parsed(inner)
-        except ValueError as error:
+            inner = _DECODER.decode(inner)
+        except (RecursionError, ValueError) as error:
             raise ValueError(f"body: {_problem(error)}") from None
     else:
         body = encode(inner).encode()
@@ -172,18 +252,19 @@ def _content(value: Any, text: str) -> tuple[bytes, dict[str, Any], int | None]:
     return body, event, moment(event, "createTime") if at is None else nanoseconds(aware(at, "at"))
 
 
+def _problem(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at column {error.colno}"
+    return str(error)
+
+
 def moment(fields: Mapping[str, Any], name: str) -> int | None:
     """Return a field's moment, in nanoseconds; None if it says none, which deviates."""
     with suppress(TypeError, ValueError):
         return nanoseconds(aware(fields.get(name), name))
     return None
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return _DECODER.decode(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 def _number(text: str) -> Decimal:
