@@ -31,23 +31,33 @@ _MISSING: Final = "..."
 class Seen:
     """An event of a message: only what it shows, because a file may have a million of them.
 
+    What several events have in common is one object, and ids are hashes.
+
     Attributes:
-        where: Where it was recorded.
+        source: Where it was recorded, with ``number``.
         id: The id of its message.
+        event_id: Its own id.
         status: The status of its message.
-        own: The fields of its message that the description does not name, without the error, as
-            code. Equal ones of a message are one dict.
+        names: The fields of its message that the description does not name, without the error.
+        texts: What these have, as code.
         shown: The settings that it shows, as code, by the part of the configuration and their name,
-            as in ``naming.to_key``. Equal ones are one dict.
+            as in ``naming.to_key``.
         person: The address of the recipient, as code, if a field has it.
     """
 
-    where: str
-    id: str
+    source: str
+    number: int
+    id: int
+    event_id: int
     status: str
-    own: _Shown
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
     shown: _Shown
     person: str | None = None
+
+    def text(self, name: str) -> str:
+        """Return what a field has, as code."""
+        return self.texts[self.names.index(name)]
 
 
 #: A telephone number as code, perhaps with the channel before or behind it.
@@ -70,8 +80,8 @@ class Evidence:
         self.events: list[Seen] = []
         self.odd: Counter[str] = Counter()
         self.varying: list[str] = []
-        self._shared: dict[tuple[tuple[str, str], ...], _Shown] = {}
-        self._last: dict[str, tuple[Seen, int]] = {}  # of each message, with the event id's hash
+        self._shared: dict[tuple[Any, ...], Any] = {}  # what several events have in common
+        self._last: dict[int, Seen] = {}  # of each message
         self._received: dict[int, int | None] = {}  # when, by the hash of the body
         self._arrivals: dict[str, tuple[int, bool]] = {}  # of conversations
         self._present: set[str] = set()
@@ -123,20 +133,21 @@ class Evidence:
             shown["config.price"] = encode(message["totalPrice"])
         shown["config.charge_per"] = self._charge_per(message)
         status = sys.intern(message["status"])
-        texts = {sys.intern(name): sys.intern(code(value)) for name, value in own.items()}
-        seen = Seen(entry.where, message["id"], status, texts, {})
-        event_id = hash(code(entry.json.get("id")))
-        before, id_before = self._last.get(seen.id, (seen, event_id))
-        if before.own == texts:
-            seen.own = before.own
-        if before.status != status:
-            shown["config.event_ids"] = "per-message" if event_id == id_before else "unique"
-        seen.id = before.id
-        seen.shown = self._share(
-            {name: code(value) for name, value in shown.items() if value is not None}
-        )
-        self._note_oddity(entry, STATUSES.index(status) < STATUSES.index(before.status))
-        self._last[seen.id] = seen, event_id
+        id_, event_id = hash(message["id"]), hash(code(entry.json.get("id")))
+        before, is_late = self._last.get(id_), False
+        if before is not None and before.status != status:
+            shown["config.event_ids"] = "per-message" if event_id == before.event_id else "unique"
+            is_late = STATUSES.index(status) < STATUSES.index(before.status)
+        self._note_oddity(entry, is_late)
+        names, texts = (*own,), (*map(code, own.values()),)
+        names = self._shared.setdefault(names, names)
+        alike = [event for event in (before, *self.events[-1:]) if event and event.names is names]
+        if alike:
+            texts = _with_objects_of(alike[0].texts, texts)
+        as_code = {name: code(value) for name, value in shown.items() if value is not None}
+        shared = self._share(as_code)
+        seen = Seen(entry.source, entry.number, id_, event_id, status, names, texts, shared)
+        self._last[id_] = seen
         self._present |= message.keys()
         self._behind_id.update([*message][1:2])
         self.events.append(seen)
@@ -166,17 +177,23 @@ class Evidence:
             self.odd["the same again at one instant: devices or duplicates, can't be told"] += 1
 
     def _share(self, shown: _Shown) -> _Shown:
-        return self._shared.setdefault((*shown.items(),), shown)
+        shared: _Shown = self._shared.setdefault((*shown.items(),), shown)
+        return shared
 
     def relate(self) -> None:
         """Add what the events show only beside each other; no event can be added any more."""
         messages = len(self._last)
         for no_more_needed in (self._last, self._received, self._arrivals):
             no_more_needed.clear()  # a third of the memory
-        keys = dict.fromkeys(key for event in self.events for key in event.own)
-        columns = {key: {event.own.get(key, _MISSING) for event in self.events} for key in keys}
+        columns: dict[str, set[str]] = {}
+        for event in self.events:
+            for key, text in zip(event.names, event.texts, strict=True):
+                columns.setdefault(key, set()).add(text)
+        for names in {event.names for event in self.events}:
+            for key in columns.keys() - names:
+                columns[key].add(_MISSING)
         to, from_, people = self._addresses(columns, messages)
-        unique = [key for key in keys if len(columns[key]) == messages and key not in people]
+        unique = [key for key in columns if len(columns[key]) == messages and key not in people]
         originals = self._originals({key: columns[key] for key in unique})
         related = {
             "naming.from_key": code(" or ".join(from_)),
@@ -184,7 +201,7 @@ class Evidence:
             "naming.original_id_key": code(" or ".join(originals)),
             "naming.to_key": code(" or ".join(to)),
         }
-        others = [key for key in keys if key not in {*originals, *to, *from_}]
+        others = [key for key in columns if key not in {*originals, *to, *from_}]
         self.varying = [key for key in others if len(columns[key]) > 1]
         for key in others:
             if key not in self.varying and key not in people:
@@ -196,9 +213,9 @@ class Evidence:
             if event.status != "failed":
                 shown |= omitted
             if len(from_) == 1:
-                shown["config.sender"] = event.own[from_[0]]
+                shown["config.sender"] = event.text(from_[0])
             event.shown = self._share(shown)
-            event.person = event.own[persons[0]] if persons else None
+            event.person = event.text(persons[0]) if persons else None
         self._show_table()
 
     def _addresses(
@@ -277,6 +294,13 @@ def _best(found: Iterable[_T], rank: Callable[[_T], Any]) -> list[_T]:
     ranks = [(rank(item), item) for item in found]
     highest = max((of_item for of_item, _ in ranks), default=None)
     return [item for of_item, item in ranks if of_item == highest]
+
+
+def _with_objects_of(before: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return texts; those that did not change are the very objects of before."""
+    if before == texts:
+        return before
+    return tuple([old if old == new else new for old, new in zip(before, texts, strict=True)])
 
 
 def code(value: object) -> str:

@@ -161,8 +161,8 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
     value, count = counts[-1] if counts else ('""', 0)
     if len(counts) < 2 and not re.fullmatch(part.fits, value):
         return _UNKNOWN, f"{name} {value}".replace(' ""', ": no event shows it")
-    first = events[values.index(value)].where
-    evidence = f"{count} of {len(events)} events; first at {first}"
+    first = events[values.index(value)]
+    evidence = f"{count} of {len(events)} events; first at {first.source}{first.number}"
     if len(counts) > 1:
         if setting.startswith(_OF_CALLS):
             return _SEEN, f"{name} varies: a call gives it"

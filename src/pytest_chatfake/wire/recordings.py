@@ -46,18 +46,25 @@ class RecordedEvent(NamedTuple):
     """An entry of a recording.
 
     Attributes:
-        where: The file and the line, or the number of the entry in a list.
+        source: The file, and what is numbered: ``a.jsonl:`` (its lines) or ``a.json, number ``.
+        number: The number of the line, or of the entry in a list; 0: none.
         body: The bytes that were received, or the same JSON written anew.
         json: The body, parsed; fractions are decimals.
         at: When it was received, or else when it says that it was made, in nanoseconds.
         problem: Why the entry can't be used; empty if it can.
     """
 
-    where: str
+    source: str
+    number: int = 0
     body: bytes = b""
     json: Any = None
     at: int | None = None
     problem: str = ""
+
+    @property
+    def where(self) -> str:
+        """The file, and the line or the number."""
+        return f"{self.source}{self.number or ''}"
 
 
 def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
@@ -185,18 +192,18 @@ _NOT_UTF_8: Final = re.compile("[\udc80-\udcff]")
 
 def _items(name: str, text: _Text) -> Iterator[RecordedEvent]:
     """Yield the entries of a list; what is no JSON ends it."""
-    number = 0
+    source, number = f"{name}, number ", 0
     try:
         delimiter = text.take("[")
         while delimiter != "]":
             if number or text.next_character() != "]":
                 number += 1
-                yield _entry(f"{name}, number {number}", *text.value())
+                yield _entry(source, number, *text.value())
             delimiter = text.take(",]")
         if text.next_character():
             raise text.error("Extra data")
     except (RecursionError, ValueError) as error:
-        yield RecordedEvent(f"{name}:{text.line}", problem=_problem(error))
+        yield RecordedEvent(f"{name}:", text.line, problem=_problem(error))
 
 
 def _objects(name: str, text: _Text) -> Iterator[RecordedEvent]:
@@ -204,29 +211,30 @@ def _objects(name: str, text: _Text) -> Iterator[RecordedEvent]:
 
     What is no JSON is one problem, up to the next line that begins an object.
     """
+    source = f"{name}:"
     while text.next_character():
-        where = f"{name}:{text.line}"
+        first = text.line
         try:
             written, value = text.value()
-            line = text.line
-            if text.next_character() and text.line == line:
+            last = text.line
+            if text.next_character() and text.line == last:
                 raise text.error("Extra data")
         except (RecursionError, ValueError) as error:
-            yield RecordedEvent(f"{name}:{text.line}", problem=_problem(error))
+            yield RecordedEvent(source, text.line, problem=_problem(error))
             text.skip()
         else:
-            yield _entry(where, written, value)
+            yield _entry(source, first, written, value)
 
 
-def _entry(where: str, text: str, value: Any) -> RecordedEvent:
+def _entry(source: str, number: int, text: str, value: Any) -> RecordedEvent:
     """Return the entry of a JSON value and its text."""
     try:
-        return RecordedEvent(where, *_content(value, text.encode()))
+        return RecordedEvent(source, number, *_content(value, text.encode()))
     except UnicodeEncodeError as error:
         start = len(text[: error.start].encode())
-        return RecordedEvent(where, problem=f"not UTF-8 at byte {start}")
+        return RecordedEvent(source, number, problem=f"not UTF-8 at byte {start}")
     except (TypeError, ValueError) as error:
-        return RecordedEvent(where, problem=str(error))
+        return RecordedEvent(source, number, problem=str(error))
 
 
 def _content(value: Any, text: bytes) -> tuple[bytes, dict[str, Any], int | None]:
