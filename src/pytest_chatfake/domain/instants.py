@@ -103,18 +103,14 @@ def parse_length(value: object, what: str) -> int:
     return length
 
 
+@lru_cache(maxsize=1024)  # the events of a message show the same few stamps again and again
 def stamp(moment: int) -> str:
     """Write a moment as the service does: ISO 8601, UTC, milliseconds and ``Z`` (§2.2).
 
     Digits beyond the millisecond are cut off, not rounded: a stamp is never in the future.
     """
-    return millisecond_stamp(moment // MILLISECOND)
-
-
-@lru_cache(maxsize=1024)  # the events of a millisecond show the same few stamps again and again
-def millisecond_stamp(milliseconds: int) -> str:
-    """Write a moment that is given in milliseconds since the epoch, as :func:`stamp` does."""
-    at = _NAIVE_EPOCH + timedelta(milliseconds=milliseconds)  # it has no offset to take off
+    # A naive datetime has no offset to take off.
+    at = _NAIVE_EPOCH + timedelta(milliseconds=moment // MILLISECOND)
     return at.isoformat("T", "milliseconds") + "Z"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -10,7 +10,7 @@ from ..base.errors import ClosedError, IllegalTransition
 from ..base.growing_index import GrowingIndex
 from .facts import Fact, Verb
 from .failures import failure
-from .messages import MessageState
+from .messages import ARRIVALS, MessageState
 
 
 class PersonRecord(NamedTuple):
@@ -157,7 +157,7 @@ class People(dict[str, PersonRecord]):
                 if message.state == "delivered"
             )
 
-    def _reading(self, messages: Iterator[MessageState] | list[MessageState]) -> Iterator[Verb]:
+    def _reading(self, messages: Iterable[MessageState]) -> Iterator[Verb]:
         for message in messages:
             if message.state in {"sent", "delivered"} and not _is_scripted(message):
                 yield Verb("read", message)
@@ -165,4 +165,4 @@ class People(dict[str, PersonRecord]):
 
 def _is_scripted(message: MessageState) -> bool:
     """Whether its delivery or reading is scheduled: people leave it alone."""
-    return not {"deliver", "read"}.isdisjoint((message.script or {}).values())
+    return not ARRIVALS.isdisjoint((message.script or {}).values())

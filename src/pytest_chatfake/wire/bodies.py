@@ -13,8 +13,7 @@ from json.encoder import encode_basestring_ascii as quoted
 
 from ..domain.facts import Fact
 from ..domain.failures import Failure
-from ..domain.instants import MILLISECOND
-from ..domain.instants import millisecond_stamp as stamp
+from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from .exact_json import encode, number
 from .naming import Naming
@@ -45,7 +44,6 @@ class EventWriter:
     ) -> None:
         self._sender = sender
         self._omit = omit
-        self._has_addresses = naming.to_key is not None or naming.from_key is not None
         self._naming = naming
         self.event_type: str = naming.event_type
         self._type = f'"type":{quoted(naming.event_type)},"apiVersion":"v2"'
@@ -64,40 +62,35 @@ class EventWriter:
         """
         what, message, conversation = fact.what, fact.message, fact.conversation
         shown = what if status is None else encode(status)[1:-1]
-        price, now = number(fact.total_price), stamp(fact.at // MILLISECOND)
-        session = details = people = ""
-        if self._has_addresses:
-            people = self._addresses(message)
+        session = details = ""
         if what == "failed":
             assert fact.failure is not None
             details = self._failure(fact.failure)
         elif conversation is not None:
             # A time that the message does not have yet is the fact's.
-            created, sent = message.created_at, message.sent_at
-            begun = now if sent is None else stamp(sent // MILLISECOND)
-            made = begun if created is None or created == sent else stamp(created // MILLISECOND)
-            delivered, read = message.delivered_at, message.read_at
-            details = f',"createTime":"{made}","sendTime":"{begun}"'
+            sent = _known(message.sent_at, fact.at)
+            created = _known(message.created_at, sent)
+            details = f',"createTime":"{stamp(created)}","sendTime":"{stamp(sent)}"'
             kind = ""
             if what != "sent":
                 kind = self._conversation
-                time = now if delivered is None else stamp(delivered // MILLISECOND)
-                details += f',"deliverTime":"{time}"'
+                details += f',"deliverTime":"{stamp(_known(message.delivered_at, fact.at))}"'
             if what == "read":
-                details += f',"readTime":"{now if read is None else stamp(read // MILLISECOND)}"'
+                details += f',"readTime":"{stamp(_known(message.read_at, fact.at))}"'
             assert fact.expires_at is not None  # estimated, if the session has not begun
             session = (
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
                 f'"originType":{quoted(conversation.origin_type)},'
-                f'"expireTime":"{stamp(fact.expires_at // MILLISECOND)}"}}'
+                f'"expireTime":"{stamp(fact.expires_at)}"}}'
             )
         content = message.content
         if content is None:
             content = f'{{"body":{quoted(message.body)}}}'
         body = (
-            f'{{"id":"{event_id}",{self._type},"createTime":"{now}",{self._resource}:{{'
-            f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"{people}'
-            f',"status":"{shown}"{session},"totalPrice":{price},{self._currency}'
+            f'{{"id":"{event_id}",{self._type},"createTime":"{stamp(fact.at)}",{self._resource}:{{'
+            f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"'
+            f'{self._addresses(message)},"status":"{shown}"{session}'
+            f',"totalPrice":{number(fact.total_price)},{self._currency}'
             f'{details},{self._biz_type},"type":"{message.type}","{message.type}":{content}'
             f"{fields}{message.extra}}}}}"
         )
@@ -116,7 +109,7 @@ class EventWriter:
         """Write an event of another type: the envelope (§2.2) around a resource, as JSON text."""
         return (
             f'{{"id":{quoted(event_id)},"type":{quoted(event_type)},"apiVersion":"v2",'
-            f'"createTime":"{stamp(at // MILLISECOND)}",{quoted(key)}:{resource}}}'
+            f'"createTime":"{stamp(at)}",{quoted(key)}:{resource}}}'
         ).encode()
 
     def _addresses(self, message: MessageState) -> str:
@@ -145,3 +138,7 @@ class EventWriter:
             },
         }
         return f"{text},{quoted(naming.error_key)}:{encode(resource)}"
+
+
+def _known(moment: int | None, otherwise: int) -> int:
+    return otherwise if moment is None else moment
