@@ -209,8 +209,9 @@ def test_where_a_file_is_no_text_is_told(
         ('{"a": 1}'.encode("utf-16"), "expected UTF-8 text, got UTF-16: convert it"),
         ('{"a": 1}'.encode("utf-16-le"), "expected UTF-8 text, got UTF-16: convert it"),
         ('[{"a": 1}]'.encode("utf-16-le"), "expected UTF-8 text, got UTF-16: convert it"),
+        ('{"a": 1}'.encode("utf-16-be"), "expected UTF-8 text, got UTF-16: convert it"),
     ],
-    ids=["gzip", "bzip2", "xz", "UTF-16", "UTF-16 without a mark", "a list of UTF-16"],
+    ids=["gzip", "bzip2", "xz", "UTF-16", "without a mark", "a list", "big-endian"],
 )
 def test_a_file_that_is_compressed_or_utf_16_is_one_problem(
     path: Path, content: bytes, problem: str

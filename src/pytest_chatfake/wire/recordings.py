@@ -39,6 +39,7 @@ _FORMS: Final = {
     b"\xfe\xff": "UTF-16: convert it",
     b"{\0": "UTF-16: convert it",
     b"[\0": "UTF-16: convert it",
+    b"\0": "UTF-16: convert it",
 }
 
 
