@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from io import BufferedReader
-from itertools import chain, islice
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, cast
@@ -78,13 +78,19 @@ def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
             yield RecordedEvent(name, problem=f"expected UTF-8 text, got {form}")
             return
         entries = (_items if _LIST.match(head) else _objects)(name, _Text(file))
-        first = [*islice(entries, 1)] or [RecordedEvent(name, problem="no events")]
-        # Where none of many is an event, the file is something else: the first problem is enough.
-        while first[-1].problem and len(first) < _MANY and (more := next(entries, None)):
-            first.append(more)
-        yield from first[:1] if first[-1].problem else chain(first, entries)
+        begin: list[RecordedEvent] = []
+        for entry in entries:
+            begin.append(entry)
+            if not entry.problem:
+                yield from chain(begin, entries)
+                return
+            if len(begin) == _MANY:
+                break
+        # The file is something else: its first problem is enough.
+        yield begin[0] if begin else RecordedEvent(name, problem="no events")
 
 
+#: How many entries can't be used at the beginning of a file that is no recording.
 _MANY: Final = 100
 
 #: How a list begins; a line such as ``[INFO] started`` does not begin one.
@@ -108,20 +114,18 @@ class _Text:
         self._position = 0
         self._line_start = 0  # negative if it is not kept
 
-    def next_character(self) -> str:
-        """Move to the next character that is no white space, and return it; "" at the end."""
-        while True:
-            space = _SPACE.match(self._kept, self._position)
-            assert space is not None
-            self._move(space.end())
-            if self._position < len(self._kept):
-                return self._kept[self._position]
+    def find(self, pattern: re.Pattern[str]) -> str:
+        """Move to the next match, and return it; or to the end, and return ""."""
+        while not (found := pattern.search(self._kept, self._position)):
+            self._move(len(self._kept))
             if not self._read_on():
                 return ""
+        self._move(found.start())
+        return found[0]
 
     def take(self, expected: str) -> str:
         """Move behind the next character, which is one of those that are expected."""
-        found = self.next_character()
+        found = self.find(_CHARACTER)
         if not found or found not in expected:
             raise self.error(f"Expecting '{expected[0]}' delimiter")
         self._move(self._position + 1)
@@ -129,7 +133,7 @@ class _Text:
 
     def value(self) -> tuple[str, Any]:
         """Move behind the next value; return its text and itself."""
-        self.next_character()
+        self.find(_CHARACTER)
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._kept, self._position)
@@ -141,7 +145,7 @@ class _Text:
                     self._move(error.pos)
                     raise self.error(error.msg) from None
             except (RecursionError, ValueError):
-                self._move(self._position + 1)  # skip() must not find it again
+                self._move(self._position + 1)  # as _NEXT_OBJECT must not match here again
                 raise
             else:
                 # A number at the end may go on.
@@ -149,14 +153,6 @@ class _Text:
                     text = self._kept[self._position : end]
                     self._move(end)
                     return text, value
-
-    def skip(self) -> None:
-        """Move to the next line that begins an object, or to the end."""
-        while (found := self._kept.find("\n{", max(self._position - 1, 0))) < 0:
-            self._move(len(self._kept))
-            if not self._read_on():
-                return
-        self._move(found + 1)
 
     def error(self, problem: str) -> ValueError:
         """Return an error at the position."""
@@ -175,7 +171,7 @@ class _Text:
 
     def _read_on(self) -> bool:
         """Read a piece, at least as long as what is kept; return whether there was one."""
-        forgotten = max(self._position - 1, 0)  # one character more is kept for skip()
+        forgotten = max(self._position - 1, 0)  # but a character, for _NEXT_OBJECT
         length = max(len(self._kept) - forgotten, _PIECE)
         piece = self._file.read(length)
         text = self._decoder.decode(piece, final=len(piece) < length)
@@ -187,7 +183,8 @@ class _Text:
 
 
 _PIECE: Final = 1 << 15
-_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_CHARACTER: Final = re.compile(r"[^ \t\n\r]")
+_NEXT_OBJECT: Final = re.compile(r"(?<=\n)\{")
 _NOT_UTF_8: Final = re.compile("[\udc80-\udcff]")
 
 
@@ -197,11 +194,11 @@ def _items(name: str, text: _Text) -> Iterator[RecordedEvent]:
     try:
         delimiter = text.take("[")
         while delimiter != "]":
-            if number or text.next_character() != "]":
+            if number or text.find(_CHARACTER) != "]":
                 number += 1
                 yield _entry(source, number, *text.value())
             delimiter = text.take(",]")
-        if text.next_character():
+        if text.find(_CHARACTER):
             raise text.error("Extra data")
     except (RecursionError, ValueError) as error:
         yield RecordedEvent(f"{name}:", text.line, problem=_problem(error))
@@ -213,16 +210,16 @@ def _objects(name: str, text: _Text) -> Iterator[RecordedEvent]:
     What is no JSON is one problem, up to the next line that begins an object.
     """
     source = f"{name}:"
-    while text.next_character():
+    while text.find(_CHARACTER):
         first = text.line
         try:
             written, value = text.value()
             last = text.line
-            if text.next_character() and text.line == last:
+            if text.find(_CHARACTER) and text.line == last:
                 raise text.error("Extra data")
         except (RecursionError, ValueError) as error:
             yield RecordedEvent(source, text.line, problem=_problem(error))
-            text.skip()
+            text.find(_NEXT_OBJECT)
         else:
             yield _entry(source, first, written, value)
 
