@@ -118,22 +118,19 @@ class Evidence:
             "naming.event_type": entry.json.get("type"),
             "naming.message_key": key,
         }
-        for name in [*own]:
-            error = _object(own[name])
-            if "error_data" in error:
-                del own[name]
-                shown |= {
-                    "naming.error_key": name,
-                    "naming.messaging_product": _object(error["error_data"]).get(
-                        "messaging_product"
-                    ),
-                    "naming.trace_key": " or ".join(sorted(error.keys() - ERROR_KEYS)),
-                }
+        error_key = next((name for name in own if "error_data" in _object(own[name])), None)
+        if error_key is not None:
+            error = own.pop(error_key)
+            shown |= {
+                "naming.error_key": error_key,
+                "naming.messaging_product": _object(error["error_data"]).get("messaging_product"),
+                "naming.trace_key": " or ".join(sorted(error.keys() - ERROR_KEYS)),
+            }
         if message["totalPrice"]:
             shown["config.price"] = encode(message["totalPrice"])
         shown["config.charge_per"] = self._charge_per(message)
-        status = sys.intern(message["status"])
         id_, event_id = hash(message["id"]), hash(code(entry.json.get("id")))
+        status = sys.intern(message["status"])
         before, is_late = self._last.get(id_), False
         if before is not None and before.status != status:
             shown["config.event_ids"] = "per-message" if event_id == before.event_id else "unique"
@@ -145,8 +142,8 @@ class Evidence:
         if alike:
             texts = _with_objects_of(alike[0].texts, texts)
         as_code = {name: code(value) for name, value in shown.items() if value is not None}
-        shared = self._share(as_code)
-        seen = Seen(entry.source, entry.number, id_, event_id, status, names, texts, shared)
+        place = entry.source, entry.number
+        seen = Seen(*place, id_, event_id, status, names, texts, self._share(as_code))
         self._last[id_] = seen
         self._present |= message.keys()
         self._behind_id.update([*message][1:2])
