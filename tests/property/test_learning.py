@@ -45,6 +45,12 @@ def a_list(message, status):
     return [message.to[-4:], {"status": status}]
 
 
+def shaped(message):
+    """An inbound event of the account's own shape."""
+    resource = {"sender": "a person", "from": message.from_, "to": message.to}
+    return {"type": "post", "key": "inbound", "resource": resource}
+
+
 def word(rng):
     return "".join(rng.choices(ascii_lowercase, k=rng.randrange(4, 9)))
 
@@ -86,6 +92,7 @@ POOL = {
     "event_ids": any_of("unique", "per-message"),
     "sender": any_of("+15550199", "+4930901820"),
     "extra": lambda rng: fields_of(rng, value),
+    "inbound": any_of(None, shaped),
     "varying": lambda rng: fields_of(rng, any_of(a_status, an_order, a_number, a_list)),
     "omit": lambda rng: tuple(
         rng.sample(["bizType", "conversation", "currency", "sendTime"], rng.choice([0, 0, 1, 2]))
@@ -158,6 +165,7 @@ def test_a_learned_account_writes_the_same_bytes(tmp_path):
         is_price_hidden = {by_country: not has_to, by_origin: "conversation" in omit}
         is_id_hidden = account["id_prefix"] == "hrn"
         hidden = {
+            "inbound": True,
             "varying": True,
             "omit": is_one,
             "charge_per": not {"conversation", "sendTime"}.isdisjoint(omit),
@@ -174,7 +182,7 @@ def test_a_learned_account_writes_the_same_bytes(tmp_path):
             if not hidden.get(name) and account[name] and not is_few:
                 others = {recorded(account | {name: POOL[name](rng)}, seed) for _ in range(3)}
                 assert {real} == others, (seed, name)
-    assert POOL.keys() - {"varying"} == shown
+    assert POOL.keys() - {"inbound", "varying"} == shown
 
 
 def test_what_too_few_messages_show_is_never_code(tmp_path):
