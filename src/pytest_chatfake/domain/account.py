@@ -108,9 +108,9 @@ class Account:
         conversation = message.conversation = self._conversation(message, draft, now)
         price = draft.price if message.price is None else message.price
         if callable(price):
-            message.name(len(self.messages) + 1, self._ids)  # it sees the message as it will be
+            message.name(len(self.messages) + 1, self._ids)  # the function sees its id
             price = price(message)
-            # It took its time, and another thread may have sent something meanwhile.
+            # While the function ran, another thread may have sent a message.
             check_legal(message, "accept")
             conversation = message.conversation = self._conversation(message, draft, now)
         message.price = price
@@ -301,9 +301,9 @@ class Account:
     def shown(self, message: MessageState, status: str, now: int) -> Fact:
         """Return the fact that an event of a status shows, whatever the state of the message.
 
-        What the message lacks for it (a delivery, a failure) is shown as of ``now``: a receiver
-        that needs ``deliverTime`` should see an unexpected status, not a missing field. A failure
-        that never was is 131026, and an unknown status is shown as ``sent`` is (assumed).
+        Moments that the message lacks for it are ``now``: a receiver that needs ``deliverTime``
+        should see an unexpected status, not a missing field. A message that did not fail shows
+        131026, and an unknown status has the fields of ``sent`` (assumed).
         """
         conversation, expires_at = message.conversation, None
         if conversation is not None:

@@ -59,7 +59,7 @@ class PersonRecord(NamedTuple):
         return None
 
     def check_writing(self, what: str) -> None:
-        """Refuse that they write to the sender; who has blocked it can't (assumed).
+        """Refuse writing: the phone is off, say, or the person has blocked the sender (assumed).
 
         Limits on messages to them are no obstacle.
         """

@@ -1,7 +1,7 @@
 """What recorded events show of an account's settings.
 
-Names are recognised by their place and their shape, never by a majority: values of people or of
-other apps may stand under the same keys, and there may be more of them.
+Names are recognised by their place and their shape, never by a majority: other fields may have the
+same keys, or similar values, and there may be more of them.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class Evidence:
         """Add what the events show only beside each other; no event can be added any more."""
         messages = len(self._last)
         for no_more_needed in (self._last, self._received, self._arrivals):
-            no_more_needed.clear()  # a third of the memory
+            no_more_needed.clear()  # as the columns take much memory
         columns: dict[str, set[str]] = {}
         for event in self.events:
             for key, text in zip(event.names, event.texts, strict=True):
@@ -294,7 +294,7 @@ def _best(found: Iterable[_T], rank: Callable[[_T], Any]) -> list[_T]:
 
 
 def _with_objects_of(before: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return texts; those that did not change are the very objects of before."""
+    """Return texts; what did not change is the same object as before."""
     if before == texts:
         return before
     return tuple([old if old == new else new for old, new in zip(before, texts, strict=True)])

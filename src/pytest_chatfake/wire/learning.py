@@ -107,7 +107,7 @@ how many digits moments have, and how else events deviate: `validate --naming` t
 
 
 def learn(files: Iterable[str]) -> tuple[list[str], bool]:
-    """Return a configuration as lines of code, and whether nothing in the files speaks against it.
+    """Return a configuration as lines of code, and whether nothing in the files contradicts it.
 
     An OSError if a file can't be read; a ValueError if there is no event of a message.
     """

@@ -151,7 +151,7 @@ class StartedConversation(Conversation):
     type: Filled
 
 
-#: Stands for a text that is not there: None would be null.
+#: The default of a missing text: None would be null.
 _NO_TEXT: Any = object()
 
 

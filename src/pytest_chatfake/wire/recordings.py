@@ -267,7 +267,7 @@ def _problem(error: Exception) -> str:
 
 
 def moment(fields: Mapping[str, Any], name: str) -> int | None:
-    """Return a field's moment, in nanoseconds; None if it says none, which deviates."""
+    """Return a field's moment, in nanoseconds; None if it has none, which is a deviation."""
     with suppress(TypeError, ValueError):
         return nanoseconds(aware(fields.get(name), name))
     return None

@@ -41,8 +41,8 @@ class _Status(BaseModel):
 def is_other_type(event: Fields, naming: Naming) -> bool:
     """Return whether an event is of another type than those about messages (§6).
 
-    It is not if it has a message, or if its type differs in the channel's name only: then
-    something else is wrong, with the event or with the naming.
+    It is not if it has a message, or if its type differs in the channel's name only: then the event
+    or the naming is wrong.
     """
     type_ = event.get("type")
     if not isinstance(type_, str) or not type_ or naming.message_key in event:
