@@ -12,6 +12,7 @@ import lzma
 import tracemalloc
 from datetime import timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,6 +142,7 @@ def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, a
             "not JSON: Expecting ',' delimiter at column 2",
         ),
         ('[{"a": 1}]\n[{"a": 2}]', ":2", "not JSON: Extra data at column 1"),
+        ('[{"a": 1},]', ":1", "not JSON: Expecting value at column 11"),
         ('[{"a": 1}] x', ":1", "not JSON: Extra data at column 12"),
         ('{"a": 1} {"a": 2}', ":1", "not JSON: Extra data at column 10"),
         ("[" * 100_000, ":1", "nested too deeply"),
@@ -168,6 +170,12 @@ def test_what_is_no_event_is_told_with_its_line(
     assert entry.problem.startswith(problem), entry.problem
 
 
+def test_a_line_that_is_no_json_hides_no_other(path: Path) -> None:
+    entries = read_recording(written(path, event(1), '{"a": NaN}', event(2)))
+
+    assert ["", "not JSON: it has no NaN", ""] == [entry.problem for entry in islice(entries, 9)]
+
+
 def test_numbers_that_languages_read_are_numbers(path: Path) -> None:
     (only,) = read_recording(written(path, '{"a": [1e400, -9.9E+400, 1e-400, 0e999999999]}'))
 
@@ -186,6 +194,7 @@ def test_what_is_no_text_is_told(path: Path) -> None:
     ("content", "where", "problem"),
     [
         (b"\x89PNG", ":1", "not UTF-8 at column 1"),
+        (b"\xc3", ":1", "not UTF-8 at column 1"),
         (b'{\n "a": "\xff"}', ":1", "not UTF-8 at byte 9"),
         (b'[{"a": "\xc3\xa9"}, {"a": "\xff"}]', ", number 2", "not UTF-8 at byte 7"),
         (b'{"body": "{\xff}"}', ":1", "not UTF-8 at byte 11"),
@@ -278,13 +287,14 @@ def test_a_file_may_be_read_in_any_pieces(
     monkeypatch.setattr("pytest_chatfake.wire.recordings._PIECE", length)
     bodies = ['{"a": "Grüße 👋\\u0041\\\\"}', '{\n "b": -12.50,\r\n "c": [true, 17]}', '{"d": {}}']
 
-    lines = [*read_recording(written(path, "\ufeff", *bodies))]
-    items = [*read_recording(written(path, f"\n[{' , '.join(bodies)},\n1]\n "))]
+    lines = [*read_recording(written(path, "\ufeff", bodies[0], "odd", *bodies[1:]))]
+    items = [*read_recording(written(path, f"\n[{' , '.join(bodies)},\n171717]\n "))]
     *_, bad = read_recording(written(path, f"[{bodies[0]},\n {bodies[2]}, tru]"))
 
-    assert bodies == [entry.body.decode() for entry in lines]
-    assert [f"{path}:{line}" for line in (2, 3, 6)] == [entry.where for entry in lines]
+    assert [bodies[0], "", *bodies[1:]] == [entry.body.decode() for entry in lines]
+    assert [f"{path}:{line}" for line in (2, 3, 4, 7)] == [entry.where for entry in lines]
     assert [*bodies, ""] == [entry.body.decode() for entry in items]
+    assert "expected an object, got 171717" == items[3].problem
     assert Decimal("-12.50") == items[1].json["b"]
     assert (f"{path}:2", "not JSON: Expecting value at column 13") == (bad.where, bad.problem)
 

@@ -208,8 +208,6 @@ class Account:
             used = 1 if person is None else person.devices
             devices = max(used - message.delivered_devices, 1)
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
-        if devices == 1:
-            return [first]
         other = replace(first, entries=(), rule=reasons.ANOTHER_DEVICE)
         return [first, *[other] * (devices - 1)]
 
