@@ -259,13 +259,15 @@ def test_an_event_is_delayed_by_what_the_body_waits_and_not_by_what_settle_waits
 
 
 @pytest.mark.parametrize(
-    ("kind", "worlds"),
+    ("kind", "hours", "worlds"),
     [
-        ("duplicate", 14),
-        ("refuse", 6),  # an attempt that never reached the app has a moment, too
+        ("duplicate", 0, 14),
+        ("refuse", 0, 6),  # an attempt that never reached the app has a moment, too
+        ("duplicate", 1, 18),  # a repeat after one more attempt may come an hour later
+        ("refuse", 1, 10),
     ],
 )
-def test_worlds_with_the_same_attempts_at_the_same_moments_are_one(kind, worlds):
+def test_worlds_with_the_same_attempts_at_the_same_moments_are_one(kind, hours, worlds):
     came = []
 
     def world(chat_fake):
@@ -273,12 +275,39 @@ def test_worlds_with_the_same_attempts_at_the_same_moments_are_one(kind, worlds)
         chat_fake.webhooks.connect(
             handler=lambda request: mine.append((request.event.status, chat_fake.clock.now))
         )
-        chat_fake.send_text().deliver()
+        if hours:
+            chat_fake.autopilot(deliver_after=3_600 * hours)
+            chat_fake.send_text()
+        else:
+            chat_fake.send_text().deliver()
         chat_fake.clock.advance(hours=24)
 
     exploration = explore(world, deviations=[kind, "duplicate_later"])
 
     assert worlds == len({*map(tuple, came)}) == exploration.worlds
+
+
+def test_worlds_are_two_if_a_look_at_a_barrier_tells_them_apart():
+    seen = []
+
+    def world(chat_fake):
+        def note(what):
+            mine.append((what, chat_fake.clock.now))
+
+        seen.append(mine := [])
+        chat_fake.webhooks.connect(handler=lambda request: note(request.event.status))
+        message = chat_fake.send_text()
+        chat_fake.clock.advance(hours=1)
+        note("look")
+        message.deliver()
+
+    exploration = explore(world, deviations=["duplicate", "refuse", "duplicate_later"])
+
+    assert len({*map(tuple, seen)}) == exploration.worlds
+    orders = [[what for what, _ in mine] for mine in seen]
+    # An hour later in both: by a pause, and because `delivered` was refused.
+    assert ["sent", "sent", "look", "delivered"] in orders
+    assert ["sent", "look", "sent", "delivered"] in orders
 
 
 def test_a_service_that_has_evolved_is_one_more_world_and_never_combined():

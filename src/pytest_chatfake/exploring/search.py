@@ -9,12 +9,12 @@ Worlds with fewer deviations are tried first, and among those with as many, in t
 deviations about one message before those about several; then those that move attempts less far.
 So the first world that fails is a simple one.
 
-Two worlds are equal if the same attempts reach the app in the same order: an app that does the same
-on the same can't tell them apart. What moves attempts in time must make them at the same moments,
-too. For most worlds that order is known before they are run
-(:func:`foreseen`), and if it was seen already, the world is not run. What deviates at the app's own
-calls, pauses, attempts at the same time, and whatever the app causes by itself, can't be
-foreseen: such worlds are run, and compared afterwards.
+Two worlds are equal if the same attempts reach the app in the same order, at the same moments, and
+between the same barriers: an app that does the same on the same can't tell them apart, nor can a
+test that looks at barriers. For most worlds that is known before they are run (:func:`foreseen`),
+and if it was seen already, the world is not run. What deviates at the app's own calls, pauses,
+attempts at the same time, and whatever the app causes by itself, can't be foreseen: such worlds are
+run, and compared afterwards.
 """
 
 from __future__ import annotations
@@ -98,7 +98,6 @@ class WorldLog(NamedTuple):
         calls: The calls of the app.
         unseen: The deviations that fired, and that neither the order nor the moments of attempts
             show.
-        is_delayed: Whether deviations that fired have moved attempts in time.
         moments: When each attempt was made; of a barrier, each moment at which there was one.
         waits: From when until when ``settle()`` has moved time for a repeat or a retry.
         session: How long a session lasts, in nanoseconds.
@@ -108,7 +107,6 @@ class WorldLog(NamedTuple):
     attempts: Attempts
     calls: Sequence[LoggedCall] = ()
     unseen: frozenset[Deviation] = frozenset()
-    is_delayed: bool = False
     moments: Sequence[tuple[int, ...]] = ()
     waits: Sequence[tuple[int, int]] = ()
     session: int = 0
@@ -117,8 +115,6 @@ class WorldLog(NamedTuple):
     @property
     def key(self) -> Key:
         """What equal worlds have in common."""
-        if not self.is_delayed:
-            return self.order, self.unseen
         pairs = zip(self.attempts, self.moments, strict=True)
         reached = [at for attempt, at in pairs if attempt is None or attempt.item >= 0]
         return (self.order, self.unseen, *reached)
@@ -278,16 +274,18 @@ def possible_deviations(
 _AS_WRITTEN: Final = Deviation("", 0)
 
 
-def foreseen(base: Attempts, deviations: Sequence[Deviation]) -> Key:
+def foreseen(written: WorldLog, deviations: Sequence[Deviation]) -> Key:
     """Return the key that a world will have, from the log of the body as written."""
+    base, moments = written.attempts, written.moments
     by_number = {one.start: one for one in deviations}
     backlog: Backlog[tuple[int, int]] = Backlog()  # the items of attempts, and their numbers
     queue: deque[tuple[int, int]] = deque()
     numbers = [0 if one is None else one.number for one in base]
     first = next((place for place, one in enumerate(numbers) if one in by_number), len(base))
-    reached = [0 if one is None else one.item for one in base[:first]]  # until then, as written
+    items = (0 if one is None else one.item for one in base)
+    reached = [*islice(zip(items, moments, strict=True), first)]  # until then, as written
 
-    def attempt() -> None:
+    def attempt(at: tuple[int, ...]) -> None:
         while queue:
             item, number = queue.popleft()
             deviation = by_number.get(number, _AS_WRITTEN)
@@ -297,24 +295,25 @@ def foreseen(base: Attempts, deviations: Sequence[Deviation]) -> Key:
                 continue
             effect = effect_of(kind)
             if effect.reaches_app:
-                reached.append(item)
+                reached.append((item, at))
             if effect.fails and kind != "drop":
                 backlog.keep_failed(again)
             if (overtaken := backlog.note_attempt()) is not None:
                 queue.appendleft(overtaken)
 
-    for place, one in enumerate(base[first:], first + 1):
+    for place, one in enumerate(base[first:], first):
         if one is not None:
             queue.append((one.item, one.number))
-            attempt()
+            attempt(moments[place])
             continue
-        if place == len(base):
+        if place == len(base) - 1:
             backlog.finish()
         while released := backlog.release():
             queue.extend(released)
-            attempt()
-        reached.append(0)  # a barrier
-    return (tuple(item for item in reached if item >= 0), frozenset[Deviation]())
+            attempt(moments[place][:1])
+        reached.append((0, moments[place]))  # a barrier
+    reached = [pair for pair in reached if pair[0] >= 0]
+    return (tuple(item for item, _ in reached), frozenset[Deviation](), *(at for _, at in reached))
 
 
 class _Foreseen(NamedTuple):
@@ -341,7 +340,7 @@ class Search:
         self._depth = depth
         self._limit = limit
         self._seen: dict[Key, WorldLog] = {}
-        self._base: Attempts | None = None
+        self._written: WorldLog | None = None  # if other worlds can be foreseen from it
         self._log: WorldLog | None = None
         self._ahead: deque[_Foreseen] = deque()  # candidates of this level, and then the rest
         self._rest: Iterator[_Foreseen] = iter(())
@@ -364,7 +363,7 @@ class Search:
         numbers = [one.number for one in self._log.attempts if one is not None]
         # What the body as written repeats by itself can't be foreseen in other worlds.
         if len({*numbers} - {0}) == len(numbers):
-            self._base = self._log.attempts
+            self._written = self._log
         parents: list[_Parent] = [((), self._log)]
         for level in range(1, self._depth + 1):
             grown: list[_Parent] = []
@@ -438,8 +437,8 @@ class Search:
             if alike in found:
                 continue
             found.add(alike)
-            if self._base and all(KINDS[one.kind].order == "foreseen" for one in deviations):
-                key = foreseen(self._base, deviations)
+            if self._written and all(KINDS[one.kind].order == "foreseen" for one in deviations):
+                key = foreseen(self._written, deviations)
             yield _Foreseen(deviations, key)
 
     def _children(self, parent: _Parent, beyond: int, *, is_spread: bool) -> Iterator[_Candidate]:

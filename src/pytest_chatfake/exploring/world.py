@@ -317,7 +317,6 @@ class World:
             attempts,
             calls=list(self._calls()),
             unseen=frozenset(one for one in fired if KINDS[one.kind].order == "unseen"),
-            is_delayed=any(KINDS[one.kind].is_time for one in fired),
             moments=[
                 one.moments if isinstance(one, Barrier) else (one.record.moment,)
                 for one in self._log
