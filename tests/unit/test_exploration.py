@@ -1202,14 +1202,6 @@ def test_an_endpoint_says_what_it_listens_for(fake):
     assert [True, False, True, True] == found
 
 
-@pytest.fixture
-def time_for_others(monkeypatch):
-    """Let time end once there was a finding, so that all further kinds are tried."""
-    seconds = iter(range(5))
-    monkeypatch.setattr(time, "monotonic", lambda: next(seconds, 5))
-
-
-@pytest.mark.usefixtures("time_for_others")
 def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_first():
     def world(chat_fake):
         got = []
@@ -1231,25 +1223,34 @@ def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_firs
         explore(world, stop_at_first=1)
 
 
-@pytest.mark.parametrize(("seconds", "named"), [(0, ["drop", "reorder"]), (1, ["drop"])])
-def test_further_kinds_have_a_second_where_the_finding_took_no_time(seconds, named, monkeypatch):
+@pytest.mark.parametrize(
+    ("most", "takes", "seconds", "named"),
+    [
+        (2, 2, None, ["drop", "reorder"]),
+        (1, 2, None, ["drop"]),
+        (1, 1, None, ["drop", "reorder"]),
+        (2, 2, 4.5, ["drop"]),
+    ],
+)
+def test_further_kinds_have_some_worlds_and_then_as_long_again_but_not_more_than_seconds(
+    most, takes, seconds, named, monkeypatch
+):
     def world(chat_fake):
         got = []
         chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
         chat_fake.send_text().deliver()
         chat_fake.settle()
-        if "sent" not in got:
-            passed.append(seconds)
+        passed.append(1 if "sent" in got else takes)
         assert ["sent", "delivered"] == got
 
     passed = []
+    monkeypatch.setattr("pytest_chatfake.exploring.exploration._FURTHER", most)
     monkeypatch.setattr(time, "monotonic", lambda: sum(passed))
     with pytest.raises(AssertionError) as caught:
-        explore(world, deviations=["duplicate", "reorder", "drop"])
+        explore(world, deviations=["duplicate", "reorder", "drop"], seconds=seconds)
     assert named == re.findall(r"also: (\w+)", caught.value.__notes__[-1])
 
 
-@pytest.mark.usefixtures("time_for_others")
 @pytest.mark.parametrize("skip", [pytest.skip, pytest.xfail, unittest.TestCase().skipTest])
 def test_a_skip_in_a_further_world_does_not_hide_the_finding(skip):
     def world(chat_fake):

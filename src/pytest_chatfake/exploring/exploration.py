@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -29,8 +30,9 @@ from .world import Body, Environment, World, is_skip
 _QUIET: Final = 2.0
 _EVERY: Final = 0.2
 
-#: For how many seconds further kinds are tried at least, even if a finding took less.
-_FURTHER: Final = 1.0
+#: In how many worlds further kinds are tried, even if that takes longer than the finding took: so
+#: which of them a small body names is no matter of milliseconds.
+_FURTHER: Final = 50
 
 _REMEDY: Final = (
     "Create the app inside the body. What the body does must not depend on chance, real time, or "
@@ -188,11 +190,12 @@ class Exploration:
     async def _try_all(self) -> None:
         scope, search = self._scope, self._search
         began = time.monotonic()
+        end = began + (math.inf if scope.seconds is None else scope.seconds)
         next_line = began + _QUIET
         candidates = search.worlds_to_try()
         for deviations in candidates:
             now = time.monotonic()
-            if scope.seconds is not None and deviations and now - began >= scope.seconds:
+            if deviations and now >= end:
                 search.cut = f"seconds={scope.seconds:g}"
                 break
             if deviations and now >= next_line:
@@ -212,11 +215,11 @@ class Exploration:
                     self._show_timeline(world, world.error)
                     raise world.error
                 self._failing = deviations
-                seconds = time.monotonic() - began
+                until = min(end, 2 * time.monotonic() - began)
                 head = f"passes as written; fails in world {search.worlds + 1}"
                 await self._explain(world, head)
                 if not scope.stop_at_first:
-                    await self._try_others(candidates, seconds)
+                    await self._try_others(candidates, until, end)
                 raise world.error
             if scope.depth and (call := world.call_in_process):
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
@@ -235,18 +238,27 @@ class Exploration:
         self._found.result = self._summary()
 
     async def _try_others(
-        self, candidates: Iterator[tuple[Deviation, ...]], seconds: float
+        self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
     ) -> None:
-        """Name the further kinds that fail on their own, as far as the time allows."""
-        until = time.monotonic() + max(seconds, _FURTHER)
+        """Name the further kinds that fail on their own.
+
+        Args:
+            candidates: The worlds that are left.
+            until: When no more of them are begun, if enough were tried.
+            end: When no more of them are begun in any case.
+        """
         failing = {one.kind for one in self._failing or ()}
         lines: list[str] = []
+        tried = 0
         for deviations in candidates:
-            if len(deviations) != 1 or time.monotonic() >= until:
+            if len(deviations) != 1:
                 break
             kind = deviations[0].kind
             if kind in failing:
                 continue
+            if time.monotonic() >= (end if tried < _FURTHER else until):
+                break
+            tried += 1
             world = World(self._environment, deviations)
             try:
                 await world.run(self._body)

@@ -100,9 +100,9 @@ class Explorer:
                 ``only=None``: The one world to try, as a failure printed it.
                 ``crash_points=()``: For ``"crash"``: functions, or their dotted names, before and
                 after whose calls the app may crash, too; such as ``[Session.commit]``.
-                ``stop_at_first=False``: Whether a finding ends the exploration. If not, worlds
-                with one deviation are tried for as long again, and for a second at least, and the
-                finding names the further kinds that fail.
+                ``stop_at_first=False``: Whether a finding ends the exploration. If not, more worlds
+                with one deviation are tried, and the finding names the further kinds that fail:
+                50 worlds, or more if these take less time than the finding took.
 
         Raises:
             TypeError: The body is not a function of one fake.
