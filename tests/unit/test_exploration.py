@@ -779,6 +779,48 @@ With other ids:
 Create""" == re.sub(r"test_\w+\.py:\d+", "test.py", sides).partition(" the app")[0]
 
 
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (
+            "late",
+            r"\(\) by the app, at \S+ was the 5th verb or attempt, but with other ids the 9th verb",
+        ),
+        ("left out", "was the 5th verb or attempt, but with other ids not made"),
+        ("as before", r": send_text\(\) by .*\d, fail\(\) by .*\d and send_text\(\) by .*\d\.$"),
+    ],
+)
+def test_the_call_of_a_thread_that_came_at_another_place_is_named(reply, words):
+    runs = iter(range(2))
+
+    def world(chat_fake):
+        def answer():
+            chat_fake.send_text("the reply")
+
+        def act(work):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        is_again = next(runs)
+        act(lambda: chat_fake.send_text().fail())
+        if not is_again or reply == "as before":
+            act(answer)
+        message = chat_fake.send_text()
+        if is_again and reply == "as before":
+            message.fail()  # the body's own doing
+        else:
+            message.deliver()
+        if is_again and reply == "late":
+            act(answer)
+        chat_fake.settle()
+
+    with pytest.raises(NotRepeatable) as caught:
+        explore(world)
+    assert re.search(words, str(caught.value).partition("\n")[0])
+
+
 # -- races -----------------------------------------------------------------------------------------
 
 

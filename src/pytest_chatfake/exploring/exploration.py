@@ -6,7 +6,7 @@ import inspect
 import math
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
@@ -15,7 +15,7 @@ from ..base.calling_line import watching
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
-from ..base.views import counted, listed
+from ..base.views import counted, listed, ordinal
 from ..report import active_stories
 from ..report.active_stories import Explored
 from ..report.timeline_diff import timeline_diff
@@ -24,7 +24,7 @@ from .description import describe
 from .deviations import DEFAULT, KINDS, Deviation
 from .printed_test import PrintedTest, Written, body_as_written, print_test
 from .search import Search
-from .world import Body, Environment, World, is_skip
+from .world import Body, Environment, Step, World, is_skip
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
 _QUIET: Final = 2.0
@@ -356,8 +356,8 @@ class Exploration:
                 f"{name}: {error}"
             )
         if problem:
-            if verbs := first.verbs_of_threads:
-                problem += f" Threads of the app act when they come to it: {listed(verbs)}."
+            if calls := _calls_of_threads(first.steps, second.steps):
+                problem += f" Threads of the app act when they come to it: {calls}."
             sides = timeline_diff(first.fake._story, second.fake._story)
             raise NotRepeatable("\n".join([problem, *sides, _REMEDY])) from error
 
@@ -437,6 +437,22 @@ class Exploration:
         for kind, why in search.left_out.items():
             text += f"; {kind} was not tried: {why}"
         return text + self._cannot_crash
+
+
+def _calls_of_threads(first: Sequence[Step], second: Sequence[Step]) -> str:
+    """Say which call of a thread came at another place, or list all if that can't be told."""
+    pairs = enumerate(zip_longest(first, second))
+    parted, pair = next((found for found in pairs if found[1][0] != found[1][1]), (0, ()))
+    for call in (step for step in pair if step and step.is_by_thread):
+        before, after = (
+            f"the {ordinal(steps.index(call, parted) + 1)} verb or attempt"
+            if call in steps[parted:]
+            else "not made"
+            for steps in (first, second)
+        )
+        return f"{call.text} was {before}, but with other ids {after}"
+    calls = dict.fromkeys(step.text for step in first if step.is_by_thread)
+    return listed(calls) if calls else ""
 
 
 def name_of(body: Body) -> str:

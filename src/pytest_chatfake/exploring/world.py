@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
@@ -93,6 +93,18 @@ class Environment:
     def item(self, event: Event, endpoint: int) -> int:
         """Return a number for an event at an endpoint, the same in every world."""
         return self._items.setdefault((event.body, endpoint), len(self._items) + 1)
+
+
+class Step(NamedTuple):
+    """A verb or an attempt.
+
+    Attributes:
+        text: What was done, and where, without ids.
+        is_by_thread: Whether a thread of the app did it.
+    """
+
+    text: str
+    is_by_thread: bool = False
 
 
 class World:
@@ -382,11 +394,18 @@ class World:
         ]
 
     @property
-    def verbs_of_threads(self) -> list[str]:
-        """What threads of the app have done, and where; each once."""
+    def steps(self) -> list[Step]:
+        """The verbs and the attempts, in the order in which they began."""
         records = self.fake._engine.core.history.records
-        verbs = [one for one in records if isinstance(one, VerbRecord) and one.line.by_app]
-        return list(dict.fromkeys(f"{one.what} {one.line.place}" for one in verbs))
+        made = [one.record for one in self._made]
+        attempts = dict(zip(map(id, made), self.outline(), strict=True))
+        return [
+            Step(f"{one.what} {one.line.place}", one.line.by_app)
+            if isinstance(one, VerbRecord)
+            else Step(attempts[id(one)])
+            for one in records
+            if isinstance(one, VerbRecord) or id(one) in attempts
+        ]
 
     def _places(self) -> dict[Endpoint, int]:
         return {one: place for place, one in enumerate(self.fake._engine.outbox.endpoints.ever)}
