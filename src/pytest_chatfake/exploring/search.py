@@ -124,17 +124,17 @@ class WorldLog(NamedTuple):
         """What reached the app, and in which order."""
         reached: list[int] = []
         rounds: dict[int, list[int]] = {}
-        for one in self.attempts:
-            if one is None:
+        for attempt in self.attempts:
+            if attempt is None:
                 reached.append(0)
                 continue
-            if one.item >= 0:
-                reached.append(one.item)
-            if one.round:
-                rounds.setdefault(one.round, []).append(one.item)
+            if attempt.item >= 0:
+                reached.append(attempt.item)
+            if attempt.round:
+                rounds.setdefault(attempt.round, []).append(attempt.item)
         return (*reached, *map(tuple, rounds.values()))
 
-    def pauses(self, place: int) -> set[int]:
+    def pauses(self, index: int) -> set[int]:
         """Return how long after an attempt the body has moved time, in nanoseconds.
 
         What ``settle()`` waits by itself does not count: an event that is delayed by that might
@@ -144,7 +144,7 @@ class WorldLog(NamedTuple):
         def moved_until(moment: int) -> int:
             return moment - sum(end - began for began, end in self.waits if end <= moment)
 
-        start, *later = map(moved_until, chain.from_iterable(self.moments[place:]))
+        start, *later = map(moved_until, chain.from_iterable(self.moments[index:]))
         return {moment - start for moment in later if moment > start}
 
 
@@ -154,7 +154,7 @@ class _Candidate(NamedTuple):
     Attributes:
         is_spread: Whether its deviations concern several messages.
         distance: Past how many attempts they move one, together.
-        order: The place of the last one's kind, and which attempts deviate.
+        order: The index of the last one's kind, and which attempts deviate.
         deviations: The deviations.
     """
 
@@ -173,13 +173,13 @@ class _Slot(NamedTuple):
 
     Attributes:
         attempt: The attempt.
-        place: Where it is in the log.
+        position: Its index in the log.
         after: How many attempts follow it in all.
         near: How many follow it before the next barrier.
     """
 
     attempt: LoggedAttempt
-    place: int
+    position: int
     after: int
     near: int
 
@@ -197,17 +197,17 @@ class _Options:
     def __init__(self, log: WorldLog, taken: Sequence[Deviation], beyond: int) -> None:
         self.log = log
         self.taken = taken
-        mine = {one.start for one in taken if one.is_of_an_attempt}
-        found: dict[int, _Slot] = {}
+        deviating = {deviation.start for deviation in taken if deviation.is_of_an_attempt}
+        slots: dict[int, _Slot] = {}
         after = near = beyond
-        for place, one in reversed([*enumerate(log.attempts)]):  # so the first of repeats stays
-            if one is None:
+        for index, attempt in reversed([*enumerate(log.attempts)]):  # the first of repeats stays
+            if attempt is None:
                 near = beyond
                 continue
-            if one.number and one.number not in mine:
-                found[one.number] = _Slot(one, place, after, near)
+            if attempt.number and attempt.number not in deviating:
+                slots[attempt.number] = _Slot(attempt, index, after, near)
             after, near = after + 1, near + 1
-        self.slots: dict[int, _Slot] = dict(sorted(found.items()))
+        self.slots: dict[int, _Slot] = dict(sorted(slots.items()))
 
     def of(self, kind: str) -> Iterator[_Found]:
         """Give the deviations of a kind, the nearest first."""
@@ -223,9 +223,9 @@ class _Options:
     def _moves(self, kind: str) -> Iterator[_Found]:
         """Move attempts, or their repeats, past others."""
         fitting = {
-            start: KINDS[kind].distances(one.after, one.near)
-            for start, one in self.slots.items()
-            if KINDS[kind].verb != "webhooks.concurrently" or one.attempt.overlaps
+            start: KINDS[kind].distances(slot.after, slot.near)
+            for start, slot in self.slots.items()
+            if KINDS[kind].verb != "webhooks.concurrently" or slot.attempt.overlaps
         }
         argument = KINDS[kind].extent
         for distance in range(max((fits.stop for fits in fitting.values()), default=0)):
@@ -236,26 +236,26 @@ class _Options:
     def _pauses(self, kind: str) -> Iterator[_Found]:
         """Make attempts whenever the body has moved time; repeats also when a session is over."""
         more = {self.log.session} if kind == "duplicate_later" else set[int]()
-        for start, one in sorted(self.slots.items(), key=lambda item: item[1].after):
-            for pause in sorted(more | self.log.pauses(one.place)):
-                yield one.after, Deviation(kind, start, pause)
+        for start, slot in sorted(self.slots.items(), key=lambda item: item[1].after):
+            for pause in sorted(more | self.log.pauses(slot.position)):
+                yield slot.after, Deviation(kind, start, pause)
 
     def _crashes(self, kind: str) -> Iterator[_Found]:
         """Crash the app at each of its points."""
-        for start, one in self.slots.items():
-            for where, name, nth in one.attempt.points:
+        for start, slot in self.slots.items():
+            for where, name, nth in slot.attempt.points:
                 more = ((where, name), ("nth", nth))
                 yield 0, Deviation(kind, start, 0, more if nth > 1 else more[:1])
 
     def _calls(self, kind: str) -> Iterator[_Found]:
         """Let calls go wrong; of one call, the webhooks may come first and its response be lost."""
         both = {"webhooks_first", "api.lose_response"}
-        taken = {(one.start, one.more[-2:]) for one in self.taken if {one.kind, kind} != both}
-        for one in sorted(self.log.calls, key=attrgetter("number")):
-            call = tuple(one.call._asdict().items())
-            if (one.number, call) not in taken:
-                for more in one.ways(kind):
-                    yield 0, Deviation(kind, one.number, 0, (*more, *call))
+        taken = {(other.start, other.call) for other in self.taken if {other.kind, kind} != both}
+        for logged in sorted(self.log.calls, key=attrgetter("number")):
+            number, call = logged.number, logged.call
+            if (number, call) not in taken:
+                for more in logged.ways(kind):
+                    yield 0, Deviation(kind, number, 0, (*more, *call._asdict().items()))
 
 
 def possible_deviations(
@@ -277,15 +277,15 @@ _AS_WRITTEN: Final = Deviation("", 0)
 def foreseen(written: WorldLog, deviations: Sequence[Deviation]) -> Key:
     """Return the key that a world will have, from the log of the body as written."""
     base, moments = written.attempts, written.moments
-    by_number = {one.start: one for one in deviations}
+    by_number = {deviation.start: deviation for deviation in deviations}
     backlog: Backlog[tuple[int, int]] = Backlog()  # the items of attempts, and their numbers
     queue: deque[tuple[int, int]] = deque()
-    numbers = [0 if one is None else one.number for one in base]
-    first = next((place for place, one in enumerate(numbers) if one in by_number), len(base))
-    items = (0 if one is None else one.item for one in base)
+    numbers = [0 if attempt is None else attempt.number for attempt in base]
+    first = next((n for n, number in enumerate(numbers) if number in by_number), len(base))
+    items = (0 if attempt is None else attempt.item for attempt in base)
     reached = [*islice(zip(items, moments, strict=True), first)]  # until then, as written
 
-    def attempt(at: tuple[int, ...]) -> None:
+    def make_attempts(at: tuple[int, ...]) -> None:
         while queue:
             item, number = queue.popleft()
             deviation = by_number.get(number, _AS_WRITTEN)
@@ -301,17 +301,17 @@ def foreseen(written: WorldLog, deviations: Sequence[Deviation]) -> Key:
             if (overtaken := backlog.note_attempt()) is not None:
                 queue.appendleft(overtaken)
 
-    for place, one in enumerate(base[first:], first):
-        if one is not None:
-            queue.append((one.item, one.number))
-            attempt(moments[place])
+    for index, attempt in enumerate(base[first:], first):
+        if attempt is not None:
+            queue.append((attempt.item, attempt.number))
+            make_attempts(moments[index])
             continue
-        if place == len(base) - 1:
+        if index == len(base) - 1:
             backlog.finish()
         while released := backlog.release():
             queue.extend(released)
-            attempt(moments[place][:1])
-        reached.append((0, moments[place]))  # a barrier
+            make_attempts(moments[index][:1])
+        reached.append((0, moments[index]))  # a barrier
     reached = [pair for pair in reached if pair[0] >= 0]
     return (tuple(item for item, _ in reached), frozenset[Deviation](), *(at for _, at in reached))
 
@@ -360,7 +360,7 @@ class Search:
         """
         yield ()
         assert self._log is not None
-        numbers = [one.number for one in self._log.attempts if one is not None]
+        numbers = [attempt.number for attempt in self._log.attempts if attempt is not None]
         # What the body as written repeats by itself can't be foreseen in other worlds.
         if len({*numbers} - {0}) == len(numbers):
             self._written = self._log
@@ -368,10 +368,9 @@ class Search:
         for level in range(1, self._depth + 1):
             grown: list[_Parent] = []
             self._rest = self._grow(parents, self._depth - level if level > 1 else 0)
-            for one in self._candidates():
-                deviations = one.deviations
+            for deviations, key in self._candidates():
                 grows = level < self._depth and not any(KINDS[d.kind].is_alone for d in deviations)
-                self._log = self._seen.get(one.key or ())
+                self._log = self._seen.get(key or ())
                 if self._log is None:
                     if self.worlds >= self._limit:
                         self.cut = f"limit={self._limit}"
@@ -405,7 +404,7 @@ class Search:
 
         What can't be foreseen may be equal to another world, and does not count before it is run.
         """
-        ahead = {one.key for one in self._look_ahead(_AHEAD) if self._is_possible(one)}
+        ahead = {world.key for world in self._look_ahead(_AHEAD) if self._is_possible(world)}
         return len(ahead.union(self._seen) - {None})
 
     def _candidates(self) -> Iterator[_Foreseen]:
@@ -421,7 +420,7 @@ class Search:
         return self._ahead
 
     def _is_possible(self, world: _Foreseen) -> bool:
-        return all(one.kind not in self.left_out for one in world.deviations)
+        return all(deviation.kind not in self.left_out for deviation in world.deviations)
 
     def _grow(self, parents: Sequence[_Parent], beyond: int) -> Iterator[_Foreseen]:
         """Give the worlds that have one deviation more, in the order in which they are tried."""
@@ -437,19 +436,19 @@ class Search:
             if alike in found:
                 continue
             found.add(alike)
-            if self._written and all(KINDS[one.kind].order == "foreseen" for one in deviations):
+            if self._written and all(KINDS[d.kind].order == "foreseen" for d in deviations):
                 key = foreseen(self._written, deviations)
             yield _Foreseen(deviations, key)
 
     def _children(self, parent: _Parent, beyond: int, *, is_spread: bool) -> Iterator[_Candidate]:
         """Give those that grow from one world, sorted, so that all can be merged."""
         taken, log = parent
-        messages = {one.number: one.message for one in log.attempts if one is not None}
-        mine = {messages.get(one.start) for one in taken if one.is_of_an_attempt}
-        before = sum(one.extent for one in taken if not KINDS[one.kind].is_time)
+        messages = {attempt.number: attempt.message for attempt in log.attempts if attempt}
+        concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
+        before = sum(d.extent for d in taken if not KINDS[d.kind].is_time)
         for distance, new in possible_deviations(log, self._kinds, taken, beyond):
-            same = not taken or (new.is_of_an_attempt and mine == {messages.get(new.start)})
-            if same != is_spread:
+            is_same = new.is_of_an_attempt and concerned == {messages.get(new.start)}
+            if bool(taken and not is_same) == is_spread:
                 deviations = (*taken, new)
-                order = (self._kinds.index(new.kind), *sorted(one.start for one in deviations))
+                order = (self._kinds.index(new.kind), *sorted(d.start for d in deviations))
                 yield _Candidate(is_spread, before + distance, order, deviations)
