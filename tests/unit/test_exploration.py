@@ -330,6 +330,22 @@ def test_what_waits_when_the_body_fails_is_named():
     )
 
 
+def test_what_overtakes_is_named_where_the_app_fails_at_it():
+    def world(chat_fake):
+        statuses = {}
+
+        def app(request):
+            if request.event.status == "sent":
+                statuses[request.event.message_id] = "sent"
+            assert statuses
+
+        chat_fake.webhooks.connect(handler=app)
+        chat_fake.send_text().deliver()
+
+    found = notes(world, deviations=["reorder"])
+    assert "`delivered` m1 was attempted before `sent` m1" in found
+
+
 def test_events_of_one_message_or_type_are_told_apart_and_so_are_recorded_messages(tmp_path):
     recording = tmp_path / "three.jsonl"
     lines = [

@@ -21,33 +21,31 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return _describe_call(deviation, deviation.call, log)
     if KINDS[kind].concerns == "everything":
         return "every event had unknown fields"
-    attempts = [one for one in log.attempts if one is not None]
-    places = [place for place, one in enumerate(attempts) if one.number == start]
-    mine = attempts[places[0]] if places else log.waiting.get(start)
-    if mine is None:
+    attempts = [attempt for attempt in log.attempts if attempt is not None]
+    indexes = [index for index, attempt in enumerate(attempts) if attempt.number == start]
+    first, second = (*indexes, len(attempts), len(attempts))[:2]
+    subject = attempts[first] if indexes else log.waiting.get(start)
+    if subject is None:
         return f"attempt {start} was never made"
-    event = _title(mine) + (f" at {mine.endpoint}" if mine.endpoint else "")
-    if not places:
-        return f"{event} was not attempted before the body failed"
-    first = places[0]
-    between = attempts[first + 1 : places[:2][-1]]
-    after = f" after {_titles(between)}" if between else ""
-    if kind == "reorder":
-        overtaking = [one for one in attempts[:first] if one.number > start]
-        if not overtaking:
-            return f"{event} was attempted late"
+    event = _title(subject) + (f" at {subject.endpoint}" if subject.endpoint else "")
+    overtaking = [attempt for attempt in attempts[:first] if attempt.number > start]
+    if kind == "reorder" and overtaking:
         return f"{_titles(overtaking)} {_were(overtaking)} attempted before {event}"
+    if not indexes:
+        return f"{event} was not attempted before the body failed"
     if KINDS[kind].verb == "webhooks.concurrently":
-        return _describe_round(
-            [one for one in attempts if one.round and one.round == mine.round], mine
-        )
+        beside = [attempt for attempt in attempts if attempt.round == subject.round != 0]
+        return _describe_round(beside, subject)
+    is_again = len(indexes) > 1
+    between = attempts[first + 1 : second] if is_again else []
+    after = f" after {_titles(between)}" if between else ""
     return KINDS[kind].sentence.format(
         event=event,
         after=after,
         second_time=", the second time" * bool(after),
-        again=f", which was attempted again{after}" * (len(places) > 1),
+        again=f", which was attempted again{after}" * is_again,
         later=length(deviation.extent),
-        crash=mine.crash,
+        crash=subject.crash,
     )
 
 
@@ -55,8 +53,8 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     """Return the sentence about a call of the app's."""
     kind, number = deviation.kind, deviation.start
     subject = f"the {ordinal(number)} {call.method} {call.path}"
-    made = [(one.number, one.call) for one in log.calls]
-    if (number, call) not in made:
+    calls = [(logged.number, logged.call) for logged in log.calls]
+    if (number, call) not in calls:
         return f"{subject} was never made"
     if kind == "webhooks_first":
         return f"the webhooks of {subject} came before its response"
@@ -65,7 +63,7 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     if "status" in dict(deviation.more):
         return f"the response to {subject} said {STATUS}, and the call had taken effect"
     lost = f"the response to {subject} was lost"
-    came_again = ((number, call), (number + 1, call)) in pairwise(made)
+    came_again = ((number, call), (number + 1, call)) in pairwise(calls)
     if came_again and call.method not in {"POST", "PATCH"}:
         lost += (
             f", and the next call was the same: some clients repeat a {call.method} by themselves"
@@ -73,11 +71,11 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     return lost
 
 
-def _describe_round(attempts: Sequence[LoggedAttempt], mine: LoggedAttempt) -> str:
-    """Return the sentence about attempts that were made at the same time."""
+def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -> str:
+    """Return the sentence about attempts that were made at the same time; none: it is late."""
     if not attempts:
-        return f"{_title(mine)} was attempted late"
-    endpoints = [name for name in dict.fromkeys(one.endpoint for one in attempts) if name]
+        return f"{_title(subject)} was attempted late"
+    endpoints = dict.fromkeys(attempt.endpoint for attempt in attempts if attempt.endpoint)
     at = f" at {listed(endpoints)}" if endpoints else ""
     twice = " twice" if len({*map(_title, attempts)}) == 1 and len(endpoints) < 2 else ""
     return f"{_titles(attempts)} {_were(attempts)} attempted{twice} at the same time{at}"

@@ -112,6 +112,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "reorder": Kind(
         "webhooks.reorder",
+        "{event} was attempted late",  # where no other one overtook it
         distances=_before_the_barrier,
         extent="by",
         least=1,
