@@ -23,7 +23,7 @@ from ..report.timeline_text import timeline_text
 from .description import describe
 from .deviations import DEFAULT, KINDS, Deviation
 from .printed_test import PrintedTest, Written, body_as_written, print_test
-from .search import Search
+from .search import Search, WorldLog
 from .world import Body, Environment, Step, World, is_skip
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
@@ -126,7 +126,7 @@ class Exploration:
     @property
     def _why_nothing(self) -> str:
         """Why there was nothing to try of its kinds; empty if there was."""
-        reasons = [*self._search.left_out.values(), self._cannot_crash.removeprefix("; crash: ")]
+        reasons = [*self._search.left_out.values(), self._cannot_crash]
         return reasons[0] if self._worlds == 1 else ""
 
     def _require_awaited(self) -> None:
@@ -214,10 +214,8 @@ class Exploration:
                 if not deviations:
                     self._show_timeline(world, world.error)
                     raise world.error
-                self._failing = deviations
                 until = min(end, 2 * time.monotonic() - began)
-                head = f"passes as written; fails in world {search.worlds + 1}"
-                await self._explain(world, head)
+                await self._explain(world, f"passes as written; fails in world {search.worlds + 1}")
                 if not scope.stop_at_first:
                     await self._try_others(candidates, until, end)
                 raise world.error
@@ -233,8 +231,7 @@ class Exploration:
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
         self._worlds = search.worlds
-        is_cut = search.cut or search.left_out
-        self._complete = not (is_cut or self._cannot_crash)
+        self._complete = not (search.cut or search.left_out or self._cannot_crash)
         self._found.result = self._summary()
 
     async def _try_others(
@@ -247,7 +244,7 @@ class Exploration:
             until: When no more of them are begun, if enough were tried.
             end: When no more of them are begun in any case.
         """
-        failing = {one.kind for one in self._failing or ()}
+        failing = {deviation.kind for deviation in self._failing or ()}
         lines: list[str] = []
         tried = 0
         for deviations in candidates:
@@ -313,13 +310,12 @@ class Exploration:
         await written.run(self._body)
         if written.error is not None:
             raise written.error
-        written.require_chances([one.kind for one in deviations])
+        written.require_chances([deviation.kind for deviation in deviations])
         world = World(self._environment, deviations)
         await world.run(self._body)
         only = list(map(str, deviations))
         if world.error is not None:
             self._found.result = f"failed in the world {only}"
-            self._failing = deviations
             await self._explain(world, "fails in this world")
             raise world.error
         world.require_all_fired()
@@ -331,48 +327,46 @@ class Exploration:
         second = World(self._environment, seed=f"{self._environment.config.seed} again")
         await second.run(self._body)
         error = second.error
-        pairs = zip_longest(first.outline(), second.outline(), fillvalue="nothing")
-        problem = next(
-            (
-                f"the body is not repeatable: step {number} was {before}, but with other ids it "
-                f"was {after}."
-                for number, (before, after) in enumerate(pairs, 1)
-                if before != after
-            ),
-            "",
-        )
         if isinstance(error, ChatFakeError) and not isinstance(error, UndeliveredWebhooks):
             raise error  # a refusal, which says itself what to do
-        if not problem and first.shape != second.shape:
-            problem = (
-                "the body is not repeatable: with other ids the snapshot of "
-                "assert_order_independent() differs in more than texts, as if the app remembered "
-                "what an earlier world has done."
-            )
+        pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
+        differences = (
+            f"the body is not repeatable: step {number} was {before}, but with other ids it was "
+            f"{after}."
+            for number, (before, after) in pairs
+            if before != after
+        )
         if error is not None:
             name = type(error).__name__
             problem = (
                 f"the body is not repeatable: it passed once and then failed with other ids, with "
                 f"{name}: {error}"
             )
-        if problem:
-            if calls := _calls_of_threads(first.steps, second.steps):
-                problem += f" Threads of the app act when they come to it: {calls}."
-            sides = timeline_diff(first.fake._story, second.fake._story)
-            raise NotRepeatable("\n".join([problem, *sides, _REMEDY])) from error
+        elif difference := next(differences, ""):
+            problem = difference
+        elif first.shape != second.shape:
+            problem = (
+                "the body is not repeatable: with other ids the snapshot of "
+                "assert_order_independent() differs in more than texts, as if the app remembered "
+                "what an earlier world has done."
+            )
+        else:
+            return
+        lines = [problem]
+        if calls := _calls_of_threads(first.steps, second.steps):
+            lines.append(f"Threads of the app act when they come to it: {calls}.")
+        sides = timeline_diff(first.fake._story, second.fake._story)
+        raise NotRepeatable("\n".join([*lines, *sides, _REMEDY])) from error
 
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""
-        error, log = world.error, world.log()
+        error, log, found = world.error, world.log(), self._found
         assert error is not None
-        sentences = [describe(one, log) for one in world.deviations]
-        baseline = self._environment.baseline
-        baseline.blame(error, "; ".join(sentences))
-        separator = "\n  " if len(sentences) > 1 else " "
-        found = self._found
-        found.error = error
+        self._failing = world.deviations
+        sentences = [describe(deviation, log) for deviation in world.deviations]
         found.sentence = "; ".join(sentences)
-        more = list[str]()
+        self._environment.baseline.blame(error, found.sentence)
+        separator = "\n  " if len(sentences) > 1 else " "
         note = separator.join([f"chat_explore: {head}:", *sentences])
         if world.failed_before_barrier:
             note += "\nHint: call settle() before asserting."
@@ -381,43 +375,53 @@ class Exploration:
                 "\nHint: the app kept its memory over the crash, as no process does: write "
                 "connect(..., restart=lambda: create_app()) to make it anew."
             )
+        found.error = error
         found.note(note)
         self._show_timeline(world, error)
-        body = body_as_written(self._body) if self._as_written is None else self._as_written()
-        test: PrintedTest | str = body if isinstance(body, str) else ""
-        if isinstance(body, Written):
-            snapshots = list(zip(baseline.values, baseline.awaited, strict=True))
-            test = print_test(
-                body,
-                world.deviations,
-                settles=world.body_ended,
-                snapshots=snapshots,
-                seed=world.seed_of_ids_in(repr(baseline.values)),
-                item=self._item,
-            )
+        more = list[str]()
+        test = self._printed_test(world)
         if isinstance(test, PrintedTest):
-            alone = World(self._environment, is_alone=True)
-            await alone.run(test.function)
             if world.has_threads:
                 more.append("Attempts ran in threads: this world may pass when it is run again.")
-            # A thread of the app may act before a barrier (a 0) or after it.
-            came, came_alone = ([*filter(None, one.order)] for one in (log, alone.log()))
-            if type(alone.error) is type(error) and came == came_alone:
-                found.test = redacted(test.source)
-                lacks = "" if test.is_complete else "; pasted, it lacks what its first line names"
-                found.note(
-                    f"As a test of its own (it was run, and fails the same way{lacks}):\n\n"
-                    f"{test.source}\n"
-                )
-            else:
+            if not await self._fails_alike(test, error, log):
                 test = "on its own, with these lines, the body does not fail the same way"
-        if isinstance(test, str):
+        if isinstance(test, PrintedTest):
+            found.test = redacted(test.source)
+            lacks = "" if test.is_complete else "; pasted, it lacks what its first line names"
+            found.note(
+                f"As a test of its own (it was run, and fails the same way{lacks}):\n\n"
+                f"{test.source}\n"
+            )
+        else:
             more.append(f"There is no test to paste: {test}.")
         if self._as_written is None:
             more.append(f"This world alone: chat_explore(only={[*map(str, world.deviations)]})")
         if more:
             found.note("\n".join(more))
         found.finding = redacted("\n".join([note, *more]))
+
+    def _printed_test(self, world: World) -> PrintedTest | str:
+        """Return a world that fails as a test of its own; or why there is none."""
+        body = body_as_written(self._body) if self._as_written is None else self._as_written()
+        if isinstance(body, str):
+            return body
+        baseline = self._environment.baseline
+        return print_test(
+            body,
+            world.deviations,
+            settles=world.body_ended,
+            snapshots=list(zip(baseline.values, baseline.awaited, strict=True)),
+            seed=world.seed_of_ids_in(repr(baseline.values)),
+            item=self._item,
+        )
+
+    async def _fails_alike(self, test: PrintedTest, error: BaseException, log: WorldLog) -> bool:
+        """Run a printed test; return whether it fails as a world did, after the same attempts."""
+        alone = World(self._environment, is_alone=True)
+        await alone.run(test.function)
+        # A thread of the app may act before a barrier (a 0) or after it.
+        came, came_alone = ([*filter(None, each.order)] for each in (log, alone.log()))
+        return type(alone.error) is type(error) and came == came_alone
 
     def _show_timeline(self, world: World, error: BaseException) -> None:
         self._found.error = error
@@ -436,21 +440,22 @@ class Exploration:
             text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
         for kind, why in search.left_out.items():
             text += f"; {kind} was not tried: {why}"
-        return text + self._cannot_crash
+        return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
 
 def _calls_of_threads(first: Sequence[Step], second: Sequence[Step]) -> str:
     """Say which call of a thread came at another place, or list all if that can't be told."""
     pairs = enumerate(zip_longest(first, second))
-    parted, pair = next((found for found in pairs if found[1][0] != found[1][1]), (0, ()))
-    for call in (step for step in pair if step and step.is_by_thread):
-        before, after = (
-            f"the {ordinal(steps.index(call, parted) + 1)} verb or attempt"
-            if call in steps[parted:]
-            else "not made"
-            for steps in (first, second)
-        )
-        return f"{call.text} was {before}, but with other ids {after}"
+    parted = next((n for n, (step, other) in pairs if step != other), len(first))
+    for step in (*first[parted : parted + 1], *second[parted : parted + 1]):
+        if step.is_by_thread:
+            before, after = (
+                f"the {ordinal(steps.index(step, parted) + 1)} verb or attempt"
+                if step in steps[parted:]
+                else "not made"
+                for steps in (first, second)
+            )
+            return f"{step.text} was {before}, but with other ids {after}"
     calls = dict.fromkeys(step.text for step in first if step.is_by_thread)
     return listed(calls) if calls else ""
 

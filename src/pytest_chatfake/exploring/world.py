@@ -286,7 +286,7 @@ class World:
         if self._environment.crash_points or not safe:
             return ""
         return (
-            f"; crash: {safe} of {counted(len(watches), 'attempt')} came past no line that awaits: "
+            f"{safe} of {counted(len(watches), 'attempt')} came past no line that awaits: "
             f"give crash_points="
         )
 
