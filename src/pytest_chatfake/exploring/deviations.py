@@ -269,7 +269,7 @@ def _read(text: str) -> Deviation | None:
     call = ast.parse(text.strip(), mode="eval").body
     if not isinstance(call, ast.Call) or call.args:
         return None
-    given = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    given = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     start, verb = given.pop("start", 1), ast.unparse(call.func)
     for name, kind in KINDS.items():
         if kind.verb != verb or not {*given} <= {kind.extent, *kind.more}:

@@ -137,8 +137,8 @@ class Explorer:
                 "chat_explore was never used: write `@chat_explore` above the body, "
                 "`def world(chat_fake): ...`"
             )
-        for one in self.explorations:
-            one._require_awaited()
+        for exploration in self.explorations:
+            exploration._require_awaited()
 
 
 def explore(
@@ -183,7 +183,7 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
 def checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, str] | None:
     """Return the functions at whose calls an app may crash; None, if no crash is tried."""
     given = check_list(points, "crash_points", "functions such as [Session.commit]")
-    names = [find_function(one, "crash_points")[0] for one in given]
+    names = [find_function(point, "crash_points")[0] for point in given]
     # A test that is printed names them, so the names have to lead there.
     found = {find_function(name, "crash_points")[1]: name for name in names}
     if found and not tries:

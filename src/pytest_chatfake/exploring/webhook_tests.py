@@ -103,7 +103,7 @@ class WebhookTests:
 
     @pytest.fixture(name="webhook_run")
     def _webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:
-        """The exploration of one of these tests."""
+        """What the ready-made tests of a WebhookTests class use."""
         return _Run(self, chat_explore, request)
 
     # The tests, in the order of the card

@@ -177,7 +177,7 @@ class World:
         engine.drain.ordering = self._ordering
         if self._is_written:
             self._ordering.crash_points = environment.crash_points
-        self._faults = [one.set_up(fake) for one in self.deviations]
+        self._faults = [deviation.set_up(fake) for deviation in self.deviations]
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
@@ -203,30 +203,33 @@ class World:
         failed = list(overlooked(engine))
         if failed and self.fake._checks.strict:
             lines = [
-                f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}" for one in failed
+                f"{attempt.event._subject} at {attempt.endpoint._shown}: {attempt.outcome}"
+                for attempt in failed
             ]
             raise UndeliveredWebhooks("\n  ".join(["attempts failed:", *lines]))
 
     # The result
 
     @property
-    def _made(self) -> list[InFlight]:
-        return [one for one in self._log if isinstance(one, InFlight)]
+    def _attempts(self) -> list[InFlight]:
+        return [entry for entry in self._log if isinstance(entry, InFlight)]
 
     @property
     def failed_before_barrier(self) -> bool:
         """Whether a body's own check failed before a barrier, and no app had raised an error."""
-        attempts = self.fake._engine.outbox.attempts
-        raised = any(one.error and not effect_of(one.fault).fails for one in attempts)
+        raised = any(
+            attempt.error and not effect_of(attempt.fault).fails
+            for attempt in self.fake._engine.outbox.attempts
+        )
         return not (raised or self.body_ended or self._ordering.settled)
 
     @property
     def keeps_memory(self) -> bool:
         """Whether an app crashed that is not made anew."""
         return any(
-            one.watch and one.watch.error and not one.record.endpoint._restart
-            for one in self._made
-            if one.record.fault == "crash"
+            attempt.watch and attempt.watch.error and not attempt.record.endpoint._restart
+            for attempt in self._attempts
+            if attempt.record.fault == "crash"
         )
 
     @property
@@ -237,11 +240,12 @@ class World:
     @property
     def server_is_single_threaded(self) -> bool:
         """Whether webhooks timed out because their app was still waiting for a call's response."""
-        if all(one.kind != "webhooks_first" for one in self.deviations):
+        if all(deviation.kind != "webhooks_first" for deviation in self.deviations):
             return False
         errors = [self.error, *self.fake._engine.core.errors]
-        is_timeout = any(isinstance(one, TimeoutError) for one in errors)
-        return is_timeout or any(_outcome(one) == "TimeoutError" for one in self._made)
+        return any(isinstance(error, TimeoutError) for error in errors) or any(
+            _outcome(attempt) == "TimeoutError" for attempt in self._attempts
+        )
 
     @property
     def shape(self) -> object:
@@ -252,14 +256,15 @@ class World:
     def seed_of_ids_in(self, text: str) -> str:
         """Return the seed of the ids in a text; empty: there are none."""
         account, events = self.fake._engine.account, self.fake._engine.outbox.events
-        ids = {one.id for one in account.messages} | {one.id for one in events}
-        ids |= {one.id for one in self.fake.conversations}
-        return self.fake._engine.seed if any(one in text for one in ids) else ""
+        ids = [message.id for message in account.messages]
+        ids += [event.id for event in events]
+        ids += [conversation.id for conversation in self.fake.conversations]
+        return self.fake._engine.seed if any(each in text for each in ids) else ""
 
     def require_chances(self, kinds: Sequence[str]) -> None:
         """Refuse a body in which nothing can deviate."""
-        calls = (one.call for _, one in possible_deviations(self.log(), kinds, ()))
-        if any(one.record._was_made for one in self._made) or any(calls):
+        calls = (deviation.call for _, deviation in possible_deviations(self.log(), kinds, ()))
+        if any(attempt.record._was_made for attempt in self._attempts) or any(calls):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
         if not self.fake._engine.outbox.endpoints.ever:
@@ -274,15 +279,15 @@ class World:
         Raises:
             ChatFakeError: None came past one of the crash points.
         """
-        watches = [one.watch for one in self._made if one.watch]
-        reached = {point.name for one in watches for point in one.points}
+        watches = [attempt.watch for attempt in self._attempts if attempt.watch]
+        reached = {point.name for watch in watches for point in watch.points}
         for name in (self._environment.crash_points or {}).values():
             if name not in reached:
                 raise ChatFakeError(
                     f"crash_points: expected functions that the app calls, but no attempt of the "
                     f"body as written came past {name}. Name what it calls in place of that."
                 )
-        safe = sum(not one.points for one in watches)
+        safe = sum(not watch.points for watch in watches)
         if self._environment.crash_points or not safe:
             return ""
         return (
@@ -293,13 +298,13 @@ class World:
     @property
     def has_app_in_process(self) -> bool:
         """Whether an attempt was watched for crashes."""
-        return any(one.watch for one in self._made)
+        return any(attempt.watch for attempt in self._attempts)
 
     @property
     def call_in_process(self) -> str:
         """A call without a socket, where no client raises what it raises for a lost response."""
-        calls = (one for one in self.fake.api._log if one.accepted and one.in_process)
-        return next((f"{one.method} {one.path}" for one in calls), "")
+        calls = (call for call in self.fake.api._log if call.accepted and call.in_process)
+        return next((f"{call.method} {call.path}" for call in calls), "")
 
     def require_all_fired(self) -> None:
         """Refuse deviations that did not fire: they were found with another body."""
@@ -317,35 +322,34 @@ class World:
 
     def log(self) -> WorldLog:
         """Return the log of the world, as the search needs it."""
-        engine, places = self.fake._engine, self._places()
+        engine, endpoints = self.fake._engine, self._endpoints()
         attempts = [
-            None if isinstance(one, Barrier) else self._logged(one, places) for one in self._log
+            None if isinstance(entry, Barrier) else self._logged(entry, endpoints)
+            for entry in self._log
         ]
-        made = {one.number for one in attempts if one is not None}
-        fired = [
-            one for one, fault in zip(self.deviations, self._faults, strict=True) if fault.fired
-        ]
+        attempted = {attempt.number for attempt in attempts if attempt is not None}
+        pairs = zip(self.deviations, self._faults, strict=True)
+        fired = [deviation for deviation, fault in pairs if fault.fired]
         return WorldLog(
             attempts,
             calls=list(self._calls()),
-            unseen=frozenset(one for one in fired if KINDS[one.kind].order == "unseen"),
+            unseen=frozenset(d for d in fired if KINDS[d.kind].order == "unseen"),
             moments=[
-                one.moments if isinstance(one, Barrier) else (one.record.moment,)
-                for one in self._log
+                entry.moments if isinstance(entry, Barrier) else (entry.record.moment,)
+                for entry in self._log
             ],
             waits=self._ordering.waits,
             session=engine.settings.rules.conversation_length,
             waiting={
-                number: self._waiting(number, event, endpoint, places)
+                number: self._waiting(number, event, endpoint, endpoints)
                 for (event, endpoint), number in self._ordering.choices.items()
-                if number not in made
+                if number not in attempted
             },
         )
 
-    def _logged(self, attempt: InFlight, places: Mapping[Endpoint, int]) -> LoggedAttempt:
-        watch = attempt.watch
-        record = attempt.record
-        logged = self._waiting(attempt.choice, record.event, record.endpoint, places)
+    def _logged(self, attempt: InFlight, endpoints: Mapping[Endpoint, int]) -> LoggedAttempt:
+        watch, record = attempt.watch, attempt.record
+        logged = self._waiting(attempt.choice, record.event, record.endpoint, endpoints)
         return logged._replace(
             item=logged.item if effect_of(record.fault).reaches_app else -logged.item,
             round=attempt.batch,
@@ -356,59 +360,60 @@ class World:
         )
 
     def _waiting(
-        self, choice: int, event: Event, endpoint: Endpoint, places: Mapping[Endpoint, int]
+        self, choice: int, event: Event, endpoint: Endpoint, endpoints: Mapping[Endpoint, int]
     ) -> LoggedAttempt:
         return LoggedAttempt(
             choice,
-            self._environment.item(event, places[endpoint]),
+            self._environment.item(event, endpoints[endpoint]),
             _number(event),
             _what(self.fake._engine.outbox, event),
-            endpoint._shown if len(places) > 1 else "",
+            endpoint._shown if len(endpoints) > 1 else "",
             endpoint._target.overlaps,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:
         """Give the calls of the app that a deviation can name."""
         api, records = self.fake.api, self.fake._engine.core.history.records
-        causes = {id(one._cause) for one in records if isinstance(one, VerbRecord)}
+        causes = {id(verb._cause) for verb in records if isinstance(verb, VerbRecord)}
         numbers: Counter[Call] = Counter()
-        for one in api._log:
-            call = Call.of(one.path, one.method)
-            if one.accepted and call is not None:
+        for request in api._log:
+            call = Call.of(request.path, request.method)
+            if request.accepted and call is not None:
                 numbers[call] += 1
-                yield LoggedCall(
-                    numbers[call], call, id(one) in causes and not one._has_webhooks_first
-                )
+                has_late_webhooks = id(request) in causes and not request._has_webhooks_first
+                yield LoggedCall(numbers[call], call, has_late_webhooks)
 
     def outline(self) -> list[str]:
         """Return what happened without ids: the same in two runs of one body.
 
         Barriers are left out: a thread of the app may call the API before one or after it.
         """
-        places = self._places()
+        endpoints = self._endpoints()
         return [
-            f"{one.record.event.status or one.record.event.type} "
-            f"m{_number(one.record.event)} at endpoint {places[one.record.endpoint] + 1}: "
-            f"{_outcome(one)}"
-            for one in self._made
+            f"{attempt.record.event.status or attempt.record.event.type} "
+            f"m{_number(attempt.record.event)} at endpoint "
+            f"{endpoints[attempt.record.endpoint] + 1}: {_outcome(attempt)}"
+            for attempt in self._attempts
         ]
 
     @property
     def steps(self) -> list[Step]:
         """The verbs and the attempts, in the order in which they began."""
-        records = self.fake._engine.core.history.records
-        made = [one.record for one in self._made]
-        attempts = dict(zip(map(id, made), self.outline(), strict=True))
-        return [
-            Step(f"{one.what} {one.line.place}", one.line.by_app)
-            if isinstance(one, VerbRecord)
-            else Step(attempts[id(one)])
-            for one in records
-            if isinstance(one, VerbRecord) or id(one) in attempts
-        ]
+        records = (attempt.record for attempt in self._attempts)
+        attempts = dict(zip(map(id, records), self.outline(), strict=True))
+        steps: list[Step] = []
+        for record in self.fake._engine.core.history.records:
+            if isinstance(record, VerbRecord):
+                line = record.line
+                steps.append(Step(f"{record.what} {line.place}", line.by_app))
+            elif id(record) in attempts:
+                steps.append(Step(attempts[id(record)]))
+        return steps
 
-    def _places(self) -> dict[Endpoint, int]:
-        return {one: place for place, one in enumerate(self.fake._engine.outbox.endpoints.ever)}
+    def _endpoints(self) -> dict[Endpoint, int]:
+        """All endpoints so far, with their indexes."""
+        endpoints = self.fake._engine.outbox.endpoints.ever
+        return {endpoint: index for index, endpoint in enumerate(endpoints)}
 
 
 def _outcome(attempt: InFlight) -> int | str | None:
@@ -429,8 +434,8 @@ def _what(outbox: Outbox, event: Event) -> str:
     if event.status is None:
         return event._label
     shown = event.status, event._recorded_id
-    before = (one for one in outbox.events_of(event._message) if one._index < event._index)
-    nth = 1 + [(one.status, one._recorded_id) for one in before].count(shown)
+    events = (other for other in outbox.events_of(event._message) if other._index < event._index)
+    nth = 1 + [(other.status, other._recorded_id) for other in events].count(shown)
     return event.status if nth == 1 else f"{event.status} #{nth}"
 
 
