@@ -131,3 +131,24 @@ def at_a_url(chat_fake):
 def test_what_cannot_be_crashed_is_refused(body, options, problem):
     with pytest.raises((ChatFakeError, TypeError, ValueError), match=problem):
         explore(body, **{"deviations": ["crash"]} | options)
+
+
+def test_an_app_that_is_written_in_the_body_has_no_line_to_paste():
+    def body(chat_fake):
+        taken = []
+
+        async def app(request):
+            if request.id not in taken:
+                taken.append(request.id)
+                await asyncio.sleep(0)
+                taken.append("the end")
+
+        chat_fake.webhooks.connect(handler=app)
+        chat_fake.send_text()
+        chat_fake.settle()
+        assert "the end" in taken
+
+    with pytest.raises(AssertionError) as caught:
+        explore(body, deviations=["crash"])
+    reason = "no test to paste: the app crashed at a line of the body, which has"
+    assert reason in "\n".join(caught.value.__notes__)

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
+from pathlib import Path
 from types import CellType
 from typing import Any, Final, NamedTuple
 
@@ -45,6 +46,7 @@ class Written(NamedTuple):
         source: Its definition.
         names: What is global to it.
         file: Where it is written.
+        lines: The numbers of its lines there.
         around: The values of the variables around it.
         fixtures: Those of them that are fixtures, beside those of the test's signature.
     """
@@ -52,6 +54,7 @@ class Written(NamedTuple):
     source: str
     names: Mapping[str, Any]
     file: str
+    lines: range
     around: Mapping[str, Any]
     fixtures: Mapping[str, Any] = {}
 
@@ -67,9 +70,12 @@ def body_as_written(body: Callable[..., Any]) -> Written | str:
         source = inspect.getsource(function)
     except (OSError, TypeError):
         return "the body's source can't be read"
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    code = function.__code__
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
     assigned = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
-    return Written(source, function.__globals__, function.__code__.co_filename, assigned)
+    first = code.co_firstlineno
+    lines = range(first, first + len(source.splitlines()))
+    return Written(source, function.__globals__, code.co_filename, lines, assigned)
 
 
 class _Surroundings(NamedTuple):
@@ -158,6 +164,9 @@ def print_test(
         seed: What the ids in these are derived from; empty: there are none.
         item: The test that explores, as pytest has it; None: without pytest.
     """
+    own_lines = {f"{Path(body.file).name}:{number}" for number in body.lines}
+    if any(dict(deviation.more).get("line") in own_lines for deviation in deviations):
+        return "the app crashed at a line of the body, which has another number when pasted"
     try:
         source = as_module(body.source)
         if snapshots:
