@@ -108,17 +108,14 @@ def _surroundings(body: Written, item: Any) -> _Surroundings:
         indent = _INDENT * (1 + type(instance).__qualname__.count("."))
         arguments["self"] = instance
     arguments |= {"chat_fake": None, "chat_clock": None}
-    marks: Sequence[Any] = getattr(item, "own_markers", ())
-    for mark in reversed(marks):  # the one next to `def` is first
+    own: Sequence[Any] = getattr(item, "own_markers", ())
+    for mark in reversed(own):  # the one next to `def` is first
         if mark.name in _LEFT_OUT:
             continue
-        marker = f"@pytest.mark.{mark.name}"
-        if not _literal((mark.args, mark.kwargs), names):
-            lacking[marker] = None
-            continue
-        named = (f"{name}={value!r}" for name, value in mark.kwargs.items())
-        given = ", ".join([*map(repr, mark.args), *named])
-        markers.append(f"{marker}({given})" if given else marker)
+        if _literal((mark.args, mark.kwargs), names):
+            markers.append(_marker(mark))
+        else:
+            lacking[f"@pytest.mark.{mark.name}"] = None
     for name, value in body.around.items():
         chosen = parameters.get(name, _NOTHING)
         text = _literal(value, names)
@@ -132,6 +129,13 @@ def _surroundings(body: Written, item: Any) -> _Surroundings:
         elif arguments.get(name, _NOTHING) is not value:
             lacking[name] = value
     return _Surroundings(indent, arguments, markers, literals, lacking)
+
+
+def _marker(mark: Any) -> str:
+    """Write a mark as a decorator."""
+    named = (f"{name}={value!r}" for name, value in mark.kwargs.items())
+    arguments = ", ".join([*map(repr, mark.args), *named])
+    return f"@pytest.mark.{mark.name}" + (f"({arguments})" if arguments else "")
 
 
 def _literal(value: object, names: Mapping[str, Any]) -> str:
