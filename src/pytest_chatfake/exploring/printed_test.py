@@ -46,7 +46,7 @@ class Written(NamedTuple):
         source: Its definition.
         names: What is global to it.
         file: Where it is written.
-        lines: The numbers of its lines there.
+        lines: Its lines there, as ``test_sale.py:41``.
         around: The values of the variables around it.
         fixtures: Those of them that are fixtures, beside those of the test's signature.
     """
@@ -54,7 +54,7 @@ class Written(NamedTuple):
     source: str
     names: Mapping[str, Any]
     file: str
-    lines: range
+    lines: Sequence[str]
     around: Mapping[str, Any]
     fixtures: Mapping[str, Any] = {}
 
@@ -73,9 +73,10 @@ def body_as_written(body: Callable[..., Any]) -> Written | str:
     code = function.__code__
     cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
     assigned = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
-    first = code.co_firstlineno
-    lines = range(first, first + len(source.splitlines()))
-    return Written(source, function.__globals__, code.co_filename, lines, assigned)
+    file = code.co_filename
+    numbers = range(code.co_firstlineno, code.co_firstlineno + len(source.splitlines()))
+    lines = [f"{Path(file).name}:{number}" for number in numbers]
+    return Written(source, function.__globals__, file, lines, assigned)
 
 
 class _Surroundings(NamedTuple):
@@ -168,8 +169,7 @@ def print_test(
         seed: What the ids in these are derived from; empty: there are none.
         item: The test that explores, as pytest has it; None: without pytest.
     """
-    own_lines = {f"{Path(body.file).name}:{number}" for number in body.lines}
-    if any(dict(deviation.more).get("line") in own_lines for deviation in deviations):
+    if any(dict(deviation.more).get("line") in body.lines for deviation in deviations):
         return "the app crashed at a line of the body, which has another number when pasted"
     try:
         source = as_module(body.source)
