@@ -31,6 +31,8 @@ __all__ = ["hard_limit"]
 #: Real seconds after which a wait gives up that waits in vain.
 SHORT = 0.01
 
+SETTLES = pytest.mark.parametrize("settle", [True, False])
+
 
 def a_fake(mode: str, **config: Any) -> ChatFake:
     return ChatFake(mode="sync" if mode == "sync" else "async", seed="wait", **config)
@@ -57,7 +59,7 @@ def test_it_waits_for_something_true_and_returns_it(mode: str) -> None:
 
 
 @MODES
-@pytest.mark.parametrize("settle", [True, False])
+@SETTLES
 def test_a_wait_attempts_webhooks_unless_it_is_told_not_to(mode: str, settle: bool) -> None:
     with a_fake(mode) as fake:
         received: list[WebhookRequest] = []
@@ -311,10 +313,22 @@ def test_chains_that_were_laid_before_are_performed_first(run: Any) -> None:
     run(main)
 
 
-def test_a_wait_that_is_never_awaited_is_complained_about() -> None:
+@SETTLES
+def test_a_wait_that_is_never_awaited_is_complained_about(settle: bool) -> None:
     with pytest.raises(NotAwaited, match=r"missing await at test_wait_until\.py:\d+: 1 step was"):
         with a_fake("async") as fake:
-            fake.wait_until(lambda: True)
+            fake.wait_until(lambda: True, settle=settle)
+
+
+@BOTH
+@SETTLES
+def test_a_wait_that_is_awaited_leaves_no_step(run: Any, settle: bool) -> None:
+    async def main() -> None:
+        with a_fake("async") as fake:
+            assert await fake.wait_until(lambda: True, settle=settle)
+            assert () == fake.messages
+
+    run(main)
 
 
 def test_a_receiver_may_wait_for_a_thread_of_its_app() -> None:
@@ -380,9 +394,10 @@ def test_a_coroutine_in_place_of_its_function_is_refused_and_leaves_no_warning()
         fake.wait_until(coroutine)
 
 
-def test_a_closed_fake_and_a_price_function_can_not_wait() -> None:
+@SETTLES
+def test_a_closed_fake_and_a_price_function_can_not_wait(settle: bool) -> None:
     def price(_: Any) -> str:
-        fake.wait_until(lambda: True)
+        fake.wait_until(lambda: True, settle=settle)
         return "1"
 
     fake = a_fake("sync", price=price)
@@ -390,4 +405,4 @@ def test_a_closed_fake_and_a_price_function_can_not_wait() -> None:
         fake.send_text()
     fake.close()
     with pytest.raises(ClosedError):
-        fake.wait_until(lambda: True)
+        fake.wait_until(lambda: True, settle=settle)

@@ -241,13 +241,15 @@ class Engine:
 
         return self.step("reset()", run)
 
-    def step(self, what: str, step: Callable[[], Iterator[None]]) -> Pending[None]:
-        """Perform a step, or add it to the plan."""
+    def step(
+        self, what: str, step: Callable[[], Iterator[None]], about: object = None
+    ) -> Pending[None]:
+        """Perform a step, or add it to the plan, where it is one of the steps about a thing."""
         self._refuse_use(what)
         if self.mode == "sync" or self.core.is_inside():
             self._run(step())
         else:
-            self.plan.enqueue(Step(step, what, calling_line()))
+            self.plan.enqueue(Step(step, what, calling_line(), about))
         return self.pending()
 
     def pending(self) -> Pending[None]:

@@ -773,11 +773,11 @@ class ChatFake:
         apart: Callable[[], AbstractContextManager[None]] = nullcontext
         if ordering is not None and ordering.log is not None:  # in an exploration
             first, apart, settle = ordering.flush, engine.drain.setting_aside, False
-        with apart():
-            settled = None if first is None else engine.step("wait_until()", first)
         wait = Wait(predicate, length / SECOND, () if settle else engine.outbox.queue)
+        with apart():
+            begun = engine.step("wait_until()", first or (lambda: iter(())), wait)
         if engine.mode == "async":
-            run = partial(awaited, wait, engine, settled, apart, settles=settle)
+            run = partial(awaited, wait, engine, begun if first else None, apart, settles=settle)
             return Pending(engine.performer, run)
         with wait:
             while not wait.look(self._portal.run):

@@ -62,15 +62,17 @@ def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
 async def awaited(
     wait: Wait,
     engine: Engine,
-    settled: Pending[None] | None,
+    first: Pending[None] | None,
     apart: Callable[[], AbstractContextManager[None]],
     *,
     settles: bool,
 ) -> Any:
     """Wait in async mode: look and pause by turns, and return what the predicate returned."""
-    if settled is not None:
+    if first is None:
+        engine.plan.drop_chain(wait)  # a step that is performed would attempt the queue
+    else:
         with apart():
-            await settled
+            await first
     with wait:
         while not await wait.look_async():
             await wait.pause_async()
