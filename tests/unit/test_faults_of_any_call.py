@@ -446,3 +446,18 @@ def test_the_report_of_what_is_unused_has_the_request_that_there_was() -> None:
     (text,) = warnings_at_the_end(scenario)
 
     assert text.endswith("(no request to /v2/messages after that; there was 1 to /v2/balance)")
+
+
+@pytest.mark.parametrize("kind", ["lose_response", "webhooks_first"])
+def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(
+    fake: ChatFake, kind: str
+) -> None:
+    fake.webhooks.connect(handler=lambda request: 503, retry_after=[60])
+    with pytest.raises(ValueError, match="times"):
+        getattr(fake.api, kind)(times=0)
+    fake.send_text()
+    begin = fake.clock.now
+
+    fake.settle()
+
+    assert begin == fake.clock.now

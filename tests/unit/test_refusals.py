@@ -330,6 +330,8 @@ CALLS = [
     Refused("omit", lambda f, m, x: ChatFakeConfig(omit=x), ([1], [[]])),
     Refused("echo", lambda f, m, x: f.send_endpoint(echo=x), ([1],)),
     Refused("body", lambda f, m, x: f.api.fail(body=x), (1,), (HALF,)),
+    Refused("code", lambda f, m, x: f.api.fail(code=x), (1,), ("",)),
+    Refused("message", lambda f, m, x: f.api.fail(message=x), (1,), ("",)),
     Refused("route", lambda f, m, x: f.route("/x")(x), ("x", asgi_app)),
     Refused("parse", lambda f, m, x: f.send_endpoint(echo=["x"], parse=x), (dict,)),
     Refused("status", lambda f, m, x: f.send_endpoint(reply=dict, status=x), ("accepted",)),

@@ -319,16 +319,16 @@ class AccountApi:
             start: The first of them.
         """
         check_int(status, "status", 200, 599)
-        shown = [str(status), *shown_arguments(code=code, message=message)]
-        if body is not None:
+        if body is None:
+            error = _error_reply(status, code, message)
+            shown = shown_arguments(code=code, message=message)
+        else:
             if code is not None or message is not None:
                 raise ValueError("body: expected either body= or code= and message=, got both")
             text = encode(dict(body)) if isinstance(body, Mapping) else body
             error = Reply(status, check_bytes(text, "body"))
-            shown.append("body=...")
-        else:
-            error = _error_reply(status, code, message)
-        return self._add("fail", shown, partial(_replaced, error), where)
+            shown = ["body=..."]
+        return self._add("fail", [str(status), *shown], partial(_replaced, error), where)
 
     def delay(
         self,
@@ -377,8 +377,9 @@ class AccountApi:
         if status is not None:
             error = _error_reply(check_int(status, "status", 200, 599))
             damage = partial(_replaced, error)
+        fault = self._add("lose_response", shown_arguments(status=status), damage, where)
         self._engine.await_retries()
-        return self._add("lose_response", shown_arguments(status=status), damage, where)
+        return fault
 
     def truncate(
         self,
@@ -428,8 +429,9 @@ class AccountApi:
         The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
         It counts only requests to endpoints of your own.
         """
+        fault = self._add("webhooks_first", (), lambda reply, _: reply, where)
         self._engine.await_retries()
-        return self._add("webhooks_first", (), lambda reply, _: reply, where)
+        return fault
 
     def _add(
         self,
