@@ -275,11 +275,11 @@ CALLS = [
     Refused("JSON", lambda f, m, x: f.send("image", {"a": nested()}), (), (None,)),
     Refused("hours", lambda f, m, x: m.after(hours=x), ("5",), (math.nan,)),
     # People
-    Refused("reply_after", lambda f, m, x: f.autopilot(reply_after=x), (5,)),
+    Refused("reply_after", lambda f, m, x: f.autopilot(reply_after=x), (5, None)),
     Refused(
         "reply_after",
         lambda f, m, x: f.autopilot(replies=lambda message, random: None, reply_after=x),
-        ("soon",),
+        ("soon", None),
         ((5, 1),),
     ),
     # Money and expectations

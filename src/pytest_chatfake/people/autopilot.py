@@ -59,7 +59,7 @@ class Autopilot:
     _read: _Draws | None
     _fail_share: float
     _replies: Replies | None
-    _reply: _Draws | None
+    _reply: _Draws
     _seed: str
     _line: Line
     _calls_the_test: bool  # whether it calls functions of the test's, which may only read
@@ -85,7 +85,7 @@ class Autopilot:
         deliver = None if self._deliver is None else self._deliver(digest[8:16])
         read = None if self._read is None else self._read(digest[16:])
         plan = FlightPlan(self, message, fails, deliver, read)
-        if self._replies is not None and self._reply is not None:
+        if self._replies is not None:
             random = Random(f"{self._seed} {message.number}")  # noqa: S311 - no secret
             plan.reply = self._replies(message, random)
             plan.pause = self._reply(random.randbytes(8))
@@ -168,8 +168,8 @@ class Autopilots:
         line: Line,
     ) -> Autopilot:
         """Set an autopilot up; it takes precedence over earlier autopilots for the address."""
-        deliver = _draws(deliver_after, "deliver_after")
-        read = _draws(read_after, "read_after")
+        deliver = None if deliver_after is None else _draws(deliver_after, "deliver_after")
+        read = None if read_after is None else _draws(read_after, "read_after")
         reply = _draws(reply_after, "reply_after")
         check_share(fail_share, "fail_share")
         calls_the_test = any(map(callable, (deliver_after, read_after, replies)))
@@ -321,10 +321,8 @@ class Autopilots:
             raise
 
 
-def _draws(span: Span | None, what: str) -> _Draws | None:
+def _draws(span: Span, what: str) -> _Draws:
     """Return the function that draws a length of time."""
-    if span is None:
-        return None
     if callable(span):
         check_takes(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # a name of its own: a type checker knows what it is inside the function
