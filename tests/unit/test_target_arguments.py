@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from flask import Flask
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.headers import complete_headers
@@ -140,3 +141,42 @@ def test_they_are_checked_when_an_endpoint_is_connected(given):
             fake.webhooks.connect(**given)
         with pytest.raises(ValueError, match="has a fragment"):
             fake.webhooks.connect("http://127.0.0.1/#top")
+
+
+class Empty:
+    """Something to call that counts as false."""
+
+    def __len__(self):
+        return 0
+
+
+class EmptyApp(Empty):
+    def __call__(self, environ, start_response):
+        start_response("200 OK", [])
+        return []
+
+
+class EmptySigner(Empty):
+    def __call__(self, request):
+        return {"X-Signature": "signed"}
+
+
+def test_an_app_and_a_signer_count_as_given_whatever_their_length():
+    with ChatFake() as fake:
+        endpoint = fake.webhooks.connect(wsgi=EmptyApp(), path="/hooks", signer=EmptySigner())
+
+    assert "EmptyApp /hooks" == endpoint.label
+    assert {"X-Signature": "signed"} == endpoint.signer(None)
+
+
+@pytest.mark.parametrize(
+    ("app", "sentence"),
+    [
+        (1, "app: expected a callable, got 1"),
+        (lambda request: None, "app: expected an app, which is called with scope, receive, send"),
+        (Flask("shop"), "looks like a WSGI app"),
+    ],
+)
+def test_only_an_asgi_app_has_a_lifespan(app, sentence):
+    with ChatFake() as fake, pytest.raises(TypeError, match=sentence):
+        fake.webhooks.lifespan(app)

@@ -44,8 +44,8 @@ def target_of(
     *,
     portal: Portal,
     timeout: float,
-) -> tuple[str, Target]:
-    """Return the one target that was given, with its name."""
+) -> tuple[Target, str, str]:
+    """Return the one target that was given, its name, and its label, as ``Flask /hooks/chat``."""
     given = {"a URL": url, "wsgi=": wsgi, "asgi=": asgi, "handler=": handler}
     targets = [name for name, value in given.items() if value is not None]
     if len(targets) != 1:
@@ -53,36 +53,49 @@ def target_of(
             f"connect() takes exactly one target: a URL, wsgi=app, asgi=app or "
             f"handler=function; it got {' and '.join(targets) or 'none'}"
         )
+    if wsgi is None and asgi is None:
+        for what, value in (("path", path), ("client", client)):
+            if value is not None:
+                raise TypeError(f"{what}= goes with wsgi= or asgi= only, not with {targets[0]}")
+    path = "/" if path is None else path
+    if wsgi is not None:
+        _check_callable(wsgi, "wsgi")
+        if _is_async(wsgi):
+            raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
+        _check_app(wsgi, "wsgi", "environ", "start_response")
+        target: Target = WsgiTarget(wsgi, path=path, client=client)
+        return target, f"{_name(wsgi)} (WSGI) {path}", _app_label(wsgi, path)
+    if asgi is not None:
+        check_asgi(asgi, "asgi")
+        target = AsgiTarget(asgi, path=path, client=client, portal=portal)
+        return target, f"{_name(asgi)} (ASGI) {path}", _app_label(asgi, path)
+    if handler is not None:
+        _check_callable(handler, "handler")
+        if not takes(handler, object()):
+            raise TypeError(unexpected("handler", "a function of the request", handler))
+        target = HandlerTarget(handler, portal=portal)
+        return target, f"{_name(handler)}()", f"{_class_of(handler)}()"
+    assert url is not None
     if callable(url):
         raise TypeError(
             "url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= "
             "or handler="
         )
-    for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
-        if app is not None and not callable(app):
-            raise TypeError(unexpected(what, "a callable", app))
-    for what, value in (("path", path), ("client", client)):
-        if value is not None and (url is not None or handler is not None):
-            raise TypeError(f"{what}= goes with wsgi= or asgi= only, not with {targets[0]}")
-    path = "/" if path is None else path
-    if wsgi is not None:
-        if _is_async(wsgi):
-            raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
-        _check_app(wsgi, "wsgi", "environ", "start_response")
-        target: Target = WsgiTarget(wsgi, path=path, client=client)
-        return f"{_name(wsgi)} (WSGI) {path}", target
-    if asgi is not None:
-        if hasattr(asgi, "wsgi_app"):
-            raise TypeError(f"{_name(asgi)} looks like a WSGI app: connect it as wsgi=")
-        _check_app(asgi, "asgi", "scope", "receive", "send")
-        target = AsgiTarget(asgi, path=path, client=client, portal=portal)
-        return f"{_name(asgi)} (ASGI) {path}", target
-    if handler is not None:
-        if not takes(handler, object()):
-            raise TypeError(unexpected("handler", "a function of the request", handler))
-        return f"{_name(handler)}()", HandlerTarget(handler, portal=portal)
-    assert url is not None
-    return url, UrlTarget(url, timeout=timeout)
+    target = UrlTarget(url, timeout=timeout)
+    return target, url, redacted(url).partition("://")[2] or redacted(url)
+
+
+def check_asgi(app: Callable[..., Any], what: str) -> None:
+    """Refuse a value that is not an ASGI app."""
+    _check_callable(app, what)
+    if hasattr(app, "wsgi_app"):
+        raise TypeError(f"{_name(app)} looks like a WSGI app: connect it as wsgi=")
+    _check_app(app, what, "scope", "receive", "send")
+
+
+def _check_callable(value: object, what: str) -> None:
+    if not callable(value):
+        raise TypeError(unexpected(what, "a callable", value))
 
 
 def _check_app(app: Callable[..., Any], what: str, *arguments: str) -> None:
@@ -93,18 +106,8 @@ def _check_app(app: Callable[..., Any], what: str, *arguments: str) -> None:
         )
 
 
-def label_of(
-    url: str | None,
-    app: Callable[..., Any] | None,
-    handler: Callable[..., object] | None,
-    path: str | None,
-) -> str:
-    """Return the name of a target in reports, such as ``Flask /hooks/chat``."""
-    if url is not None:
-        return redacted(url).partition("://")[2] or redacted(url)
-    if app is None:
-        return f"{_class_of(handler)}()"
-    return f"{_title(app) or _class_of(app)} {redacted_place(path or '/')}"
+def _app_label(app: object, path: str) -> str:
+    return f"{_title(app) or _class_of(app)} {redacted_place(path)}"
 
 
 def _class_of(thing: object) -> str:

@@ -44,9 +44,9 @@ from ..webhooks.signing import OwnSigner, check_signer, retired, rotated
 from ..webhooks.synthetic import custom_event, edits
 from .config import ChatFakeConfig
 from .endpoint_arguments import (
+    check_asgi,
     event_types,
     headers_of,
-    label_of,
     refuse_app,
     target_of,
 )
@@ -156,7 +156,7 @@ class Webhooks:
         """
         self._engine.refuse_closed()
         config = self._config
-        name, target = target_of(
+        target, name, label = target_of(
             url,
             wsgi,
             asgi,
@@ -177,12 +177,12 @@ class Webhooks:
         endpoint = Endpoint(
             name,
             target,
-            label=label_of(url, wsgi or asgi, handler, path),
+            label=label,
             headers=headers_of(headers),
             events=event_types([config.naming.event_type] if events is None else events),
             raise_exceptions=raise_exceptions,
             retries=retry_delays(config.retry_after if retry_after is None else retry_after),
-            signer=signer or config.signer,
+            signer=config.signer if signer is None else signer,
             is_test_function=handler is not None,
             is_receiver=isinstance(handler, Receiver),
             disconnect=self._outbox.disconnect,
@@ -223,7 +223,11 @@ class Webhooks:
 
         Args:
             app: The app, as it is connected.
+
+        Raises:
+            TypeError: It is not an ASGI app; or, on entering, the block is one of the other mode.
         """
+        check_asgi(app, "app")
         return Lifespan(app, portal=self._portal, check=self._engine.refuse_mode)
 
     @property
@@ -369,7 +373,9 @@ class Webhooks:
         """
         if change is not None:
             check_takes(change, "change", "lambda body: body[:-1]", "the body")
-        return self._fault("tamper", where, _named(change), change=change or with_a_space)
+        return self._fault(
+            "tamper", where, _named(change), change=with_a_space if change is None else change
+        )
 
     def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
         """Sign an event with another signer: another secret, a stale timestamp, no header at all.
