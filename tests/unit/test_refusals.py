@@ -352,6 +352,12 @@ CALLS = [
         (),
         ("no.such", "currency.x"),
     ),
+    Refused(
+        "chatMessage",
+        lambda f, m, x: f.webhooks.emit(m, "read", remove=["event.chatMessage", x]),
+        (),
+        ("status",),
+    ),
     Refused("type", lambda f, m, x: f.webhooks.emit_event(x), (1,), ("", ".")),
     Refused("key", lambda f, m, x: f.webhooks.emit_event(x), (), ("id",)),
     Refused("resource", lambda f, m, x: f.webhooks.emit_event("a.b", x), ([1],)),

@@ -73,7 +73,7 @@ def edits(
 
 def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, Any], str]:
     *parents, key = path.split(".")
-    parent: dict[str, Any] | None = event[resource]
+    parent: dict[str, Any] | None = event.get(resource)
     if parents and parents[0] == "event":
         parent, parents = event, parents[1:]
     for name in parents:
@@ -81,7 +81,7 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
     if isinstance(parent, dict):
         return parent, key
     raise ValueError(
-        f"there is no object {cited('.'.join(parents))} for {cited(path)}. Paths begin in the "
+        f"there is no object {cited('.'.join(parents) or resource)} for {cited(path)}. Paths begin in the "
         f"message, as in 'conversation.expireTime', or with 'event.' in the envelope."
     )
 
