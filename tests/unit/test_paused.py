@@ -197,6 +197,15 @@ def test_in_async_mode_the_queue_is_released_with_await() -> None:
     asyncio.run(asyncio.wait_for(scenario(), 10))
 
 
+def test_a_block_that_was_refused_has_no_queue_to_release(fake: ChatFake) -> None:
+    queue = fake.webhooks.paused()
+    with fake.webhooks.paused():
+        with pytest.raises(RuntimeError, match="can't enter"):
+            queue.__enter__()
+        with pytest.raises(RuntimeError, match="nothing is held back"):
+            queue.release()
+
+
 def test_webhooks_go_on_after_a_paused_block_that_was_refused() -> None:
     async def scenario() -> list[str]:
         with ChatFake(mode="async") as fake:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ClosedError, edges
+from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, edges
 from pytest_chatfake.report.section import section
 
 from .fakes import frozen_fake, received_statuses
@@ -115,6 +115,14 @@ def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake: Ch
 
     fake.settle()
     assert "sent" == fake.send_text("after").status
+
+
+def test_a_block_that_was_reset_can_not_tell_what_it_charged(fake: ChatFake) -> None:
+    with pytest.raises(ChatFakeError, match=r"^expect_charge\(\) can't tell: .* reset"):
+        with fake.expect_charge("0.05"):
+            fake.send_text().deliver()
+            fake.reset()
+            fake.send_text().deliver()
 
 
 def test_a_conversation_from_before_a_reset_is_gone(fake: ChatFake) -> None:

@@ -612,6 +612,7 @@ class ChatFake:
 
         Raises:
             AssertionError: It charged another amount.
+            ChatFakeError: The fake was reset in the block.
             ValueError: The amount is not a number, or negative.
         """
         value = exact(amount, "amount", "Write what the block charges, without a sign")
@@ -1047,14 +1048,18 @@ class _ExpectedCharge:
 
     def __enter__(self) -> None:
         self._engine.settle_before_read()
-        ledger = self._engine.account.ledger
+        self._ledger = ledger = self._engine.account.ledger
         self._charged, self._count = ledger.charged, len(ledger)
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             return
         self._engine.settle_before_read()
-        ledger = self._engine.account.ledger
+        ledger = self._ledger
+        if ledger is not self._engine.account.ledger:
+            raise ChatFakeError(
+                "expect_charge() can't tell: the fake was reset in its block. Reset it before"
+            )
         found = EXACT.subtract(ledger.charged, self._charged)
         from ..report import failures
 

@@ -25,7 +25,6 @@ class HeldBack:
     """A block in which events are held back, until its end at the latest."""
 
     _name = "paused()"
-    _refusal = "webhooks are paused already: release that queue first"
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -45,8 +44,12 @@ class HeldBack:
         outbox = self._engine.outbox
         yield  # events that are queued already are attempted first
         if outbox.paused is not None:
-            raise RuntimeError(self._refusal)
+            raise RuntimeError(
+                f"can't enter {self._name}: paused() or concurrently() holds events back already. "
+                f"First leave its block"
+            )
         self._engine.note(self._name, line)
+        self._entered = True
         outbox.paused = self._held
 
     def _resuming(self, line: Line) -> Iterator[None]:
@@ -63,7 +66,6 @@ class HeldBack:
 
     def __enter__(self) -> Self:
         self._engine.refuse_mode("sync")
-        self._entered = True
         self._engine.step(self._name, partial(self._pausing, calling_line()))
         return self
 
@@ -76,7 +78,6 @@ class HeldBack:
 
     async def __aenter__(self) -> Self:
         self._engine.refuse_mode("async")
-        self._entered = True
         await self._engine.step(self._name, partial(self._pausing, calling_line()))
         return self
 
@@ -96,9 +97,6 @@ class Concurrent(HeldBack):
     """
 
     _name = "concurrently()"
-    _refusal = (
-        "webhooks are held back already: concurrently() can't be inside concurrently() or paused()"
-    )
 
     def __repr__(self) -> str:
         return f"<Concurrent with {counted(len(self._held), 'event')}>"
