@@ -95,6 +95,7 @@ LENGTH = ("24h", True)
 OUT_OF_LENGTHS = (-1, math.nan, math.inf, timedelta.max, 10**12)
 SPAN = (*LENGTH, (5,), [0] * 1000, lambda: 60, lambda one, two: 60)
 APP = (1, "app", lambda request: None)
+CHOICE = (1, True, b"sync")
 
 #: By annotation, with or without None: values of another kind.
 WRONG_KIND: dict[str, tuple[Any, ...]] = {
@@ -125,6 +126,8 @@ WRONG_KIND: dict[str, tuple[Any, ...]] = {
     "Mapping[str, object] | list[Any]": ("url",),
     "Mapping[str, object] | str | bytes": (1,),
     "Mapping[str, str]": ([("A", "b")], {"A": 1}, {1: "a"}),
+    "ChargePer": CHOICE,
+    "Mode": CHOICE,
     "Callable[[], Any]": (None, True, lambda message: message),
     "Callable[[], Callable[..., Any]]": (1,),
     "Callable[[], object]": (True, Silent(), asgi_app, AsgiApp(), partial(asgi_app)),
@@ -241,7 +244,8 @@ def give(owner: type, verb: str, argument: str) -> Callable[[ChatFake, Message, 
 
 
 def wrong_kinds(annotation: str) -> tuple[Any, ...]:
-    return WRONG_KIND.get(annotation.removesuffix(" | None"), ())
+    kind = annotation.removesuffix(" | None")
+    return CHOICE if kind.startswith("Literal") else WRONG_KIND.get(kind, ())
 
 
 def exploring(option: str, fake: ChatFake, message: Message, value: Any) -> object:
@@ -301,9 +305,9 @@ CALLS = [
     Refused("advance", lambda f, m, x: f.clock.advance(days=x), ("5",), (math.nan, math.inf, 1e12)),
     Refused("months", lambda f, m, x: f.clock.advance(months=x), (1,)),
     Refused("edges", lambda f, m, x: edges(), (None,)),
-    Refused("edge", lambda f, m, x: edges(x), (), ("end", 1, LONG)),
-    Refused("edge", lambda f, m, x: Edge(x, timedelta(0)), (), ("end",)),
-    Refused("offset", lambda f, m, x: Edge("drop", x), (), (0, timedelta(1))),
+    Refused("edge", lambda f, m, x: edges(x), (1, None), ("end", LONG)),
+    Refused("edge", lambda f, m, x: Edge(x, timedelta(0)), (1,), ("end",)),
+    Refused("offset", lambda f, m, x: Edge("drop", x), (0,), (timedelta(1),)),
     Refused("predicate", lambda f, m, x: f.clock.run_until(lambda one: x, limit=1), (1,)),
     # Endpoints and routes
     Refused("target", lambda f, m, x: f.webhooks.connect(), (None,)),
@@ -432,7 +436,7 @@ def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(
         ({"status": 200}, TypeError),
         ({"status": ""}, ValueError),
         ({"message": "an id"}, TypeError),
-        ({"endpoint": URL}, ValueError),
+        ({"endpoint": URL}, TypeError),
         ({"type": 1}, TypeError),
         ({"tims": 1}, TypeError),
     ],
@@ -469,10 +473,10 @@ FIELDS: dict[str, tuple[Any, ...]] = {
     "drop_after": (timedelta(0), timedelta(days=36_001), *OUT_OF_LENGTHS),
     "timeout": (0, *OUT_OF_LENGTHS),
     "retry_after": ([-1], [1, timedelta.max]),
-    "event_ids": ("per message", 1),
-    "charge_per": ("messages", 1),
+    "event_ids": ("per message",),
+    "charge_per": ("messages",),
     "balance_amount": ("all",),
-    "on_insufficient_balance": (True,),
+    "on_insufficient_balance": ("refuse",),
     "mode": ("asyncio",),
     "webhook_url": ("",),
     "seed": ("",),

@@ -362,7 +362,7 @@ def test_the_first_of_two_errors_is_the_one_that_surfaces() -> None:
         ({"content": "{id}{body}"}, ValueError, "no other field"),
         ({"content": "{body}\ud800"}, ValueError, "content"),
         ({"digest": "shake_128"}, ValueError, "digest"),
-        ({"digest": hashlib.sha256}, ValueError, "digest"),
+        ({"digest": hashlib.sha256}, TypeError, "digest"),
         ({"encoding": "HEX"}, ValueError, "encoding"),
         ({"offset": 10**400}, ValueError, "offset"),
         ({"offset": "5"}, TypeError, "offset"),

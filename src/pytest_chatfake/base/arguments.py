@@ -102,9 +102,10 @@ def check_seed(value: object) -> None:
 
 
 def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
-    """Return one of the choices; raise a ValueError that lists them for anything else."""
+    """Return one of the choices; raise an error that lists them for anything else."""
     if value not in valid:
-        raise ValueError(f"unknown {what} {cited(value)}: use {alternatives(valid)}")
+        error = ValueError if isinstance(value, str) else TypeError
+        raise error(f"unknown {what} {cited(value)}: use {alternatives(valid)}")
     return value
 
 

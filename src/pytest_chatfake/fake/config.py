@@ -102,6 +102,7 @@ class ChatFakeConfig:
             ``chat_fake_strict``.
 
     Raises:
+        TypeError: A value is of another type.
         ValueError: A value is out of range; the error lists the valid ones.
     """
 

@@ -32,6 +32,7 @@ class Edge:
         offset: The distance from that moment: minus one, no, or plus one millisecond.
 
     Raises:
+        TypeError: The kind is not text, or the offset no ``timedelta``.
         ValueError: The kind or the offset is unknown.
     """
 
@@ -41,7 +42,9 @@ class Edge:
     def __post_init__(self) -> None:
         check_choice(self.kind, "edge", _KINDS)
         offset: object = self.offset
-        if not (isinstance(offset, timedelta) and offset in _SIDES):
+        if not isinstance(offset, timedelta):
+            raise TypeError(unexpected("offset", "a timedelta", offset))
+        if offset not in _SIDES:
             raise ValueError(
                 unexpected("offset", "timedelta(0), or a millisecond of either sign", offset)
             )
@@ -71,7 +74,7 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
         *kinds: ``"session"``, ``"drop"``, or both.
 
     Raises:
-        TypeError: No kind is given.
+        TypeError: No kind is given, or one is not text.
         ValueError: A kind is unknown.
     """
     if not kinds:

@@ -45,6 +45,8 @@ def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
                 f"message= and status= select events of messages, but type={cited(event_type)} "
                 f"selects others. Give one or the other."
             )
+    if not isinstance(endpoint, Endpoint | None):
+        raise TypeError(unexpected("endpoint", "an Endpoint, as connect() returns it", endpoint))
     if endpoint is not None and endpoint not in engine.outbox.endpoints:
         raise ValueError(unexpected("endpoint", "one that is connected to this fake", endpoint))
     return {
