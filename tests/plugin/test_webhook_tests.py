@@ -341,7 +341,7 @@ OUTLIVES = """
         (
             OUTLIVES.replace("lambda: seen", "seen"),
             "all_events_are_taken",
-            "*snapshot: expected a function that returns what the app has made*",
+            "*snapshot: expected a function of no argument, as in lambda: *, got *",
         ),
         (
             OUTLIVES.replace("chat_fake.webhooks.connect", "dict"),

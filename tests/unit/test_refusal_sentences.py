@@ -17,6 +17,10 @@ async def asgi_app(scope: Any, receive: Any, send: Any) -> None:
     raise NotImplementedError
 
 
+async def is_done() -> bool:
+    raise NotImplementedError
+
+
 def told(call: Callable[[], object]) -> str:
     with pytest.raises((TypeError, ValueError, LookupError)) as caught:
         call()
@@ -65,7 +69,7 @@ def test_arguments_of_the_clock(fake: ChatFake) -> None:
     calls: list[Callable[[], object]] = [
         lambda: Edge("end", timedelta(0)),  # type: ignore[arg-type]
         lambda: fake.clock.advance_to("session", message),  # type: ignore[arg-type]
-        lambda: fake.clock.run_until(asgi_app, limit=1),  # type: ignore[arg-type]
+        lambda: fake.clock.run_until(is_done, limit=1),
         lambda: fake.wait_until(True),  # type: ignore[arg-type]
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\

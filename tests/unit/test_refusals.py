@@ -70,8 +70,8 @@ def nested() -> list[Any]:
     return value
 
 
-async def awaited(message: Any, status: str) -> dict[str, Any]:
-    return {}
+async def awaited(*_: Any) -> Any:
+    raise NotImplementedError
 
 
 async def asgi_app(scope: Any, receive: Any, send: Any) -> None:
@@ -93,7 +93,7 @@ OUT_OF_AMOUNTS = ("five", "", " 1", "1_000", "1,5", "\u0661", "NaN", "sNaN", "In
 OUT_OF_AMOUNTS += ("1" * 29, "1E+41", "1E-41", Decimal("-Infinity"), Decimal("-0.5"))
 LENGTH = ("24h", True)
 OUT_OF_LENGTHS = (-1, math.nan, math.inf, timedelta.max, 10**12)
-SPAN = (*LENGTH, (5,), [0] * 1000, lambda: 60, lambda one, two: 60)
+SPAN = (*LENGTH, (5,), [0] * 1000, lambda: 60, lambda one, two: 60, awaited)
 APP = (1, "app", lambda request: None)
 CHOICE = (1, True, b"sync")
 
@@ -113,7 +113,7 @@ WRONG_KIND: dict[str, tuple[Any, ...]] = {
     "timedelta | float": LENGTH,
     "tuple[str, int]": ("::1", ("::1",)),
     "Money": AMOUNT,
-    "Price": (*AMOUNT, int, bool, lambda: "1"),
+    "Price": (*AMOUNT, int, bool, lambda: "1", awaited),
     "Span": SPAN,
     "Conversation | str": (1, b"c0ffee"),
     "Edge": ("session",),
@@ -129,19 +129,19 @@ WRONG_KIND: dict[str, tuple[Any, ...]] = {
     "ChargePer": CHOICE,
     "Mode": CHOICE,
     "Callable[[], Any]": (None, True, lambda message: message),
-    "Callable[[], Callable[..., Any]]": (1,),
-    "Callable[[], object]": (True, Silent(), asgi_app, AsgiApp(), partial(asgi_app)),
-    "Callable[[Message, Random], str | None]": ("STOP", lambda message: "STOP"),
+    "Callable[[], Callable[..., Any]]": (1, awaited),
+    "Callable[[], object]": (True, Silent(), asgi_app, AsgiApp(), partial(awaited)),
+    "Callable[[Message, Random], str | None]": ("STOP", lambda message: "STOP", awaited),
     "Callable[[WebhookRequest], object]": ({}, lambda: None),
-    "Callable[[bytes], bytes]": (b"body", lambda: b""),
+    "Callable[[bytes], bytes]": (b"body", lambda: b"", awaited),
     "Callable[..., Any]": APP,
     "Callable[..., Any] | str": (1,),
     "Extra": (1, lambda _: {}, awaited),
     "Parse": (1, awaited),
     "Reply": (1, awaited),
-    "Shape": (1, lambda: None, {}),
-    "Signer": (1, "s", lambda: None, lambda request, secret: {}),
-    "Snapshot": (0, 1, []),
+    "Shape": (1, lambda: None, {}, awaited),
+    "Signer": (1, "s", lambda: None, lambda request, secret: {}, awaited),
+    "Snapshot": (0, 1, [], lambda app: {}),
 }
 
 #: By an argument's name, with that of its verb where others take the value: what is out of range.

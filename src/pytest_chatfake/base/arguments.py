@@ -160,6 +160,12 @@ def check_takes(function: object, what: str, example: str, *arguments: str) -> N
         raise TypeError(unexpected(what, f"a function of {taken}, as in {example}", function))
 
 
+def check_function(function: object, what: str, example: str, *arguments: str) -> None:
+    """Refuse a value that is not a plain function of these arguments, which are given in words."""
+    check_takes(function, what, example, *arguments)
+    check_plain(function, what)
+
+
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:
     """Raise a TypeError for a name that a call does not take."""
     for name in given:

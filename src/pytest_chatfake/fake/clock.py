@@ -6,9 +6,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from operator import add
-from typing import Any
 
-from ..base.arguments import check_plain, check_takes, cited, unexpected
+from ..base.arguments import check_function, cited, unexpected
 from ..base.errors import ClockError
 from ..domain.instants import (
     aware,
@@ -16,7 +15,7 @@ from ..domain.instants import (
     length_of,
     nanoseconds,
     parse_delay,
-    parse_duration,
+    parse_offset,
     stamp,
 )
 from ..engine.engine import Engine
@@ -80,10 +79,9 @@ class Clock:
             ClockError: The length is negative, or time can't be moved.
         """
         length = length_of("advance()", delta, timedelta_arguments)
-        seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
-        if isinstance(seconds, (int, float)) and seconds < 0:
+        by = parse_offset(length, "advance()")
+        if by < 0:
             raise ClockError(f"time only goes forward: advance({cited(length)}) would turn it back")
-        by = parse_duration(length, "advance()")
         return self._engine.move_time(partial(add, by), "advance()")
 
     def sleep(self, seconds: float) -> Pending[None]:
@@ -197,8 +195,7 @@ class Clock:
             ValueError: The limit is negative or not finite.
             ClockError: The predicate is still false at the limit, or time can't be moved.
         """
-        check_plain(predicate, "predicate")
-        check_takes(predicate, "predicate", "lambda: message.dropped")
+        check_function(predicate, "predicate", "lambda: message.dropped")
 
         def look() -> bool:
             found = predicate()

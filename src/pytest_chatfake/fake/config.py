@@ -12,11 +12,10 @@ from typing import Any, Final, Literal
 from ..base.arguments import (
     check_bool,
     check_choice,
+    check_function,
     check_mapping,
     check_names,
-    check_plain,
     check_str,
-    check_takes,
     unexpected,
 )
 from ..base.redaction import redacted, tail
@@ -217,18 +216,17 @@ def _check_price(price: Price, what: str) -> None:
 
 
 def check_price_function(price: Callable[..., object]) -> None:
-    """Refuse a class, and a function that does not take a message; raise a TypeError."""
+    """Refuse a class, and what is not a plain function of a message."""
     example = 'lambda message: "0.05"'
     if isinstance(price, type):
         raise TypeError(unexpected("price", f"an amount or a function, as in {example}", price))
-    check_takes(price, "price", example, "the message")
+    check_function(price, "price", example, "the message")
 
 
 def _check_given_extra(extra: Extra, naming: Naming) -> None:
     if callable(extra):
-        check_plain(extra, "extra")
         example = 'lambda message, status: {"kind": status}'
-        check_takes(extra, "extra", example, "the message", "the status")
+        check_function(extra, "extra", example, "the message", "the status")
     else:
         check_extra(extra, naming)
 
@@ -297,7 +295,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "seed": check_str,
     "mode": _one_of(None, "sync", "async"),
     "signer": lambda value, _: check_signer(value),
-    "inbound": lambda value, what: check_takes(
+    "inbound": lambda value, what: check_function(
         value, what, 'lambda message: {"type": "in"}', "the message"
     ),
     "sender": check_str,

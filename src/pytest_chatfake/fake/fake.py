@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from ..base.arguments import (
     check_bool,
     check_choice,
+    check_function,
     check_int,
     check_plain,
     check_seed,
     check_str,
-    check_takes,
     cited,
     unexpected,
 )
@@ -366,7 +366,7 @@ class ChatFake:
         reply = None
         if replies is not None:
             example = 'lambda message, random: "STOP"'
-            check_takes(replies, "replies", example, "the message", "a random.Random")
+            check_function(replies, "replies", example, "the message", "a random.Random")
             reply = partial(self._reply, replies)
         elif reply_after:
             raise TypeError("reply_after= goes with replies=: nobody writes without it")

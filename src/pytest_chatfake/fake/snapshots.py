@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import Any, Final
 
-from ..base.arguments import cited, unexpected
+from ..base.arguments import check_takes, cited
 from ..engine.engine import Engine
 from ..webhooks.events import Event
 
@@ -122,10 +122,8 @@ def without_texts(value: Any) -> object:
 
 
 def check_snapshot(snapshot: object) -> None:
-    """Refuse a snapshot that is not a function."""
-    if not callable(snapshot):
-        expected = "a function that returns what the app has made of its events"
-        raise TypeError(unexpected("snapshot", expected, snapshot))
+    """Refuse a snapshot that is not a function without arguments."""
+    check_takes(snapshot, "snapshot", "lambda: dict(app.statuses)")
 
 
 async def taken(snapshot: Snapshot, engine: Engine) -> Any:

@@ -26,7 +26,7 @@ from collections.abc import Callable, Coroutine, Generator, Sized
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self, TypeGuard
 
-from ..base.arguments import cited, takes, unexpected
+from ..base.arguments import check_takes, cited
 from ..base.calling_line import Line
 from ..base.terminal import say
 from ..base.views import counted
@@ -44,14 +44,9 @@ _LONGEST_PAUSE = 0.05
 
 def check_predicate(predicate: object) -> None:
     """Refuse a predicate that is not a function without arguments."""
-    if not callable(predicate) or not takes(predicate):
-        if _is_coroutine(predicate):
-            predicate.close()  # or Python warns that nobody awaited it
-        raise TypeError(
-            unexpected(
-                "predicate", "a function of no argument, as in lambda: app.is_done()", predicate
-            )
-        )
+    if _is_coroutine(predicate):
+        predicate.close()  # or Python warns that nobody awaited it
+    check_takes(predicate, "predicate", "lambda: app.is_done()")
 
 
 def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:

@@ -14,11 +14,11 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 from ..base.arguments import (
     check_bool,
     check_choice,
+    check_function,
     check_int,
     check_seed,
     check_share,
     check_str,
-    check_takes,
     unexpected,
 )
 from ..base.calling_line import Line, calling_line
@@ -167,7 +167,7 @@ class Webhooks:
             timeout=self._engine.settings.timeout,
         )
         if restart is not None:
-            check_takes(restart, "restart", "lambda: create_app()")
+            check_function(restart, "restart", "lambda: create_app()")
             if not target.in_process:
                 raise TypeError("restart= goes with wsgi=, asgi= or handler= only, not with a URL")
         check_bool(raise_exceptions, "raise_exceptions")
@@ -372,7 +372,7 @@ class Webhooks:
             **where: Which events; see :class:`Webhooks`.
         """
         if change is not None:
-            check_takes(change, "change", "lambda body: body[:-1]", "the body")
+            check_function(change, "change", "lambda body: body[:-1]", "the body")
         return self._fault(
             "tamper", where, _named(change), change=with_a_space if change is None else change
         )

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from random import Random
 from typing import Final, Self, TypeAlias
 
-from ..base.arguments import check_share, check_takes, cited
+from ..base.arguments import check_function, check_share, cited
 from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
 from ..base.escaping import one_line
@@ -324,7 +324,7 @@ class Autopilots:
 def _draws(span: Span, what: str) -> _Draws:
     """Return the function that draws a length of time."""
     if callable(span):
-        check_takes(span, what, "lambda random: random.expovariate(1)", "one argument")
+        check_function(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # a name of its own: a type checker knows what it is inside the function
         name = f"the length that {what} returned"
         return lambda digest: parse_delay(draw(Random(digest)), name)  # noqa: S311 - no secret
