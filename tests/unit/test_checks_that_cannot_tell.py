@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -52,6 +53,17 @@ def test_nor_is_it_in_async_mode() -> None:
 
     with ChatFake(mode="async") as fake:
         asyncio.run(main())
+
+
+@pytest.mark.parametrize("check", ["assert_idempotent", "webhooks.assert_rejects_forgeries"])
+def test_a_receiver_waits_for_no_attempt_of_its_own(check: str) -> None:
+    with ChatFake() as fake:
+        repeated(fake)
+        fake.webhooks.connect(handler=lambda request: attrgetter(check)(fake)(list) and None)
+        with pytest.raises(ChatFakeError, match=r"^can't call assert_\w+\(\) from a"):
+            fake.send_text()
+        assert ["sent", "delivered", "sent"] == [event.status for event in fake.events]
+        assert 4 == len(fake.webhooks.attempts)  # nothing comes again
 
 
 def test_where_nothing_was_taken_there_is_nothing_to_check() -> None:

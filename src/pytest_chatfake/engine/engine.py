@@ -261,6 +261,7 @@ class Engine:
 
         One that never gets its ``await`` fails the test, as a step does.
         """
+        self.refuse_inside(what)
         if self.mode == "sync":
             run_at_once(check())
         else:
@@ -380,6 +381,13 @@ class Engine:
                     f"can't call {what} from {scope.function}: it may only read the fake and "
                     f"return {scope.returns}"
                 )
+
+    def refuse_inside(self, what: str) -> None:
+        """Refuse what waits for attempts to code that is part of one, or of a response."""
+        if self.core.is_inside():
+            raise ChatFakeError(
+                f"can't call {what} from a receiver, a route or a callback: it waits for these"
+            )
 
     def _refuse_reset(self) -> None:
         """Refuse a reset while a callback runs, in any thread: its verb is not done yet."""

@@ -984,10 +984,7 @@ class ChatFake:
             Exception: The error of a route or of an app that was not yet re-raised.
             ChatFakeError: A receiver, a route or a callback calls it, which the fake waits for.
         """
-        if self._engine.core.is_inside():
-            raise ChatFakeError(
-                "can't call close() from a receiver, a route or a callback: it waits for these"
-            )
+        self._engine.refuse_inside("close()")
         try:
             if not active_stories.is_lost():
                 self._checks.run()
