@@ -229,6 +229,7 @@ def _check_given_extra(extra: Extra, naming: Naming) -> None:
         check_function(extra, "extra", example, "the message", "the status")
     else:
         check_extra(extra, naming)
+        members(extra)  # refuses values that are not JSON
 
 
 def _seconds(timeout: timedelta | float | None) -> float:
@@ -260,11 +261,9 @@ def _check_naming(value: object, what: str) -> None:
         raise TypeError(unexpected(what, "a Naming(...)", value))
 
 
-def check_extra(extra: object, naming: Naming) -> str:
-    """Return more fields for the message resource as JSON text, with a comma before each."""
-    fields = check_mapping(extra, "extra")
-    check_fields(fields, naming._message_keys, "extra")
-    return members(fields)
+def check_extra(extra: object, naming: Naming) -> None:
+    """Refuse fields that the message resource has already."""
+    check_fields(check_mapping(extra, "extra"), naming._message_keys, "extra")
 
 
 def _one_of(*valid: str | None) -> Callable[[Any, str], object]:

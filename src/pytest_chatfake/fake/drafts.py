@@ -77,8 +77,7 @@ class Drafts:
         extra: Mapping[str, object] | None,
     ) -> tuple[MessageState, Draft]:
         """Return a text message, as :meth:`prepare` does."""
-        if self._engine.core.closed:
-            self._engine.refuse_closed()
+        self._engine.refuse_closed()
         if not isinstance(body, str):
             raise TypeError(unexpected("body", "a str", body))
         known = None if conversation is None else self._known_conversation(conversation)

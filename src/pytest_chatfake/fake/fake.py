@@ -929,27 +929,19 @@ class ChatFake:
         Raises:
             ValueError: The path is invalid, or ``echo`` names a field of the description.
         """
-        if reply is not None and status != "sent":
-            raise TypeError("give status=, or a reply= that says it, not both")
-        respond = partial(self._resource, check_str(status, "status")) if reply is None else reply
-        endpoint = SendEndpoint(self._send, respond, echo, parse, self.config.naming)
+        endpoint = SendEndpoint(
+            self._engine,
+            self._drafts,
+            self.config.naming,
+            echo=echo,
+            parse=parse,
+            status=status,
+            reply=reply,
+        )
         add = self.route(
             path, ["POST"], webhooks_first=webhooks_first, idempotency_header=idempotency_header
         )
         add(endpoint.respond)
-
-    def _send(self, arguments: list[Any], sender: str | None) -> Message:
-        """Send the message of a send call."""
-        state, draft = self._drafts.prepare(*arguments)
-        state.sender = sender
-        self._engine.perform(Verb("accept", state, (draft,)), "the send call")
-        return Message(self._engine, state)
-
-    def _resource(self, sent: str, message: Message) -> dict[str, Any]:
-        """Return the message resource of the message's first event, with a word for ``sent``."""
-        event = self._engine.outbox.events_of(message._state)[0]
-        resource: dict[str, Any] = event.json()[self.config.naming.message_key]
-        return resource | {"status": sent} if resource["status"] == "sent" else resource
 
     # The end
 

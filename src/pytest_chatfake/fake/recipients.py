@@ -171,8 +171,6 @@ class Recipient:
 
 def address_of(to: object, engine: Engine) -> str:
     """Return the address of an address or a recipient."""
-    if type(to) is str and to:  # the common case, first because it is on the hot path
-        return to
     if not isinstance(to, Recipient):
         return check_str(to, "to")
     if to._engine is not engine:

@@ -10,10 +10,14 @@ from typing import Any, Final, TypeAlias, cast
 from werkzeug import Request
 
 from ..base.arguments import check_list, check_mapping, check_names, check_plain, check_str, cited
+from ..domain.facts import Verb
+from ..domain.messages import MessageState
+from ..engine.engine import Engine
 from ..http_api.routes import Result
 from ..transport.server.replies import error_body
 from ..wire.exact_json import encode
 from ..wire.naming import Naming, check_fields, check_type
+from .drafts import Drafts
 from .messages import Message
 
 #: Takes the request, returns the arguments of ``send()``.
@@ -26,26 +30,34 @@ _ARGUMENTS: Final = ("type", "content", "to", "conversation", "origin_type", "pr
 
 
 class SendEndpoint:
-    """Responds to send calls."""
+    """Responds to send calls; arguments and errors are those of :meth:`.ChatFake.send_endpoint`."""
 
     def __init__(
         self,
-        send: Callable[[list[Any], str | None], Message],
-        reply: Reply,
+        engine: Engine,
+        drafts: Drafts,
+        naming: Naming,
+        *,
         echo: Iterable[str],
         parse: Parse | None,
-        naming: Naming,
+        status: str,
+        reply: Reply | None,
     ) -> None:
-        self._send = send
-        self._reply = reply
+        self._engine = engine
+        self._drafts = drafts
+        self._naming = naming
         self._echo = _echoed(echo, naming)
         self._parse = parse
-        self._naming = naming
-        check_plain(reply, "reply")
+        self._status = check_str(status, "status")
+        self._reply = reply
         if parse is not None:
             check_plain(parse, "parse")
             if self._echo:
                 raise TypeError("give echo=, or a parse= that returns extra=, not both")
+        if reply is not None:
+            check_plain(reply, "reply")
+            if status != "sent":
+                raise TypeError("give status=, or a reply= that says it, not both")
 
     def respond(self, request: Request, **_: object) -> Result:
         """Send the message of a request, and return the response."""
@@ -56,7 +68,18 @@ class SendEndpoint:
                 arguments, sender = _returned(self._parse, request), None
         except ValueError as error:
             return error_body(400, "BAD_REQUEST", str(error)), 400
-        return self._reply(self._send([arguments.get(name) for name in _ARGUMENTS], sender))
+        state, draft = self._drafts.prepare(*map(arguments.get, _ARGUMENTS))
+        state.sender = sender
+        self._engine.perform(Verb("accept", state, (draft,)), "the send call")
+        if self._reply is None:
+            return self._resource(state)
+        return self._reply(Message(self._engine, state))
+
+    def _resource(self, message: MessageState) -> dict[str, Any]:
+        """Return the message resource of the message's first event, with a word for ``sent``."""
+        event = self._engine.outbox.events_of(message)[0]
+        resource: dict[str, Any] = event.json()[self._naming.message_key]
+        return resource | {"status": self._status} if resource["status"] == "sent" else resource
 
     def _read(self, request: Request) -> tuple[Mapping[str, Any], str | None]:
         fields = _json_object(request)
