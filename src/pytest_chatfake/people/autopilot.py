@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from hashlib import blake2b
@@ -40,6 +40,9 @@ _Draws: TypeAlias = Callable[[bytes], int]
 
 #: How many values eight bytes have.
 _VALUES: Final = 1 << 64
+
+#: The kinds of due work.
+_KINDS: Final[tuple[DueKind, ...]] = ("autopilot", "reading", "reply")
 
 #: The arguments of the verbs.
 _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
@@ -94,21 +97,16 @@ class Autopilot:
 
 @dataclass(slots=True, eq=False)
 class FlightPlan:
-    """The plan of an autopilot for a message.
-
-    Moments and lengths are in nanoseconds. A key is 0 where nothing is pending.
-    """
+    """The plan of an autopilot for a message; moments and lengths are in nanoseconds."""
 
     autopilot: Autopilot
     message: MessageState
     fails: bool  # in place of its delivery
     deliver: int | None  # how long after it is sent
     read: int | None  # how long after it is delivered
-    deliver_key: int = 0  # of its delivery, or of its failure, in the schedule
-    read_key: int = 0
     reply: Verb | None = None
     pause: int = 0  # how long after the reading; after the delivery, where no reading is seen
-    reply_key: int = 0
+    keys: dict[DueKind, int] = field(default_factory=dict)  # of what is pending in the schedule
 
     @property
     def line(self) -> Line:
@@ -180,10 +178,8 @@ class Autopilots:
             self._autopilots[to].append(autopilot)
             if self._watch not in self._engine.executor.watchers:  # others pay nothing for it
                 self._engine.executor.watchers.append(self._watch)
-                handlers = self._engine.executor.due_handlers
-                handlers["autopilot"] = self._deliver
-                handlers["reading"] = self._read
-                handlers["reply"] = self._reply
+                for kind in _KINDS:
+                    self._engine.executor.due_handlers[kind] = partial(self._run, kind)
         return autopilot
 
     def end(self, autopilot: Autopilot) -> None:
@@ -200,14 +196,14 @@ class Autopilots:
         self._autopilots.clear()
         self._plans.clear()
         watchers = self._engine.executor.watchers
-        watchers[:] = [one for one in watchers if one != self._watch]
+        watchers[:] = [watcher for watcher in watchers if watcher != self._watch]
 
     def leave(self, message: MessageState) -> None:
         """Leave a message alone; the lock is held."""
         plan = self._plans.get(message.number)
         if plan is not None and plan.message is message:
             del self._plans[message.number]
-            for key in (plan.deliver_key, plan.read_key, plan.reply_key):
+            for key in plan.keys.values():
                 self._engine.core.schedule.cancel(key)
 
     # Facts and their consequences: the lock is held
@@ -257,8 +253,9 @@ class Autopilots:
             has_waited = fact.before.obstacle(arrives=message.state == "sent") is not None
             due = self._reschedule(plan, after=fact.at)
             if has_waited and due is not None and due <= fact.at:
+                kind: DueKind = "reading" if message.state == "delivered" else "autopilot"
                 try:
-                    self._act(plan, fact.at)
+                    self._act(plan, kind, fact.at)
                 except Exception as error:  # re-raised at the test's next call
                     self._engine.core.errors.append(error)
 
@@ -279,41 +276,35 @@ class Autopilots:
                 delivery, reading, reply = delivery if plan.fails else None, None, None
             elif not person.read_receipts or (arrives and person.chat_open):
                 reading = None  # nobody learns of it, or the delivery is the reading
-        plan.deliver_key = self._moved("autopilot", plan, plan.deliver_key, delivery, after)
-        plan.read_key = self._moved("reading", plan, plan.read_key, reading, after)
+        self._move(plan, "autopilot", delivery, after)
+        self._move(plan, "reading", reading, after)
         seen = message.read_at or (message.delivered_at if reading is None else None)
-        due = seen + plan.pause if reply and seen else None
-        plan.reply_key = self._moved("reply", plan, plan.reply_key, due, after)
+        self._move(plan, "reply", seen + plan.pause if reply and seen else None, after)
         return reading if delivery is None else delivery
 
-    def _moved(self, kind: DueKind, plan: FlightPlan, key: int, due: int | None, after: int) -> int:
-        """Schedule a verb for another moment, or not at all; return the key that cancels it."""
-        if key and due == due_of(key):
-            return key
-        schedule = self._engine.core.schedule
-        schedule.cancel(key)
-        return 0 if due is None or due <= after else schedule.add(due, kind, plan)
+    def _move(self, plan: FlightPlan, kind: DueKind, due: int | None, after: int) -> None:
+        """Schedule a verb for another moment, or not at all."""
+        schedule, key = self._engine.core.schedule, plan.keys.get(kind)
+        if key is not None:
+            if due == due_of(key):
+                return
+            schedule.cancel(plan.keys.pop(kind))
+        if due is not None and due > after:
+            plan.keys[kind] = schedule.add(due, kind, plan)
 
-    def _deliver(self, at: int, plan: FlightPlan) -> None:
-        plan.deliver_key = 0
-        self._act(plan, at)
+    def _run(self, kind: DueKind, at: int, plan: FlightPlan) -> None:
+        del plan.keys[kind]
+        self._act(plan, kind, at)
+        if kind == "reply":
+            self.leave(plan.message)
 
-    def _read(self, at: int, plan: FlightPlan) -> None:
-        plan.read_key = 0
-        self._act(plan, at)
-
-    def _reply(self, at: int, plan: FlightPlan) -> None:
-        self._act(plan, at, plan.reply)
-        self.leave(plan.message)
-
-    def _act(self, plan: FlightPlan, now: int, reply: Verb | None = None) -> None:
+    def _act(self, plan: FlightPlan, kind: DueKind, now: int) -> None:
         """Perform the verb that is due."""
-        message = plan.message
-        name = "read" if message.state == "delivered" else "fail" if plan.fails else "deliver"
+        message, name = plan.message, plan.does(kind)
+        verb = plan.reply if kind == "reply" else Verb(name, message, _ARGUMENTS[name])
+        assert verb is not None
         try:
-            verb = reply or Verb(name, message, _ARGUMENTS[name])
-            what = "writes()" if reply else f"{name}()"
-            self._engine.executor.execute(verb, what, plan.line, now)
+            self._engine.executor.execute(verb, f"{name}()", plan.line, now)
         except IllegalTransition:
             pass  # another thread was faster meanwhile, or they have blocked the sender
         except Exception:  # of a function of the test's: as a script, it goes no further

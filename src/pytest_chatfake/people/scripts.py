@@ -76,9 +76,9 @@ class Later:
             )
         return self._moment
 
-    @moment.setter
-    def moment(self, moment: int) -> None:
-        self._moment = moment
+    def begin(self, moment: int, line: Line) -> None:
+        """Set the moment when its ``after()`` is performed, and the line of that."""
+        self._moment, self.line = moment, line
 
     def perform(self, verb: Verb, what: str) -> None:
         """Schedule a verb for this moment; the engine does the same for the present."""
@@ -92,8 +92,11 @@ class Scripts:
         self._engine = engine
         self._autopilots = autopilots
         self._idle: dict[Later, None] = {}  # a set that keeps its order
-        engine.executor.extra_verbs |= {"after": self._after}
-        engine.executor.extra_verbs |= {"schedule": self._schedule, "cancel": self._cancel}
+        engine.executor.extra_verbs |= {
+            "after": self._after,
+            "schedule": self._schedule,
+            "cancel": self._cancel,
+        }
         engine.executor.due_handlers["step"] = self._run
 
     def idle(self) -> Iterator[Line]:
@@ -114,8 +117,7 @@ class Scripts:
         moment = (now if earlier is None else earlier.moment) + later.delay
         if moment > LAST:
             raise ClockError(f"after() can't schedule past {stamp(LAST)}, where the calendar ends")
-        later.moment = moment
-        later.line = line
+        later.begin(moment, line)
         self._idle[later] = None
         if earlier is not None:
             self._idle.pop(earlier, None)
