@@ -52,19 +52,15 @@ class Drafts:
 
         Arguments and errors are those of :meth:`.ChatFake.send`.
         """
-        message, draft = self.prepare_text("", to, conversation, origin_type, price, extra)
-        message.type = check_type(type_, self._naming._message_keys)
+        kind = check_type(type_, self._naming._message_keys)
         value: Any = content
-        if message.type == "text" or not isinstance(content, list):
+        if kind == "text" or not isinstance(content, list):
             value = dict(check_mapping(content, "content"))
-        if message.type in self._default_extra or (extra is not None and message.type in extra):
-            _refuse_type_in("extra", message.type)
-        message.content = encode(value)
-        if message.type == "text":
-            body = value.get("body")
-            if not isinstance(body, str):
-                raise TypeError(unexpected("body", "a str", body))
-            message.body = body
+        body = value.get("body") if kind == "text" else ""
+        message, draft = self.prepare_text(body, to, conversation, origin_type, price, extra)
+        if kind in self._default_extra or (extra is not None and kind in extra):
+            _refuse_type_in("extra", kind)
+        message.type, message.content = kind, encode(value)
         return message, draft
 
     def prepare_text(

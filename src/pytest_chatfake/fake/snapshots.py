@@ -11,8 +11,9 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from ..base.arguments import check_takes, cited
+from ..base.errors import ChatFakeError
+from ..domain.facts import Verb
 from ..engine.engine import Engine
-from ..webhooks.events import Event
 
 #: Returns an app's state in a form that can be compared; it may be async.
 Snapshot = Callable[[], Any]
@@ -50,8 +51,16 @@ class Baseline:
         self._index = 0
         self.learning = learning
 
-    def compare(self, value: Any, snapshot: Snapshot, engine: Engine) -> None:
-        """Keep a snapshot while learning; else compare it with the snapshot that was kept."""
+    async def compare(self, snapshot: Snapshot, engine: Engine) -> None:
+        """Take a snapshot, and keep it while learning; else compare it with the one kept."""
+        await engine.performed(engine.settle())
+        # Later worlds may lose all events.
+        if self.learning and not any(attempt._was_made for attempt in engine.outbox.attempts):
+            raise ChatFakeError(
+                "assert_order_independent() has nothing to compare: no event was attempted at an "
+                "app. Connect your app inside the body and send something first"
+            )
+        value = await taken(snapshot, engine)
         index, self._index = self._index, self._index + 1
         if self.learning:
             self.values.append(value)
@@ -145,10 +154,30 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
         ) from error
 
 
-def expect_unchanged(event: Event, before: Any, after: Any, engine: Engine) -> None:
-    """Raise an AssertionError if the repeated event has changed the snapshot."""
-    if before != after:
-        message = event._message
-        which = event._title if message is None else f"`{event.status}` m{message.number}"
-        cause = f"{which} came again and changed the snapshot"
-        raise AssertionError(_because(cause, difference(before, after, engine)))
+async def expect_idempotent(engine: Engine, baseline: Baseline | None, snapshot: Snapshot) -> None:
+    """Attempt each accepted event again; raise an AssertionError if that changes the snapshot."""
+    await engine.performed(engine.settle())
+    before = await taken(snapshot, engine)
+    outbox = engine.outbox
+    accepted = dict.fromkeys(attempt.event for attempt in list(outbox.attempts) if attempt.ok)
+    if not accepted and (baseline is None or baseline.learning):
+        raise ChatFakeError(
+            "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
+            "Connect your app and send something first"
+        )
+    for event in accepted:
+        attempted = len(outbox.attempts)
+        engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
+        await engine.performed(engine.settle())
+        again = list(outbox.attempts)[attempted:]
+        if not any(attempt.event == event for attempt in again):
+            raise ChatFakeError(
+                f"assert_idempotent() can't tell: {event._title} did not come to the app again. "
+                f"End the pause first, and leave the endpoint connected"
+            )
+        after = await taken(snapshot, engine)
+        if before != after:
+            message = event._message
+            which = event._title if message is None else f"`{event.status}` m{message.number}"
+            cause = f"{which} came again and changed the snapshot"
+            raise AssertionError(_because(cause, difference(before, after, engine)))
