@@ -141,9 +141,9 @@ def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        (["backwards"], ValueError, "'emitted', 'reversed', 'shuffled' or a list of indices"),
-        ([1], TypeError, "order: expected a str or a list of indices"),
-        ([None], TypeError, "order: expected a str or a list of indices"),
+        (["backwards"], ValueError, "use 'emitted', 'reversed' or 'shuffled'"),
+        ([1], TypeError, "order: expected a list of indices, or one of 'emitted', 'reversed'"),
+        ([b"ab"], TypeError, "order: expected a list of indices, or one of 'emitted', 'reversed'"),
         ([[0.5]], TypeError, "order: expected a list of ints"),
         ([[True]], TypeError, "order: expected a list of ints"),
         ([["0"]], TypeError, "order: expected a list of ints"),

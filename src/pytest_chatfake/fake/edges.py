@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from ..base.arguments import check_choice, unexpected
 from ..base.errors import ClockError
-from ..domain.instants import MILLISECOND
+from ..domain.instants import to_nanoseconds
 from ..domain.messages import MessageState
 
 EdgeKind: TypeAlias = Literal["session", "drop"]
@@ -86,7 +86,7 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
 
 def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:
     """Return when an edge is for a message, in nanoseconds."""
-    offset = edge.offset // _MILLISECOND * MILLISECOND
+    offset = to_nanoseconds(edge.offset)
     if edge.kind == "drop":
         if message.state != "sent" or message.sent_at is None:
             raise ClockError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Self, overload
 
-from ..base.arguments import check_seed, cited, unexpected
+from ..base.arguments import check_choice, check_list, check_seed, unexpected
 from ..base.calling_line import Line, calling_line
 from ..base.errors import leaves_at_once
 from ..base.marks import Mark
@@ -183,16 +183,8 @@ class Paused(HeldBack):
 
     def _checked(self, order: str | Iterable[Any]) -> str | list[int]:
         if isinstance(order, str):
-            if order not in _ORDERS:
-                choices = ", ".join(map(repr, _ORDERS))
-                raise ValueError(
-                    f"unknown order {cited(order)}: use {choices} or a list of indices"
-                )
-            return order
-        try:
-            indices = list(order)
-        except TypeError:
-            raise TypeError(unexpected("order", "a str or a list of indices", order)) from None
+            return check_choice(order, "order", _ORDERS)
+        indices = check_list(order, "order", "indices, or one of " + ", ".join(map(repr, _ORDERS)))
         if not all(isinstance(i, int) and not isinstance(i, bool) for i in indices):
             raise TypeError(unexpected("order", "a list of ints", order))
         if len(set(indices)) != len(indices):

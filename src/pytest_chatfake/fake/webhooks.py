@@ -300,18 +300,18 @@ class Webhooks:
             raise ValueError(
                 "pause: expected a length greater than 0; after=0 attempts it again at once"
             )
-        given = [
-            f"after={after}" * (after is not None),
-            f"pause={seconds(length)}" * (pause is not None),
-            "past_barriers=True" * past_barriers,
-            "new_id=True" * new_id,
-        ]
-        arguments = ", ".join(filter(None, given))
+        given = {
+            "after": after,
+            "pause": None if pause is None else seconds(length),
+            "past_barriers": past_barriers or None,
+            "new_id": new_id or None,
+        }
+        shown = (f"{name}={value}" for name, value in given.items() if value is not None)
         return self._fault(
             "duplicate",
             where,
-            arguments,
-            details=", new id" * new_id,
+            ", ".join(shown),
+            details=", new id" if new_id else "",
             steps=steps,
             pause=length,
             past_barriers=past_barriers,
