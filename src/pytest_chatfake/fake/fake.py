@@ -6,7 +6,7 @@ import itertools
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -58,7 +58,7 @@ from .recipients import Recipient, address_of
 from .send_endpoint import Parse, Reply, SendEndpoint
 from .snapshots import Baseline, Snapshot, check_snapshot, expect_idempotent
 from .timeline import Timeline
-from .waits import Wait, awaited, check_predicate
+from .waits import check_predicate, wait_until
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -724,28 +724,13 @@ class ChatFake:
         check_predicate(predicate)
         length = parse_length(timeout, "timeout")
         check_bool(settle, "settle")
-        engine, ordering = self._engine, self._engine.drain.ordering
-        first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
-        apart: Callable[[], AbstractContextManager[None]] = nullcontext
-        if ordering is not None and ordering.log is not None:  # in an exploration
-            first, apart, settle = ordering.flush, engine.drain.setting_aside, False
-        wait = Wait(predicate, length / SECOND, () if settle else engine.outbox.queue)
-        with apart():
-            begun = engine.step("wait_until()", first or (lambda: iter(())), wait)
-        if engine.mode == "async":
-            run = partial(awaited, wait, engine, begun if first else None, apart, settles=settle)
-            return Pending(engine.performer, run)
-        with wait:
-            while not wait.look(self._portal.run):
-                wait.pause(self._portal)
-                if settle:
-                    engine.settle()
-        return wait.value
+        return wait_until(self._engine, self._portal, predicate, length / SECOND, settle=settle)
 
     def reset(self) -> Pending[None]:
         """Start afresh: no messages, the opening balance, ids from the first.
 
-        Endpoints, routes and the key stay; recipients, faults and records go, a receiver's too.
+        Endpoints, routes and the key stay. Recipients, autopilots, faults and records go, a
+        receiver's too.
 
         Returns:
             Something to ``await`` in async mode.

@@ -22,8 +22,8 @@ on the fake's, which runs only then.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine, Generator, Sized
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sized
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self, TypeGuard
 
 from ..base.arguments import check_takes, cited
@@ -54,25 +54,39 @@ def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
     return isinstance(value, Coroutine)
 
 
-async def awaited(
-    wait: Wait,
-    engine: Engine,
-    first: Pending[None] | None,
-    apart: Callable[[], AbstractContextManager[None]],
-    *,
-    settles: bool,
+def wait_until(
+    engine: Engine, portal: Portal, predicate: Callable[[], Any], limit: float, *, settle: bool
 ) -> Any:
-    """Wait in async mode: look and pause by turns, and return what the predicate returned."""
-    if first is None:
-        engine.plan.drop_chain(wait)  # a step that is performed would attempt the queue
-    else:
-        with apart():
-            await first
+    """Wait as :meth:`.ChatFake.wait_until` does, for so many real seconds at most."""
+    ordering = engine.drain.ordering
+    first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
+    apart: Callable[[], AbstractContextManager[None]] = nullcontext
+    if ordering is not None and ordering.log is not None:  # in an exploration
+        first, apart, settle = ordering.flush, engine.drain.setting_aside, False
+    wait = Wait(predicate, limit, () if settle else engine.outbox.queue)
+    with apart():
+        begun = engine.step("wait_until()", first or (lambda: iter(())), wait)
+
+    async def wait_async() -> Any:
+        if first is None:
+            engine.plan.drop_chain(wait)  # a step that is performed would attempt the queue
+        else:
+            with apart():
+                await begun
+        with wait:
+            while not await wait.look_async():
+                await wait.pause_async()
+                if settle:
+                    await engine.settle()
+        return wait.value
+
+    if engine.mode == "async":
+        return Pending(engine.performer, wait_async)
     with wait:
-        while not await wait.look_async():
-            await wait.pause_async()
-            if settles:
-                await engine.settle()
+        while not wait.look(portal.run):
+            wait.pause(portal)
+            if settle:
+                engine.settle()
     return wait.value
 
 
