@@ -106,7 +106,8 @@ class FlightPlan:
     read: int | None  # how long after it is delivered
     reply: Verb | None = None
     pause: int = 0  # how long after the reading; after the delivery, where no reading is seen
-    keys: dict[DueKind, int] = field(default_factory=dict)  # of what is pending in the schedule
+    #: Of what is pending in the schedule.
+    keys: dict[DueKind, int] = field(default_factory=dict[DueKind, int])
 
     @property
     def line(self) -> Line:
