@@ -244,7 +244,7 @@ class Engine:
     def step(
         self, what: str, step: Callable[[], Iterator[None]], about: object = None
     ) -> Pending[None]:
-        """Perform a step, or add it to the plan, where it is one of the steps about a thing."""
+        """Perform a step, or add it to the plan, which can drop those about a thing."""
         self._refuse_use(what)
         if self.mode == "sync" or self.core.is_inside():
             self._run(step())
