@@ -102,10 +102,16 @@ def test_the_mutants_are_described_in_the_words_of_a_report() -> None:
     assert [(name, *told) for name, told in MUTANTS.items()] == rows
 
 
-def shown_in(text: str) -> list[Any]:
-    """The JSON blocks of a page, with exact numbers."""
-    blocks = [block for block in fences(text) if block.info == "json"]
-    return [json.loads("\n".join(block.lines), parse_float=Decimal) for block in blocks]
+def shown_in(page: str) -> list[Any]:
+    """The values in the JSON blocks of a page, with exact numbers."""
+    decoder, found = json.JSONDecoder(parse_float=Decimal), []
+    for block in fences(page):
+        text = "\n".join(block.lines) if block.info == "json" else ""
+        while text:
+            value, end = decoder.raw_decode(text)
+            found.append(value)
+            text = text[end:].lstrip()
+    return found
 
 
 def test_the_events_that_are_shown_are_what_the_fake_sends() -> None:
