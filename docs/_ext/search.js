@@ -28,7 +28,6 @@ const SYNONYMS = {
   custom: "extra",
   migrate: "stub",
   offline: "phone",
-  serverless: "lambda",
   settings: "configuration",
   started: "first",
   testcontainers: "container",
