@@ -31,6 +31,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "myst_parser",
     "docstrings",
+    "first_page",
     "llms",
     "member_links",
     "navigation",

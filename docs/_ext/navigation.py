@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,15 +51,7 @@ def _add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = "---\norphan: true\n---\n\n" + source[0]
 
 
-def _add_index(app: Sphinx, error: Exception | None) -> None:
-    """A site begins at ``index.html``, and a project at its README."""
-    out = Path(app.outdir)
-    if error is None and app.builder.name == "html":
-        shutil.copyfile(out / f"{app.config.root_doc}.html", out / "index.html")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to the build."""
     app.connect("source-read", _add_contents)
-    app.connect("build-finished", _add_index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,21 +17,25 @@ const PLACES = [
   ["docs/reference/python/", -10],
   ["docs/reference/", 4],
   ["docs/explanation/", 2],
+  ["examples/", -5],
   ["CHANGELOG", -10],
   ["CONTRIBUTING", -10],
   ["", 0],
 ];
 
 // Words of questions that say nothing of what is asked, and words that people use for those of the pages.
-const FILLERS = new Set(["app", "come", "get", "getting", "happen", "happens", "test", "tests", "use", "using"]);
+const FILLERS = new Set([
+  ...["app", "come", "get", "getting", "happen", "happens", "many", "test", "tests", "us", "use", "using", "without"],
+]);
 const SYNONYMS = {
   custom: "extra",
   migrate: "stub",
+  missing: "lost",
   offline: "phone",
   settings: "configuration",
+  sign: "signature",
   started: "first",
   testcontainers: "container",
-  twice: "duplicate",
   unsubscribe: "stop",
 };
 
@@ -62,6 +66,9 @@ function pagesWith(word) {
   return [pages(terms), pages(titleterms)];
 }
 
+// "parallel" finds "parallels", and "time" does not find "timeouts".
+const isBeginning = (word, other) => word.length > 3 && other.startsWith(word) && other.length < word.length + 3;
+
 function rank(docname, title) {
   const page = Search._index.docnames.indexOf(docname);
   const titled = wordsOf(title).map(stem);
@@ -72,7 +79,7 @@ function rank(docname, title) {
     const weight = 1 + Math.log(Search._index.docnames.length / (inText.length + inHeading.length + 1));
     weights += weight;
     if (titled.includes(word)) sum += weight * (IN_TITLE - titled.indexOf(word) / 2);
-    else if (titled.some((other) => word.length > 3 && other.startsWith(word))) sum += weight * BEGINS_IN_TITLE;
+    else if (titled.some((other) => isBeginning(word, other))) sum += weight * BEGINS_IN_TITLE;
     else if (inHeading.includes(page)) sum += weight * IN_HEADING;
     else if (inText.includes(page)) sum += weight * IN_TEXT;
   }
@@ -95,3 +102,8 @@ Search.performTermsSearch = (words, excluded) => {
   const times = (docname) => found.filter(([other]) => other === docname).length;
   return found.filter(([docname]) => times(docname) >= words.size / 2);
 };
+
+// The README is written as the first page.
+const perform = Search._performSearch;
+Search._performSearch = (...query) =>
+  perform(...query).map(([docname, ...rest]) => [docname === "README" ? "index" : docname, ...rest]);

@@ -15,6 +15,20 @@ function stackTables() {
   }
 }
 
+// Of the list of all pages, only the group of this page is open; on the first page, that of the first steps.
+const captions = [...document.querySelectorAll(".sidebar-tree .caption")];
+const isHere = (caption) => caption.nextElementSibling.querySelector(".current-page") !== null;
+const open = captions.find(isHere) ?? captions[0];
+for (const caption of captions) {
+  const group = document.createElement("details");
+  const summary = document.createElement("summary");
+  const list = caption.nextElementSibling;
+  group.open = caption === open;
+  caption.replaceWith(group);
+  summary.append(caption);
+  group.append(summary, list);
+}
+
 // A click shows a picture in its own size.
 for (const picture of document.querySelectorAll("article :not(a) > img")) {
   const link = document.createElement("a");
