@@ -17,6 +17,7 @@ const PLACES = [
   ["docs/reference/python/", -10],
   ["docs/reference/", 4],
   ["docs/explanation/", 2],
+  ["docs/README", -5],
   ["examples/", -5],
   ["CHANGELOG", -10],
   ["CONTRIBUTING", -10],
