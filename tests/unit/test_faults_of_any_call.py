@@ -218,37 +218,6 @@ def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost() -> N
         assert (1, 1) == (first.fired, lost.fired)
 
 
-@pytest.mark.parametrize(
-    "verb", ["fail", "delay", "disconnect", "truncate", "rate_limit", "webhooks_first"]
-)
-@pytest.mark.parametrize(
-    ("argument", "value", "error"),
-    [
-        ("path", 7, TypeError),
-        ("path", b"/x", TypeError),
-        ("path", "", ValueError),
-        ("path", "v2/messages", ValueError),
-        ("path", "http://localhost/v2/messages", ValueError),
-        ("path", "/v2/messages?a=1", ValueError),
-        ("path", "/v2/messages/<", ValueError),
-        ("path", "/v2/messages/<no:id>", ValueError),
-        ("path", "/v2/<id>/<id>", ValueError),
-        ("method", ["POST"], TypeError),
-        ("method", "", ValueError),
-        ("method", "POST /x", ValueError),
-    ],
-)
-def test_what_is_no_path_or_no_method_is_refused(
-    fake: ChatFake, verb: str, argument: str, value: Any, error: Any
-) -> None:
-    required = {"delay": (1,), "rate_limit": (1,)}.get(verb, ())
-    with pytest.raises(error, match=f"^{argument}: expected .*, got ") as refused:
-        getattr(fake.api, verb)(*required, **{argument: value})
-
-    assert refused.value.__suppress_context__ or refused.value.__context__ is None
-    assert 200 == status(fake)
-
-
 @pytest.mark.parametrize("path", ["/v2/messages/<", "/v2/<no:id>", "/<id>/<id>"])
 def test_a_route_refuses_the_same_and_is_not_added(fake: ChatFake, path: str) -> None:
     with pytest.raises(ValueError, match=r"^path: expected a path, or a rule such as .*, got '/"):
