@@ -66,25 +66,6 @@ def test_a_body_can_be_anything(status: int, body: Any) -> None:
         assert (body if isinstance(body, bytes) else body.encode()) == answer.data
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({}, [503, 200, 200, 200]),
-        ({"times": 2}, [503, 503, 200, 200]),
-        ({"times": None}, [503, 503, 503, 503]),
-        ({"start": 3}, [200, 200, 503, 200]),
-        ({"start": 2, "times": 2}, [200, 503, 503, 200]),
-        ({"start": 3, "times": None}, [200, 200, 503, 503]),
-    ],
-)
-def test_the_next_every_or_the_nth_query(options: Any, expected: list[int]) -> None:
-    with frozen_fake() as fake:
-        fault = fake.api.fail(**options)
-
-        assert expected == answers(fake, 4)
-        assert expected.count(503) == fault.fired
-
-
 def test_the_account_is_down_until_told_otherwise() -> None:
     with frozen_fake() as fake:
         fault = fake.api.fail(times=None)

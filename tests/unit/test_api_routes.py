@@ -134,19 +134,6 @@ def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
             fake.settle()
 
 
-def test_two_slashes_are_not_one(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        fake.route("/v2/messages")(lambda _: {})
-        base = "http://test/"  # or werkzeug's client takes the first part for a host
-
-        for method, path in (
-            ("POST", "/v2/messages"),
-            ("PUT", "/v2/messages"),
-            ("GET", "/v2/balance"),
-        ):
-            assert 404 == call_api(fake, method, base + path).status
-
-
 def test_a_route_may_abort_with_a_status(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         fake.route("/x", ["GET"])(lambda _: abort(422))

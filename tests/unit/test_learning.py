@@ -2,7 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-import gzip
 import json
 import random
 import tracemalloc
@@ -375,15 +374,11 @@ def test_one_recipient_is_too_few(tmp_path, plus, extra):
     assert "4711" not in "\n".join(lines)
 
 
-@pytest.mark.parametrize(
-    ("content", "form"),
-    [(gzip.compress(b"{}", mtime=0), "gzip"), ("{}".encode("utf-16"), "UTF-16")],
-)
-def test_a_file_that_is_no_text_is_named_with_the_reason(tmp_path, content, form):
+def test_a_file_that_is_no_text_is_named_with_the_reason(tmp_path):
     path = tmp_path / "bodies"
-    path.write_bytes(content)
+    path.write_bytes("{}".encode("utf-16"))
 
-    with pytest.raises(ValueError, match=f"bodies: expected UTF-8 text, got {form}"):
+    with pytest.raises(ValueError, match="bodies: expected UTF-8 text, got UTF-16"):
         learn([str(path)])
 
 

@@ -103,22 +103,6 @@ def test_the_whole_account_has_verbs_too(fake):
     ) == told(fake)
 
 
-def test_what_falls_due_is_caused_by_the_move_of_time(fake):
-    fake.send_text()
-    fake.clock.advance(days=30)
-
-    assert snapshot(
-        [
-            "1 verb: send_text() m1",
-            "2 hold: 0.05 m1 <- 1",
-            "3 event: sent m1 <- 1",
-            "4 clock: advance() by 30 days",
-            "5 drop: m1 was not delivered in time; no event <- 4",
-            "6 release: 0.05 m1 <- 5",
-        ]
-    ) == told(fake)
-
-
 def test_what_falls_due_while_others_move_time_has_no_cause():
     with frozen_fake(drop_after=1) as fake:
         fake.send_text()
@@ -178,9 +162,6 @@ def arrives_late(fake):
 
 #: What happens; an entry of the timeline, by kind and text; its cause, by kind and text.
 CAUSES = {
-    "a verb": (lambda fake: fake.send_text(), "verb send_text() m1", None),
-    "money of a verb": (lambda fake: fake.send_text(), "hold 0.05 m1", "verb send_text() m1"),
-    "the event of a verb": (lambda fake: fake.send_text(), "event sent m1", "verb send_text() m1"),
     "a made-up event": (
         lambda fake: fake.webhooks.emit(fake.send_text(), "read"),
         "event read m1 [synthetic: here]",
@@ -299,28 +280,6 @@ def test_a_fault_stands_at_the_moment_when_it_was_set_up():
             for entry in fake.timeline
             if entry.kind == "fault"
         ]
-
-
-def test_retries_are_numbered_and_caused_by_the_attempt_before():
-    with frozen_fake(retry_after=[1, 2]) as fake:
-        fake.webhooks.receiver().respond(503, times=2)
-        fake.webhooks.receiver()
-        fake.send_text()
-        fake.clock.advance(5)
-        fake.webhooks.redeliver(fake.events[0])
-
-        assert (
-            snapshot(
-                [
-                    "4 attempt: sent m1 -> Receiver(): 503 <- 3",
-                    "5 attempt: sent m1 -> Receiver() #2: 200 <- 3",
-                    "6 clock: advance() by 5 s",
-                    "7 attempt: sent m1 -> Receiver(): 503 [retry 1 of 2] <- 4",
-                    "8 attempt: sent m1 -> Receiver(): 200 [retry 2 of 2] <- 7",
-                ]
-            )
-            == told(fake)[3:8]
-        )
 
 
 def test_each_fault_marks_what_it_did_with_its_line(fake):
