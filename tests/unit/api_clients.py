@@ -40,6 +40,13 @@ def call_with_werkzeug(
     return Answer(answer.status_code, _lower(answer.headers.items()), answer.data)
 
 
+def send_call(fake: ChatFake, to: str | None = "+1", body: str = "Hello", **headers: str) -> Answer:
+    """Call the ready-made send endpoint, as an app does."""
+    order = {"to": to, "type": "text", "text": {"body": body}}
+    order_as_json = json.dumps(order).encode()
+    return call_with_werkzeug(fake, "POST", "/v2/messages", body=order_as_json, **headers)
+
+
 def _headers(fake: ChatFake, key: Any) -> dict[str, str]:
     """The header with the key: the fake's own unless another one is given, none if it is None."""
     key = fake.api_key if key is ... else key

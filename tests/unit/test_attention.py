@@ -12,6 +12,7 @@ from pytest_chatfake import HmacSigner
 from pytest_chatfake.report import active_stories
 from pytest_chatfake.report.section import section
 
+from .api_clients import call_with_werkzeug, send_call
 from .fakes import frozen_fake, own_lines
 
 
@@ -175,7 +176,7 @@ def test_a_forgotten_settle_is_named_with_its_call():
             fake.send_text(to="+2").deliver()
             found.append(looked_at(fake))
 
-        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        call_with_werkzeug(fake, "POST", "/send")
         fake.settle()
 
     assert [
@@ -184,17 +185,11 @@ def test_a_forgotten_settle_is_named_with_its_call():
     ] == found
 
 
-def called(fake, to="+1"):
-    """Send by the send call."""
-    body = {"to": to, "type": "text", "text": {"body": "Hello"}}
-    Client(fake.wsgi_app).post("/v2/messages", json=body, headers={"X-API-Key": fake.api_key})
-
-
 def test_a_send_call_that_was_refused_has_the_beginning_of_its_response():
     with frozen_fake(api_key="secret-key-1234") as fake:
         fake.webhooks.receiver()
         fake.send_endpoint()
-        called(fake, to=None)
+        send_call(fake, to=None)
         (line,) = looked_at(fake)
         (asked,) = fake.api.requests
 
@@ -210,7 +205,7 @@ def test_a_webhook_that_came_before_the_response_of_its_call_is_told_so(is_first
         fake.send_endpoint()
         if is_first:
             fake.api.webhooks_first()
-        called(fake)
+        send_call(fake)
         fake.settle()
         (asked,) = (one.text for one in fake.timeline if one.kind == "request")
         early = ", the webhook (6) came before the response [api.webhooks_first(): "

@@ -16,6 +16,7 @@ from werkzeug.test import Client
 from pytest_chatfake import ChatFake
 from pytest_chatfake.base import calling_line
 
+from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake
 
 
@@ -200,7 +201,7 @@ def test_a_request_stands_at_the_moment_when_it_came():
             traveller.shift(2)
             return {}
 
-        Client(fake.wsgi_app).post("/slow", headers={"X-API-Key": fake.api_key})
+        call_with_werkzeug(fake, "POST", "/slow")
         moments = [entry.at for entry in fake.timeline]
 
         assert sorted(moments) == moments

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
+from .api_clients import call_with_werkzeug, send_call
 from .both_frameworks import hard_limit  # noqa: F401 - a fixture
 from .fakes import frozen_fake, received_statuses
 
@@ -161,7 +161,7 @@ def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_reques
             pool.submit(copy_context().run, fake.send_text).result(10)
             assert [] == received_statuses(receiver)
 
-        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        call_with_werkzeug(fake, "POST", "/send")
 
         fake.settle()
         assert ["sent"] == received_statuses(receiver)
@@ -177,7 +177,7 @@ def test_what_goes_on_after_its_response_is_no_part_of_it() -> None:
         def send(_: Any) -> None:
             contexts.append(copy_context())
 
-        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        call_with_werkzeug(fake, "POST", "/send")
         contexts[0].run(fake.send_text)
 
         assert ["sent"] == received_statuses(receiver)
@@ -188,11 +188,10 @@ def test_a_receiver_that_calls_the_api_causes_what_its_request_causes() -> None:
     """The request is the innermost: the attempt has caused nothing by itself."""
     with frozen_fake() as fake:
         fake.send_endpoint()
-        body = {"to": "+1", "type": "text", "text": {"body": "pong"}}
 
         def receive(_: Any) -> None:
             if len(fake.messages) == 1:
-                Client(fake.wsgi_app).post("/v2/messages", json=body, headers=fake.headers)
+                send_call(fake)
 
         fake.webhooks.connect(handler=receive)
         fake.send_text()

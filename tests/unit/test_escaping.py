@@ -7,10 +7,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from werkzeug.test import Client
 
 from pytest_chatfake.base.escaping import escape, one_line, printable
 
+from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake
 
 
@@ -64,7 +64,7 @@ def test_the_timeline_has_a_line_for_each_happening_whatever_an_address_or_a_pat
     with frozen_fake() as fake:
         fake.webhooks.receiver(events="*")
         fake.send_text("\x1b[31m", to="+1\n\x1b[2J")
-        Client(fake.wsgi_app).get("/a%0Ab%1B%00", headers={"X-API-Key": fake.api_key})
+        call_with_werkzeug(fake, path="/a%0Ab%1B%00")
         fake.webhooks.emit_event("odd\x01\n")
         text, picture = str(fake.timeline), fake.timeline.svg()
 

@@ -19,7 +19,6 @@ from decimal import Decimal
 
 import pytest
 import time_machine
-from werkzeug.test import Client
 
 from pytest_chatfake import (
     ChatFake,
@@ -35,6 +34,8 @@ from pytest_chatfake.exploring.description import describe
 from pytest_chatfake.exploring.deviations import DEFAULT, Call, Deviation
 from pytest_chatfake.exploring.explorer import Explorer
 from pytest_chatfake.exploring.search import LoggedAttempt, LoggedCall, WorldLog
+
+from .api_clients import send_call
 
 # -- which worlds there are, held against brute force ----------------------------------------------
 
@@ -841,9 +842,7 @@ def test_the_call_of_a_thread_that_came_at_another_place_is_named(reply, words):
 
 
 def sent_by_the_app(chat_fake):
-    headers = {"X-API-Key": chat_fake.api_key}
-    body = {"to": "+1", "type": "text", "text": {"body": "x"}}
-    return Client(chat_fake.wsgi_app).post("/v2/messages", json=body, headers=headers).json["id"]
+    return send_call(chat_fake).json()["id"]
 
 
 def racing(app):
@@ -1334,12 +1333,10 @@ def test_what_the_app_refuses_until_it_is_ready_comes_as_the_retries_say():
             return 200 if request.json()["chatMessage"]["id"] in stored else 503
 
         chat_fake.webhooks.connect(handler=take, retry_after=[10, 60])
-        body = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
         for _ in range(3):  # the app's own retries, with the same key
-            headers = {**chat_fake.headers, "Idempotency-Key": "1"}
-            response = Client(chat_fake.wsgi_app).post("/v2/messages", json=body, headers=headers)
-            if response.status_code < 300:
-                stored.add(response.json["id"])
+            answer = send_call(chat_fake, **{"Idempotency-Key": "1"})
+            if answer.status < 300:
+                stored.add(answer.json()["id"])
                 break
             chat_fake.clock.advance(1)
         chat_fake.settle()

@@ -17,6 +17,7 @@ from pytest_chatfake import ChatFake
 from pytest_chatfake.domain.reasons import RULES
 from pytest_chatfake.report.section import section
 
+from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake
 
 
@@ -107,7 +108,7 @@ def expired(fake):
 
 
 def asked(fake):
-    Client(fake.wsgi_app).get("/v2/balance?x=1", headers={"X-API-Key": fake.api_key})
+    call_with_werkzeug(fake, path="/v2/balance?x=1")
 
 
 def refused(fake):

@@ -112,7 +112,6 @@ def test_a_call_that_is_refused_has_no_webhooks_that_come_first(fake: ChatFake) 
         ("/nowhere", "POST", 404),
         ("/v2/balance", "PUT", 405),
         ("//v2/messages", "POST", 404),
-        ("/v2//messages", "POST", 404),
     ],
 )
 def test_every_request_with_the_key_is_concerned(

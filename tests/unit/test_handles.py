@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ChatFakeError, NotAwaited
 
+from .api_clients import call_with_werkzeug
 from .fakes import START, at, frozen_fake
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(play:
             await do(fake.send_text())
         endpoint.disconnect()
         fake.route("/close")(lambda _: fake.close())
-        assert 500 == Client(fake.wsgi_app).post("/close", headers=fake.headers).status_code
+        assert 500 == call_with_werkzeug(fake, "POST", "/close").status
         with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
             await do(fake.settle())
         await do(fake.send_text().deliver())

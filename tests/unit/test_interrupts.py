@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
-from werkzeug.test import Client
 
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ClosedError, Explorer, explore
@@ -20,6 +19,8 @@ from pytest_chatfake.fake.fake import opened, service
 from pytest_chatfake.report.section import section
 from pytest_chatfake.transport.client.crash_watch import CrashPoint, CrashWatch, _current
 from pytest_chatfake.transport.client.watchdog import watchdog
+
+from .api_clients import send_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,13 +119,8 @@ VERBS: dict[str, Callable[[ChatFake, Any], object]] = {
     "reset": lambda fake, _: fake.reset(),
     "top_up": lambda fake, _: fake.top_up(1),
     "comes_online": lambda fake, _: fake.recipient("+0").comes_online(),
-    "a call of the API": lambda fake, _: call(fake),
+    "a call of the API": lambda fake, _: send_call(fake),
 }
-
-
-def call(fake: ChatFake) -> None:
-    body = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
-    Client(fake.wsgi_app).post("/v2/messages", json=body, headers=fake.headers)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::pytest.PytestWarning")

@@ -9,13 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFakeError, HmacSigner, Naming
 from pytest_chatfake.fake.fake import service
 from pytest_chatfake.fake.mutants import MUTANTS, mutated
 
-from .api_clients import call_with_werkzeug
+from .api_clients import call_with_werkzeug, send_call
 from .fakes import START, frozen_fake, own_lines, played
 
 if TYPE_CHECKING:
@@ -92,10 +91,9 @@ async def story(fake: ChatFake, do: Do) -> tuple[list[str], list[object]]:
     shown = f"{answer.status} {answer.body.decode()}".replace('"', "'")
     seen.append(f'"balance":"{shown:.38}"')
     await do(fake.recipient("+1").writes("Hi"))
-    call = {"to": "+4", "type": "text", "text": {"body": "Five"}}
-    sent = Client(fake.wsgi_app).post("/v2/messages", json=call, headers={"X-API-Key": "key"})
+    sent = send_call(fake, to="+4", body="Five")
     await do(fake.settle())
-    seen.append(sent.text)
+    seen.append(sent.body.decode())
     bodies = [request.body for request in fake.api.requests]
     return seen, [bodies, own_lines(str(fake.timeline)), *[event.body for event in fake.events]]
 

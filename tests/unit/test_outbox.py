@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from flask import Flask, request
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, Receiver, UndeliveredWebhooks
 
+from .api_clients import call_with_werkzeug
 from .fakes import NOON, received_statuses, warnings_at_the_end
 
 # -- who gets what ---------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def test_what_is_queued_for_a_disconnected_endpoint_is_not_attempted_nor_warned_
         def send(_: Any) -> dict[str, str]:
             return {"id": fake.send_text().id}
 
-        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        call_with_werkzeug(fake, "POST", "/send")
         receiver.endpoint.disconnect()
         assert [] == received_statuses(receiver)
 

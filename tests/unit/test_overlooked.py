@@ -8,10 +8,10 @@ import traceback
 
 import pytest
 import time_machine
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, UndeliveredWebhooks, UnusedFault
 
+from .api_clients import call_with_werkzeug
 from .fakes import START, frozen_fake, own_lines, warnings_at_the_end
 
 
@@ -151,7 +151,7 @@ def send_over_http(fake):
     def send(_):
         return {"id": fake.send_text().id}
 
-    Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+    call_with_werkzeug(fake, "POST", "/send")
 
 
 def test_what_is_queued_at_the_end_is_attempted_then_and_judged_like_the_rest():

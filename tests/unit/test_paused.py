@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, IllegalTransition, Receiver
 
+from .api_clients import call_with_werkzeug
 from .fakes import fake_with_receiver, frozen_fake, received_bodies, received_statuses
 
 
@@ -96,7 +96,7 @@ def test_what_was_queued_before_is_attempted_before(fake: ChatFake, receiver: Re
     def send(_: Any) -> dict[str, str]:
         return {"id": fake.send_text().id}
 
-    Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+    call_with_werkzeug(fake, "POST", "/send")
     assert [] == received_statuses(receiver)
     with fake.webhooks.paused() as queue:
         assert ["sent"] == received_statuses(receiver)

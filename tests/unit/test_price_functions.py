@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 
+from .api_clients import call_with_werkzeug
 from .fakes import START, frozen_fake, received_statuses, visible_state
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def test_what_is_queued_is_not_attempted_in_the_middle_of_a_verb(fake: ChatFake)
         seen.append(received_statuses(receiver))
         return "0.10"
 
-    Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+    call_with_werkzeug(fake, "POST", "/send")
     fake.send_text(price=price)
 
     assert [[]] == seen

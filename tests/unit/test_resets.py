@@ -9,11 +9,11 @@ from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, edges
 from pytest_chatfake.report.section import section
 
+from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake, received_statuses
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake: Ch
     def send(_: Any) -> dict[str, Any]:
         raise LookupError("of before")
 
-    answer = Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
-    assert 500 == answer.status_code
+    answer = call_with_werkzeug(fake, "POST", "/send")
+    assert 500 == answer.status
     fake.reset()  # raises nothing, and neither does what follows
 
     fake.settle()
@@ -196,9 +196,9 @@ def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(
 
     for _ in range(before):
         fake.send_text("before")
-    answer = Client(fake.wsgi_app).post("/send", headers=fake.headers)
+    answer = call_with_werkzeug(fake, "POST", "/send")
 
-    assert (200, {"id": fake.messages[0].id}) == (answer.status_code, answer.json)
+    assert (200, {"id": fake.messages[0].id}) == (answer.status, answer.json())
     fake.settle()
     assert AFTER == look(fake)
 

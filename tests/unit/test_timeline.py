@@ -13,6 +13,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import HmacSigner
 
+from .api_clients import call_with_werkzeug, send_call
 from .fakes import NOON, frozen_fake, own_lines
 
 
@@ -117,7 +118,7 @@ def test_what_falls_due_while_others_move_time_has_no_cause():
 
 
 def post(fake):
-    Client(fake.wsgi_app).post("/v2/messages", headers={"X-API-Key": fake.api_key})
+    call_with_werkzeug(fake, "POST", "/v2/messages")
 
 
 def sends_in_a_route(fake):
@@ -389,7 +390,7 @@ def test_a_request_stands_before_what_its_route_did():
                 pool.submit(fake.send_text, to="+2")
             return {"id": fake.send_text().id}
 
-        Client(fake.wsgi_app).post("/v2/messages", headers={"X-API-Key": fake.api_key})
+        call_with_werkzeug(fake, "POST", "/v2/messages")
         fake.settle()
 
         assert snapshot(
@@ -599,8 +600,7 @@ def test_a_call_of_the_app_begins_in_its_lane_and_what_a_person_does_in_that_of_
 
     fake.send_endpoint("/v2/messages")
     fake.webhooks.connect(handler=shop, events="*")
-    body = {"to": "+1", "type": "text", "text": {"body": "Hi"}}
-    Client(fake.wsgi_app).post("/v2/messages", json=body, headers=fake.headers)
+    send_call(fake)
     fake.messages[0].deliver().read()
     fake.send_text(to="+2").fail()
     fake.recipient("+1").blocks().unblocks().writes("Hi")
@@ -629,7 +629,7 @@ def test_a_request_begins_in_the_lane_of_the_one_app_or_in_one_of_its_own(fake, 
     fake.webhooks.receiver()
     for _ in range(apps):
         fake.webhooks.connect(handler=lambda request: 204)
-    Client(fake.wsgi_app).get("/v2/balance", headers=fake.headers)
+    call_with_werkzeug(fake)
     fake.send_text()
 
     assert f"{lane} -> chat_fake" == Picture(fake.timeline.svg()).arrows()[1]

@@ -14,12 +14,12 @@ import freezegun
 import pytest
 import time_machine
 import trio
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited, WebhookRequest
 from pytest_chatfake.fake import waits
 from pytest_chatfake.transport.client.loops import gather, new_event
 
+from .api_clients import send_call
 from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_asyncio, perform
 from .fakes import START, frozen_fake, received_statuses
 
@@ -65,13 +65,11 @@ def test_a_wait_attempts_webhooks_unless_it_is_told_not_to(mode: str, settle: bo
         received: list[WebhookRequest] = []
         fake.webhooks.connect(handler=received.append)
         fake.send_endpoint("/v2/messages")
-        order = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
-        app = Client(fake.wsgi_app)
         seen: list[int] = []
 
         def look() -> bool:
             seen.append(len(received))
-            app.post("/v2/messages", json=order, headers=fake.headers)
+            send_call(fake)
             return len(seen) == 3
 
         wait(fake, mode, look, settle=settle)
@@ -248,8 +246,7 @@ def test_what_is_due_now_is_run_and_what_is_due_later_is_not(mode: str) -> None:
 
 def send_over_http(fake: ChatFake) -> None:
     fake.send_endpoint()
-    body = {"to": "+1", "type": "text", "text": {"body": "x"}}
-    Client(fake.wsgi_app).post("/v2/messages", json=body, headers={"X-API-Key": fake.api_key})
+    send_call(fake)
 
 
 @MODES
