@@ -15,6 +15,7 @@ import trio
 from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.loops import running_framework
 
+from ..unit.asgi_apps import respond
 from ..unit.both_frameworks import BOTH, hard_limit
 from .target_support import sleep
 
@@ -41,8 +42,7 @@ class Slow:
     async def asgi(self, scope, receive, send):
         if self._concerns((await receive())["body"]):
             await sleep(60)
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body"})
+        await respond(send)
 
     def wsgi(self, environ, start_response):
         if self._concerns(environ["wsgi.input"].read()):

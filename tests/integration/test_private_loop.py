@@ -24,6 +24,7 @@ from pytest_chatfake.transport.client import private_loop
 from pytest_chatfake.transport.client.loops import running_framework
 from pytest_chatfake.transport.client.portal import Portal
 
+from ..unit.asgi_apps import respond
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
 from .target_support import Interrupted
 
@@ -332,8 +333,7 @@ def test_a_task_that_does_not_end_is_said_and_the_loop_is_closed_all_the_same(mo
 def test_the_fakes_of_a_session_share_a_loop_if_it_says_so(shares):
     async def app(scope, receive, send):
         loops.append(asyncio.get_running_loop())
-        await send({"type": "http.response.start", "status": 204})
-        await send({"type": "http.response.body"})
+        await respond(send, 204)
 
     loops = []
     end = session_scope.begin(shares=shares) if shares is not None else None

@@ -19,6 +19,7 @@ from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import UrlTarget
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
+from ..unit.asgi_apps import respond
 from ..unit.both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio
 from .raw_server import keeps_alive, serving
 from .target_support import EVENT, THREE, in_plain_code
@@ -89,8 +90,7 @@ def test_an_error_of_a_fastapi_app_surfaces(attempt, closing, fastapi_app, porta
 def test_in_a_coroutine_an_app_runs_in_the_test_s_own_loop_and_task(closing, portal):
     async def app(scope, receive, send):
         seen.append((asyncio.get_running_loop(), asyncio.current_task()))
-        await send({"type": "http.response.start", "status": 200})
-        await send({"type": "http.response.body"})
+        await respond(send)
 
     async def main():
         await closing(AsgiTarget(app, path="/", portal=portal)).attempt_async(EVENT)
@@ -143,8 +143,7 @@ def test_the_scope_is_the_one_that_uvicorn_gives(closing, portal):
     async def app(scope, receive, send):
         scopes.append(dict(scope))
         await receive()
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body"})
+        await respond(send)
 
     config = uvicorn.Config(app, lifespan="off", log_level="critical", http="h11")
     server = uvicorn.Server(config)

@@ -29,3 +29,8 @@ async def start(send, status=200):
 
 async def finish(send, body=b""):
     await send({"type": "http.response.body", "body": body})
+
+
+async def respond(send, status=200, body=b""):
+    await start(send, status)
+    await finish(send, body)

@@ -9,7 +9,7 @@ import trio
 
 from pytest_chatfake.transport.client.responses import Response
 
-from .asgi_apps import JSON, NOTHING, finish, post, start, target_of
+from .asgi_apps import JSON, NOTHING, finish, post, respond, start, target_of
 from .both_frameworks import BOTH, in_asyncio, in_trio
 
 
@@ -23,8 +23,7 @@ class App:
     async def __call__(self, scope, receive, send):
         self.scopes.append(scope)
         self.messages.append(await receive())
-        await start(send)
-        await finish(send, b"fine")
+        await respond(send, 200, b"fine")
 
 
 # What the app gets
@@ -70,8 +69,7 @@ def test_what_an_app_writes_into_its_scope_is_not_seen_by_the_next_request():
         seen.append(("user" in scope, "extra" in scope["asgi"], len(scope["headers"])))
         scope["user"] = scope["asgi"]["extra"] = "ada"
         scope["headers"].append((b"x", b"y"))
-        await start(send)
-        await finish(send)
+        await respond(send)
 
     target = target_of(app)
     in_asyncio(lambda: target.attempt_async(NOTHING))
@@ -84,8 +82,7 @@ def test_each_request_has_its_own_copy_of_the_state():
     async def app(scope, receive, send):
         scope["state"]["added"] = True
         scope["state"]["shared"].append("request")
-        await start(send)
-        await finish(send)
+        await respond(send)
 
     state = {"shared": []}
     post(app, state=state)

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ClosedError
 
+from .asgi_apps import respond
 from .both_frameworks import BOTH, hard_limit
 from .fakes import attempt_rows, frozen_fake
 
@@ -42,8 +43,7 @@ class Meeting:
         await _some_turns()
         self.inside -= 1
         self.log.append(f"out {message['status']}")
-        await send({"type": "http.response.start", "status": 204, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
+        await respond(send, 204)
 
 
 async def _some_turns() -> None:

@@ -16,6 +16,7 @@ import trio
 
 from pytest_chatfake import ChatFakeError, explore
 
+from .asgi_apps import respond
 from .both_frameworks import MODES, hard_limit, perform
 from .fakes import attempt_rows, frozen_fake, unchanged
 
@@ -142,8 +143,7 @@ def test_the_children_of_a_nursery_end_with_it(crash):
 
 
 async def responding(scope, receive, send):
-    await send({"type": "http.response.start", "status": 202, "headers": []})
-    await send({"type": "http.response.body", "body": b"taken"})
+    await respond(send, 202, b"taken")
     await asyncio.sleep(0)  # background
     await pause()
 
@@ -383,8 +383,7 @@ async def stubborn(scope, receive, send):
         await pause()
     except BaseException:
         done.append("caught")
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": b""})
+    await respond(send)
 
 
 async def deaf(request):

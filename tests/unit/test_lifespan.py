@@ -17,6 +17,7 @@ from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.responses import Response
 
+from .asgi_apps import respond
 from .both_frameworks import BOTH, hard_limit, in_asyncio, in_trio
 
 __all__ = ["hard_limit"]
@@ -80,8 +81,7 @@ class App:
         else:
             self.log.append(dict(scope.get("state", {"none": True})))
             await receive()
-            await send({"type": "http.response.start", "status": 200})
-            await send({"type": "http.response.body"})
+            await respond(send)
 
     async def lifespan(self, scope, receive, send):
         assert {"type": "lifespan.startup"} == await receive()

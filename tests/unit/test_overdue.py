@@ -21,6 +21,7 @@ from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledE
 from pytest_chatfake.transport.client.loops import new_event
 from pytest_chatfake.webhooks import drain
 
+from .asgi_apps import respond
 from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_trio, perform
 from .hanging import connected_in_any_time, counted_while_hanging, hang, hanging
 
@@ -41,13 +42,8 @@ async def hangs(scope: Any, receive: Any, send: Any) -> None:
     await hang()
 
 
-async def answer(send: Any) -> None:
-    await send({"type": "http.response.start", "status": 204, "headers": []})
-    await send({"type": "http.response.body", "body": b""})
-
-
 async def works(scope: Any, receive: Any, send: Any) -> None:
-    await answer(send)
+    await respond(send, 204)
 
 
 def outcomes(fake: ChatFake) -> list[str]:
@@ -87,7 +83,7 @@ def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode: s
         try:
             await hang()
         except asyncio.CancelledError:
-            await answer(send)
+            await respond(send, 204)
 
     async def raises(scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -171,7 +167,7 @@ def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mod
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         with hanging():
             received.extend([(await receive())["type"], (await receive())["type"]])
-        await answer(send)
+        await respond(send, 204)
 
     with a_fake(mode, timeout=SHORT) as fake:
         fake.webhooks.connect(asgi=slow)
@@ -203,7 +199,7 @@ def test_an_exception_that_comes_late_comes_back_in_the_test() -> None:
 @MODES
 def test_work_after_the_response_makes_no_attempt_late(mode: str) -> None:
     async def goes_on(scope: Any, receive: Any, send: Any) -> None:
-        await answer(send)
+        await respond(send, 204)
         await hang()
 
     with a_fake(mode) as fake:
@@ -226,7 +222,7 @@ def test_nothing_is_cancelled_while_somebody_debugs(
         with hanging():
             while asked._value < 3:
                 await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
-        await answer(send)
+        await respond(send, 204)
 
     with a_fake(mode) as fake:
         fake.webhooks.connect(asgi=app)
@@ -262,7 +258,7 @@ def test_without_a_timeout_it_waits(timeout: Any, monkeypatch: pytest.MonkeyPatc
     async def app(scope: Any, receive: Any, send: Any) -> None:
         while looks._value < 3:
             await asyncio.sleep(0)
-        await answer(send)
+        await respond(send, 204)
 
     with a_fake("sync", timeout=timeout) as fake:
         fake.webhooks.connect(asgi=app)
@@ -340,7 +336,7 @@ def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(
             except asyncio.CancelledError:
                 while not words.word.is_set():
                     await asyncio.sleep(0)
-        await answer(send)
+        await respond(send, 204)
 
     with a_fake("sync") as fake:
         fake.webhooks.connect(asgi=stubborn)
@@ -357,7 +353,7 @@ def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
 
     async def blocks(scope: Any, receive: Any, send: Any) -> None:
         words.wait()
-        await answer(send)
+        await respond(send, 204)
 
     with a_fake("sync") as fake:
         fake.webhooks.connect(asgi=blocks)
