@@ -6,7 +6,6 @@ import re
 from contextlib import ExitStack, nullcontext
 
 import pytest
-from werkzeug.test import Client
 
 from pytest_chatfake import HmacSigner
 from pytest_chatfake.report import active_stories
@@ -506,10 +505,9 @@ def test_that_an_app_responds_is_told_only_if_it_is_all_there_is():
 
 def test_a_404_names_the_routes_that_there_are():
     with frozen_fake(api_key="key-1234") as fake:
-        client = Client(fake.wsgi_app)
-        client.get("/", headers=fake.headers)
+        call_with_werkzeug(fake, path="/")
         fake.send_endpoint()
-        client.post("/messages", headers=fake.headers)
+        call_with_werkzeug(fake, "POST", "/messages")
         lines = looked_at(fake)
 
     assert [

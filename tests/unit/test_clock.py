@@ -87,7 +87,6 @@ def test_move_to_goes_to_a_moment(fake: ChatFake, moment: Any) -> None:
         (lambda clock: clock.move_to(at(seconds=-1)), ClockError, "11:59:59.000Z has passed"),
         (lambda clock: clock.move_to("9999-12-31T00:00:00Z"), ClockError, "past 9900-01-01"),
         (lambda clock: clock.advance(days=3_650_000), ClockError, "past 9900-01-01"),
-        (lambda clock: clock.advance(float("inf")), ValueError, "finite"),
         (lambda clock: clock.advance(), TypeError, r"advance\(days=30\)"),
         (lambda clock: clock.advance(1, seconds=1), TypeError, r"advance\(days=30\)"),
     ],

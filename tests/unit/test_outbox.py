@@ -11,8 +11,7 @@ from flask import Flask, request
 
 from pytest_chatfake import ChatFake, Receiver, UndeliveredWebhooks
 
-from .api_clients import call_with_werkzeug
-from .fakes import NOON, received_statuses, warnings_at_the_end
+from .fakes import NOON, received_statuses
 
 # -- who gets what ---------------------------------------------------------------------------------
 
@@ -55,21 +54,6 @@ def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more(fake: 
     fake.send_text()
 
     assert [] == received_statuses(second)
-
-
-def test_what_is_queued_for_a_disconnected_endpoint_is_not_attempted_nor_warned_about() -> None:
-    def scenario(fake: ChatFake) -> None:
-        receiver = fake.webhooks.receiver()
-
-        @fake.route("/send")
-        def send(_: Any) -> dict[str, str]:
-            return {"id": fake.send_text().id}
-
-        call_with_werkzeug(fake, "POST", "/send")
-        receiver.endpoint.disconnect()
-        assert [] == received_statuses(receiver)
-
-    assert [] == warnings_at_the_end(scenario)
 
 
 # -- what an attempt looks like --------------------------------------------------------------------

@@ -15,7 +15,6 @@ from .fakes import (
     attempt_rows,
     fake_with_receiver,
     frozen_fake,
-    received_statuses,
     warnings_at_the_end,
 )
 
@@ -106,16 +105,6 @@ def test_an_endpoint_may_have_retries_of_its_own_or_none() -> None:
 
         tried = [one.endpoint for one in fake.webhooks.attempts]
         assert [2, 4, 1] == [tried.count(endpoint) for endpoint in endpoints]
-
-
-def test_a_disconnected_endpoint_gets_no_retry() -> None:
-    with fake_with_receiver(retry_after=[1]) as (fake, receiver):
-        receiver.respond(500)
-        fake.send_text()
-        receiver.endpoint.disconnect()
-        fake.clock.advance(1)
-
-        assert ["sent"] == received_statuses(receiver)
 
 
 def test_a_delay_of_nothing_is_a_retry_at_the_same_moment() -> None:

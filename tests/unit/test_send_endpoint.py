@@ -115,15 +115,6 @@ def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(
         assert "sent" == post(fake, ORDER).json()["status"]
 
 
-def test_of_two_on_one_path_the_last_answers() -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint(reply=lambda _: {"n": 1})
-        fake.send_endpoint(reply=lambda _: ({"n": 2}, 202))
-        answer = post(fake, ORDER)
-        assert (202, {"n": 2}) == (answer.status, answer.json())
-        assert 1 == len(fake.messages)
-
-
 def test_its_webhooks_may_come_first() -> None:
     with fake_with_receiver() as (fake, receiver):
         fake.send_endpoint(webhooks_first=True)
