@@ -52,7 +52,7 @@ def written(said: str, outcome: str = "failed", times: int = 1) -> str:
     return page([{"Options": said}], tests, [], mutation)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(st.text(min_size=1))
 @example("<script>alert('$1')</script>")
 @example('"><b onclick=x>')
