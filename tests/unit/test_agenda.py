@@ -47,22 +47,21 @@ def test_the_agenda_lists_every_kind_in_due_order() -> None:
         _ = fake.webhooks.attempts
 
 
-def test_an_entry_reads_as_a_sentence_and_names_its_line() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text().after(minutes=5).deliver()
-        step, drop = fake.clock.agenda
+def test_an_entry_reads_as_a_sentence_and_names_its_line(fake) -> None:
+    message = fake.send_text().after(minutes=5).deliver()
+    step, drop = fake.clock.agenda
 
-        assert datetime(2026, 1, 1, 12, 5, tzinfo=UTC) == step.at
-        assert (message, "step") == (step.message, step.kind)
-        assert (
-            f"2026-01-01T12:05:00.000Z: deliver() of message {message.id}, scheduled at "
-            f"test_agenda.py:{step.line.number}"
-        ) == str(step)
-        assert (
-            f"2026-01-31T12:00:00.000Z: drop of message {message.id} if it is still sent, "
-            f"sent at test_agenda.py:{drop.line.number}"
-        ) == str(drop)
-        assert f"<step: {step}>" == repr(step)
+    assert datetime(2026, 1, 1, 12, 5, tzinfo=UTC) == step.at
+    assert (message, "step") == (step.message, step.kind)
+    assert (
+        f"2026-01-01T12:05:00.000Z: deliver() of message {message.id}, scheduled at "
+        f"test_agenda.py:{step.line.number}"
+    ) == str(step)
+    assert (
+        f"2026-01-31T12:00:00.000Z: drop of message {message.id} if it is still sent, "
+        f"sent at test_agenda.py:{drop.line.number}"
+    ) == str(drop)
+    assert f"<step: {step}>" == repr(step)
 
 
 @pytest.mark.parametrize("when", ["before", "during"])
@@ -81,14 +80,13 @@ def test_no_retry_is_due_at_an_endpoint_that_is_disconnected(when: str) -> None:
         _ = fake.webhooks.attempts
 
 
-def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left() -> None:
-    with frozen_fake() as fake:
-        first, _ = fake.webhooks.receiver(), fake.webhooks.receiver()
-        with fake.webhooks.delay(60, times=2):
-            fake.send_text()
-        first.endpoint.disconnect()
+def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left(fake) -> None:
+    first, _ = fake.webhooks.receiver(), fake.webhooks.receiver()
+    with fake.webhooks.delay(60, times=2):
+        fake.send_text()
+    first.endpoint.disconnect()
 
-        assert ["attempt", "drop"] == [entry.kind for entry in fake.clock.agenda]
+    assert ["attempt", "drop"] == [entry.kind for entry in fake.clock.agenda]
 
 
 def test_sentences_of_attempts_and_expiries() -> None:
@@ -189,11 +187,11 @@ async def waits() -> bool:
     return True
 
 
-def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused() -> None:
+def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused(fake) -> None:
     def later() -> Any:
         return waits()
 
-    with frozen_fake() as fake, pytest.raises(TypeError, match="got one to await"):
+    with pytest.raises(TypeError, match="got one to await"):
         fake.clock.run_until(later, limit=1)
 
 

@@ -62,21 +62,17 @@ def test_the_balance_knows_of_a_drop_that_is_due(call_api: CallApi) -> None:
 
 
 @pytest.mark.parametrize("query", ["?", "?currency=EUR", "?a=1&a=2#x", "?%00"])
-def test_a_query_string_changes_nothing(call_api: CallApi, query: str) -> None:
-    with frozen_fake() as fake:
-        assert {"amount": 100, "currency": "USD"} == call_api(
-            fake, path=f"/v2/balance{query}"
-        ).json()
+def test_a_query_string_changes_nothing(fake, call_api: CallApi, query: str) -> None:
+    assert {"amount": 100, "currency": "USD"} == call_api(fake, path=f"/v2/balance{query}").json()
 
 
-def test_head_has_the_headers_of_get_and_no_body(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        get, head = call_api(fake), call_api(fake, "HEAD")
+def test_head_has_the_headers_of_get_and_no_body(fake, call_api: CallApi) -> None:
+    get, head = call_api(fake), call_api(fake, "HEAD")
 
-        assert (200, b"") == (head.status, head.body)
-        assert get.headers["content-length"] == head.headers["content-length"]
-        assert get.headers["content-type"] == head.headers["content-type"]
-        assert ["GET", "HEAD"] == [one.method for one in fake.api.requests]
+    assert (200, b"") == (head.status, head.body)
+    assert get.headers["content-length"] == head.headers["content-length"]
+    assert get.headers["content-type"] == head.headers["content-type"]
+    assert ["GET", "HEAD"] == [one.method for one in fake.api.requests]
 
 
 # -- the key ---------------------------------------------------------------------------------------
@@ -92,13 +88,12 @@ BAD_KEYS = {
 
 
 @pytest.mark.parametrize("key", BAD_KEYS.values(), ids=BAD_KEYS)
-def test_any_other_key_is_401(call_api: CallApi, key: Any) -> None:
-    with frozen_fake() as fake:
-        answer = call_api(fake, key=key)
+def test_any_other_key_is_401(fake, call_api: CallApi, key: Any) -> None:
+    answer = call_api(fake, key=key)
 
-        assert (401, INVALID_KEY_BODY) == (answer.status, answer.json())
-        assert "application/json" == answer.headers["content-type"]
-        assert (401, b"") == call_api(fake, "HEAD", key=key)[::2]
+    assert (401, INVALID_KEY_BODY) == (answer.status, answer.json())
+    assert "application/json" == answer.headers["content-type"]
+    assert (401, b"") == call_api(fake, "HEAD", key=key)[::2]
 
 
 def test_several_accounts_are_told_apart_by_their_keys(call_api: CallApi) -> None:
@@ -117,14 +112,13 @@ def test_the_key_of_a_fake_that_is_closed_is_401(call_api: CallApi) -> None:
         assert INVALID_KEY_BODY == call_api(other, key=key).json()
 
 
-def test_a_rotated_key_is_the_only_one_that_is_taken(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        old = fake.api_key
-        new = fake.rotate_key()
+def test_a_rotated_key_is_the_only_one_that_is_taken(fake, call_api: CallApi) -> None:
+    old = fake.api_key
+    new = fake.rotate_key()
 
-        assert new == fake.api_key != old
-        assert [401, 200] == [call_api(fake, key=old).status, call_api(fake, key=new).status]
-        assert new != fake.rotate_key()
+    assert new == fake.api_key != old
+    assert [401, 200] == [call_api(fake, key=old).status, call_api(fake, key=new).status]
+    assert new != fake.rotate_key()
 
 
 # -- other paths and methods -----------------------------------------------------------------------
@@ -144,15 +138,14 @@ def test_a_rotated_key_is_the_only_one_that_is_taken(call_api: CallApi) -> None:
     ],
 )
 def test_elsewhere_the_answer_has_the_shape_of_an_error(
-    call_api: CallApi, method: str, path: str, status: int, code: str
+    fake, call_api: CallApi, method: str, path: str, status: int, code: str
 ) -> None:
-    with frozen_fake() as fake:
-        answer = call_api(fake, method, path)
+    answer = call_api(fake, method, path)
 
-        assert status == answer.status
-        assert {"error": {"status": status, "code": code, "message": code}} == answer.json()
-        if status == 405:
-            assert {"GET", "HEAD"} == set(answer.headers["allow"].split(", "))
+    assert status == answer.status
+    assert {"error": {"status": status, "code": code, "message": code}} == answer.json()
+    if status == 405:
+        assert {"GET", "HEAD"} == set(answer.headers["allow"].split(", "))
 
 
 # -- the log ---------------------------------------------------------------------------------------
@@ -182,45 +175,43 @@ def test_the_log_holds_method_path_key_status_and_time(call_api: CallApi) -> Non
 
 
 def test_a_request_that_a_test_holds_gets_its_status_when_the_response_leaves(
+    fake,
     call_api: CallApi,
 ) -> None:
-    with frozen_fake() as fake:
-        held: list[ApiRequest] = []
+    held: list[ApiRequest] = []
 
-        @fake.route("/v2/messages")
-        def send(_: object) -> tuple[dict[str, str], int]:
-            held.extend(fake.api.requests)
-            assert [(None, NOON)] == [(request.status, request.at) for request in held]
-            fake.clock.advance(7)
-            return {}, 202
+    @fake.route("/v2/messages")
+    def send(_: object) -> tuple[dict[str, str], int]:
+        held.extend(fake.api.requests)
+        assert [(None, NOON)] == [(request.status, request.at) for request in held]
+        fake.clock.advance(7)
+        return {}, 202
 
-        call_api(fake, "POST", "/v2/messages")
+    call_api(fake, "POST", "/v2/messages")
 
-        (request,) = held
-        assert (202, NOON + timedelta(seconds=7)) == (request.status, request.at)
-        assert request is fake.api.requests[0]
-
-
-def test_requests_are_asserted(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        fake.assert_requested("GET", "/v2/balance", times=0)
-        call_api(fake)
-        fake.assert_requested("GET", "/v2/balance")
-        fake.assert_requested("get", "/v2/balance", times=1)
-        call_api(fake, key=None)
-        fake.assert_requested("GET", "/v2/balance", times=2)
-        fake.assert_requested("POST", "/v2/balance", times=0)
+    (request,) = held
+    assert (202, NOON + timedelta(seconds=7)) == (request.status, request.at)
+    assert request is fake.api.requests[0]
 
 
-def test_a_reset_forgets_requests_and_keeps_key_and_routes(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        fake.route("/x", ["GET"])(lambda _: {})
-        key = fake.api_key
-        call_api(fake)
-        fake.send_text()
-        fake.reset()
+def test_requests_are_asserted(fake, call_api: CallApi) -> None:
+    fake.assert_requested("GET", "/v2/balance", times=0)
+    call_api(fake)
+    fake.assert_requested("GET", "/v2/balance")
+    fake.assert_requested("get", "/v2/balance", times=1)
+    call_api(fake, key=None)
+    fake.assert_requested("GET", "/v2/balance", times=2)
+    fake.assert_requested("POST", "/v2/balance", times=0)
 
-        assert () == fake.api.requests
-        assert key == fake.api_key
-        assert 200 == call_api(fake, "GET", "/x").status
-        assert 100 == call_api(fake).json()["amount"]
+
+def test_a_reset_forgets_requests_and_keeps_key_and_routes(fake, call_api: CallApi) -> None:
+    fake.route("/x", ["GET"])(lambda _: {})
+    key = fake.api_key
+    call_api(fake)
+    fake.send_text()
+    fake.reset()
+
+    assert () == fake.api.requests
+    assert key == fake.api_key
+    assert 200 == call_api(fake, "GET", "/x").status
+    assert 100 == call_api(fake).json()["amount"]

@@ -10,8 +10,6 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
-from .fakes import frozen_fake
-
 
 def query(fake: ChatFake, key: str | None = None) -> Any:
     headers = {"X-API-Key": fake.api_key if key is None else key}
@@ -22,17 +20,16 @@ def answers(fake: ChatFake, count: int) -> list[int]:
     return [query(fake).status_code for _ in range(count)]
 
 
-def test_a_failure_has_the_shape_of_the_apis_errors() -> None:
-    with frozen_fake() as fake:
-        fault = fake.api.fail()
-        answer = query(fake)
+def test_a_failure_has_the_shape_of_the_apis_errors(fake) -> None:
+    fault = fake.api.fail()
+    answer = query(fake)
 
-        expected = {"status": 503, "code": "SERVICE_UNAVAILABLE", "message": "SERVICE_UNAVAILABLE"}
-        assert (503, {"error": expected}) == (answer.status_code, answer.json)
-        assert "application/json" == answer.content_type
-        assert [200] == answers(fake, 1)
-        assert 1 == fault.fired
-        assert "<ApiFault api.fail(503), fired 1 time>" == repr(fault)
+    expected = {"status": 503, "code": "SERVICE_UNAVAILABLE", "message": "SERVICE_UNAVAILABLE"}
+    assert (503, {"error": expected}) == (answer.status_code, answer.json)
+    assert "application/json" == answer.content_type
+    assert [200] == answers(fake, 1)
+    assert 1 == fault.fired
+    assert "<ApiFault api.fail(503), fired 1 time>" == repr(fault)
 
 
 @pytest.mark.parametrize(
@@ -45,96 +42,89 @@ def test_a_failure_has_the_shape_of_the_apis_errors() -> None:
         ({"status": 402, "message": "Pay."}, "PAYMENT_REQUIRED", "Pay."),
     ],
 )
-def test_status_code_and_message_are_the_tests(options: Any, code: str, message: str) -> None:
-    with frozen_fake() as fake:
-        fake.api.fail(**options)
+def test_status_code_and_message_are_the_tests(fake, options: Any, code: str, message: str) -> None:
+    fake.api.fail(**options)
 
-        expected = {"status": options["status"], "code": code, "message": message}
-        assert {"error": expected} == query(fake).json
+    expected = {"status": options["status"], "code": code, "message": message}
+    assert {"error": expected} == query(fake).json
 
 
 @pytest.mark.parametrize(
     ("status", "body"),
     [(502, "<html>down</html>"), (502, b"\xff{"), (200, ""), (200, '{"amount": "many"}')],
 )
-def test_a_body_can_be_anything(status: int, body: Any) -> None:
-    with frozen_fake() as fake:
-        fake.api.fail(status, body=body)
-        answer = query(fake)
+def test_a_body_can_be_anything(fake, status: int, body: Any) -> None:
+    fake.api.fail(status, body=body)
+    answer = query(fake)
 
-        assert status == answer.status_code
-        assert (body if isinstance(body, bytes) else body.encode()) == answer.data
+    assert status == answer.status_code
+    assert (body if isinstance(body, bytes) else body.encode()) == answer.data
 
 
-def test_the_account_is_down_until_told_otherwise() -> None:
-    with frozen_fake() as fake:
-        fault = fake.api.fail(times=None)
-        assert [503] * 3 == answers(fake, 3)
-        fault.remove()
-        assert [200] == answers(fake, 1)
-        with fake.api.fail(times=None):
-            assert [503] * 2 == answers(fake, 2)
-        assert [200] == answers(fake, 1)
+def test_the_account_is_down_until_told_otherwise(fake) -> None:
+    fault = fake.api.fail(times=None)
+    assert [503] * 3 == answers(fake, 3)
+    fault.remove()
+    assert [200] == answers(fake, 1)
+    with fake.api.fail(times=None):
+        assert [503] * 2 == answers(fake, 2)
+    assert [200] == answers(fake, 1)
 
 
 @pytest.mark.parametrize(("length", "kept"), [(None, 16), (0, 0), (5, 5), (1_000, 33)])
-def test_a_truncated_answer_promises_all_of_it(length: Any, kept: int) -> None:
+def test_a_truncated_answer_promises_all_of_it(fake, length: Any, kept: int) -> None:
     whole = b'{"amount":100,"currency":"USD"}'
-    with frozen_fake() as fake:
-        fake.api.truncate(length)
-        sent: list[Any] = []
-        environ = {
-            "REQUEST_METHOD": "GET",
-            "PATH_INFO": "/v2/balance",
-            "HTTP_X_API_KEY": fake.api_key,
-        }
-        body = b"".join(fake.wsgi_app(environ, lambda status, headers: sent.append(headers)))  # type: ignore[arg-type,return-value]
+    fake.api.truncate(length)
+    sent: list[Any] = []
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": "/v2/balance",
+        "HTTP_X_API_KEY": fake.api_key,
+    }
+    body = b"".join(fake.wsgi_app(environ, lambda status, headers: sent.append(headers)))  # type: ignore[arg-type,return-value]
 
-        kept = len(whole) // 2 if length is None else kept
-        assert whole[:kept] == body
-        assert ("Content-Length", str(len(whole))) in sent[0]
-
-
-def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock() -> None:
-    with frozen_fake() as fake:
-        fault = fake.api.rate_limit(30)
-        fake.clock.advance(100)  # it begins with the first query that meets it
-        first = query(fake)
-        fake.clock.advance(12.5)
-        second = query(fake)
-        fake.clock.advance(seconds=17, microseconds=499_999)
-        third = query(fake)
-        fake.clock.advance(microseconds=1)
-
-        assert [429, 429, 429] == [one.status_code for one in (first, second, third)]
-        assert ["30", "18", "1"] == [one.headers["Retry-After"] for one in (first, second, third)]
-        assert {
-            "status": 429,
-            "code": "TOO_MANY_REQUESTS",
-            "message": "RATE_LIMIT_EXCEEDED",
-        } == first.json["error"]
-        assert [200, 200] == answers(fake, 2)
-        assert 3 == fault.fired
+    kept = len(whole) // 2 if length is None else kept
+    assert whole[:kept] == body
+    assert ("Content-Length", str(len(whole))) in sent[0]
 
 
-def test_a_rate_limit_may_be_met_a_number_of_times_only() -> None:
-    with frozen_fake() as fake:
-        fake.api.rate_limit(timedelta(hours=1), times=2, start=2)
+def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock(fake) -> None:
+    fault = fake.api.rate_limit(30)
+    fake.clock.advance(100)  # it begins with the first query that meets it
+    first = query(fake)
+    fake.clock.advance(12.5)
+    second = query(fake)
+    fake.clock.advance(seconds=17, microseconds=499_999)
+    third = query(fake)
+    fake.clock.advance(microseconds=1)
 
-        assert [200, 429, 429, 200] == answers(fake, 4)
+    assert [429, 429, 429] == [one.status_code for one in (first, second, third)]
+    assert ["30", "18", "1"] == [one.headers["Retry-After"] for one in (first, second, third)]
+    assert {
+        "status": 429,
+        "code": "TOO_MANY_REQUESTS",
+        "message": "RATE_LIMIT_EXCEEDED",
+    } == first.json["error"]
+    assert [200, 200] == answers(fake, 2)
+    assert 3 == fault.fired
+
+
+def test_a_rate_limit_may_be_met_a_number_of_times_only(fake) -> None:
+    fake.api.rate_limit(timedelta(hours=1), times=2, start=2)
+
+    assert [200, 429, 429, 200] == answers(fake, 4)
 
 
 @pytest.mark.parametrize("more", ["code", "message"])
-def test_a_whole_body_excludes_its_parts(more: str) -> None:
-    with frozen_fake() as fake, pytest.raises(ValueError, match="either body="):
+def test_a_whole_body_excludes_its_parts(fake, more: str) -> None:
+    with pytest.raises(ValueError, match="either body="):
         fake.api.fail(body="x", **{more: "Y"})
 
 
 @pytest.mark.parametrize("status", [204, 304])
-def test_an_answer_that_can_have_no_body_has_no_header_of_one(status: int) -> None:
-    with frozen_fake() as fake:
-        fake.api.fail(status, body="never seen")
-        answer = query(fake)
+def test_an_answer_that_can_have_no_body_has_no_header_of_one(fake, status: int) -> None:
+    fake.api.fail(status, body="never seen")
+    answer = query(fake)
 
-        assert (status, b"") == (answer.status_code, answer.data)
-        assert not {"Content-Type", "Content-Length"} & set(answer.headers.keys())
+    assert (status, b"") == (answer.status_code, answer.data)
+    assert not {"Content-Type", "Content-Length"} & set(answer.headers.keys())

@@ -11,78 +11,69 @@ from werkzeug import Response
 from werkzeug.exceptions import abort
 
 from .api_clients import CallApi
-from .fakes import fake_with_receiver, frozen_fake, received_statuses
+from .fakes import frozen_fake, received_statuses
 
 # -- routes ----------------------------------------------------------------------------------------
 
 
-def test_a_route_is_behind_the_key_check_and_gets_the_request(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
+def test_a_route_is_behind_the_key_check_and_gets_the_request(fake, call_api: CallApi) -> None:
+    @fake.route("/v2/messages")
+    def send(request: Any) -> tuple[dict[str, Any], int]:
+        message = fake.send_text(json.loads(request.get_data())["text"])
+        return {"id": message.id, "price": message.total_price}, 202
 
-        @fake.route("/v2/messages")
-        def send(request: Any) -> tuple[dict[str, Any], int]:
-            message = fake.send_text(json.loads(request.get_data())["text"])
-            return {"id": message.id, "price": message.total_price}, 202
+    body = json.dumps({"text": "Sale"}).encode()
+    assert 401 == call_api(fake, "POST", "/v2/messages", key="wrong", body=body).status
+    assert 0 == len(fake.messages)
+    answer = call_api(fake, "POST", "/v2/messages", body=body)
 
-        body = json.dumps({"text": "Sale"}).encode()
-        assert 401 == call_api(fake, "POST", "/v2/messages", key="wrong", body=body).status
-        assert 0 == len(fake.messages)
-        answer = call_api(fake, "POST", "/v2/messages", body=body)
-
-        assert 202 == answer.status
-        assert {"id": fake.messages[0].id, "price": Decimal("0.05")} == answer.json()
-        assert b'"price":0.05' in answer.body  # exact, as everywhere
-        assert "Sale" == fake.messages[0].body
-        assert 405 == call_api(fake, "GET", "/v2/messages").status
-        assert "POST" == call_api(fake, "GET", "/v2/messages").headers["allow"]
+    assert 202 == answer.status
+    assert {"id": fake.messages[0].id, "price": Decimal("0.05")} == answer.json()
+    assert b'"price":0.05' in answer.body  # exact, as everywhere
+    assert "Sale" == fake.messages[0].body
+    assert 405 == call_api(fake, "GET", "/v2/messages").status
+    assert "POST" == call_api(fake, "GET", "/v2/messages").headers["allow"]
 
 
-def test_a_route_has_variables_and_methods(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
+def test_a_route_has_variables_and_methods(fake, call_api: CallApi) -> None:
+    @fake.route("/v2/messages/<id>/parts/<int:number>", methods=["get", "DELETE"])
+    def part(request: Any, id: str, number: int) -> dict[str, Any]:
+        return {"method": request.method, "id": id, "number": number}
 
-        @fake.route("/v2/messages/<id>/parts/<int:number>", methods=["get", "DELETE"])
-        def part(request: Any, id: str, number: int) -> dict[str, Any]:
-            return {"method": request.method, "id": id, "number": number}
-
-        path = "/v2/messages/a-1/parts/7"
-        assert {"method": "GET", "id": "a-1", "number": 7} == call_api(fake, "GET", path).json()
-        assert {"method": "DELETE", "id": "a-1", "number": 7} == call_api(
-            fake, "DELETE", path
-        ).json()
-        assert 404 == call_api(fake, "GET", "/v2/messages/a-1/parts/x").status
-        assert 405 == call_api(fake, "POST", path).status
+    path = "/v2/messages/a-1/parts/7"
+    assert {"method": "GET", "id": "a-1", "number": 7} == call_api(fake, "GET", path).json()
+    assert {"method": "DELETE", "id": "a-1", "number": 7} == call_api(fake, "DELETE", path).json()
+    assert 404 == call_api(fake, "GET", "/v2/messages/a-1/parts/x").status
+    assert 405 == call_api(fake, "POST", path).status
 
 
-def test_a_route_may_return_a_response_of_its_own(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        fake.route("/plain", ["GET"])(
-            lambda _: Response("né", 299, {"X-Own": "1"}, content_type="text/plain")
-        )
-        answer = call_api(fake, "GET", "/plain")
+def test_a_route_may_return_a_response_of_its_own(fake, call_api: CallApi) -> None:
+    fake.route("/plain", ["GET"])(
+        lambda _: Response("né", 299, {"X-Own": "1"}, content_type="text/plain")
+    )
+    answer = call_api(fake, "GET", "/plain")
 
-        assert (299, "né".encode(), "1") == (answer.status, answer.body, answer.headers["x-own"])
-
-
-def test_a_request_is_handed_on_to_what_stood_before(call_api: CallApi) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.route("/<id>")(lambda _, id: {id: fake.send_text().total_price})
-        for path in ("/x", "/x", "/x/y"):
-            fake.route(path, webhooks_first=True)(lambda _: NotImplemented)
-
-        assert b'{"x":0.05}' == call_api(fake, "POST", "/x").body
-        assert [] == received_statuses(receiver)
-        assert 404 == call_api(fake, "POST", "/x/y").status
-        fake.http.expect_request("/x/y").respond_with_data("by a handler")
-        assert b"by a handler" == call_api(fake, "POST", "/x/y").body
+    assert (299, "né".encode(), "1") == (answer.status, answer.body, answer.headers["x-own"])
 
 
-def test_a_route_can_be_another_method_of_the_balance_path(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})
+def test_a_request_is_handed_on_to_what_stood_before(fake, receiver, call_api: CallApi) -> None:
+    fake.route("/<id>")(lambda _, id: {id: fake.send_text().total_price})
+    for path in ("/x", "/x", "/x/y"):
+        fake.route(path, webhooks_first=True)(lambda _: NotImplemented)
 
-        assert {"topped": "up"} == call_api(fake, "POST").json()
-        assert 200 == call_api(fake).status
-        assert {"GET", "HEAD", "POST"} == set(call_api(fake, "PUT").headers["allow"].split(", "))
+    assert b'{"x":0.05}' == call_api(fake, "POST", "/x").body
+    assert [] == received_statuses(receiver)
+    assert 404 == call_api(fake, "POST", "/x/y").status
+    fake.http.expect_request("/x/y").respond_with_data("by a handler")
+    assert b"by a handler" == call_api(fake, "POST", "/x/y").body
+
+
+def test_a_route_can_be_another_method_of_the_balance_path(fake, call_api: CallApi) -> None:
+    fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})
+
+    assert {"topped": "up"} == call_api(fake, "POST").json()
+    assert 200 == call_api(fake).status
+    assert {"GET", "HEAD", "POST"} == set(call_api(fake, "PUT").headers["allow"].split(", "))
 
 
 @pytest.mark.parametrize(
@@ -96,50 +87,46 @@ def test_a_route_can_be_another_method_of_the_balance_path(call_api: CallApi) ->
     ],
 )
 def test_a_route_may_return_nothing_or_exact_bytes(
-    call_api: CallApi, result: Any, status: int, body: bytes
+    fake, call_api: CallApi, result: Any, status: int, body: bytes
 ) -> None:
-    with frozen_fake() as fake:
-        fake.route("/x")(lambda _: result)
-        answer = call_api(fake, "POST", "/x")
+    fake.route("/x")(lambda _: result)
+    answer = call_api(fake, "POST", "/x")
 
-        assert (status, body) == (answer.status, answer.body)
-        kind = None if status == 204 else "application/json"
-        assert kind == answer.headers.get("content-type")
+    assert (status, body) == (answer.status, answer.body)
+    kind = None if status == 204 else "application/json"
+    assert kind == answer.headers.get("content-type")
 
 
 @pytest.mark.parametrize("status", [199, 600, 99, -1, 10**9])
 @pytest.mark.parametrize("response", [lambda status: ({}, status), lambda s: Response(status=s)])
 def test_a_status_that_is_none_is_a_500_and_an_error_in_the_test(
-    call_api: CallApi, status: int, response: Any
+    fake, call_api: CallApi, status: int, response: Any
 ) -> None:
-    with frozen_fake() as fake:
-        fake.route("/x")(lambda _: response(status))
+    fake.route("/x")(lambda _: response(status))
 
-        assert 500 == call_api(fake, "POST", "/x").status
-        with pytest.raises(ValueError, match=f"route /x: expected a status .* got {status}"):
-            fake.settle()
+    assert 500 == call_api(fake, "POST", "/x").status
+    with pytest.raises(ValueError, match=f"route /x: expected a status .* got {status}"):
+        fake.settle()
 
 
 @pytest.mark.parametrize("result", ["text", ({}, "200"), ({}, True), ([], 200), [1], 200])
 def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
-    call_api: CallApi, result: Any
+    fake, call_api: CallApi, result: Any
 ) -> None:
-    with frozen_fake() as fake:
-        fake.route("/x", ["GET"])(lambda _: result)
+    fake.route("/x", ["GET"])(lambda _: result)
 
-        answer = call_api(fake, "GET", "/x")
+    answer = call_api(fake, "GET", "/x")
 
-        assert (500, "INTERNAL_SERVER_ERROR") == (answer.status, answer.json()["error"]["code"])
-        with pytest.raises(TypeError, match="route /x: expected a Response"):
-            fake.settle()
+    assert (500, "INTERNAL_SERVER_ERROR") == (answer.status, answer.json()["error"]["code"])
+    with pytest.raises(TypeError, match="route /x: expected a Response"):
+        fake.settle()
 
 
-def test_a_route_may_abort_with_a_status(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        fake.route("/x", ["GET"])(lambda _: abort(422))
+def test_a_route_may_abort_with_a_status(fake, call_api: CallApi) -> None:
+    fake.route("/x", ["GET"])(lambda _: abort(422))
 
-        assert 422 == call_api(fake, "GET", "/x").status
-        fake.settle()  # and nothing comes back
+    assert 422 == call_api(fake, "GET", "/x").status
+    fake.settle()  # and nothing comes back
 
 
 @pytest.mark.parametrize(
@@ -153,21 +140,21 @@ def test_a_route_may_abort_with_a_status(call_api: CallApi) -> None:
     ],
     ids=["settle", "verb", "assertion", "clock", "close"],
 )
-def test_an_error_of_a_route_is_a_500_and_comes_back_once(call_api: CallApi, use: Any) -> None:
-    with frozen_fake() as fake:
+def test_an_error_of_a_route_is_a_500_and_comes_back_once(
+    fake, call_api: CallApi, use: Any
+) -> None:
+    @fake.route("/x", ["GET"])
+    def broken(_: Any) -> dict[str, Any]:
+        raise LookupError("no such campaign")
 
-        @fake.route("/x", ["GET"])
-        def broken(_: Any) -> dict[str, Any]:
-            raise LookupError("no such campaign")
+    answer = call_api(fake, "GET", "/x")
+    assert 500 == answer.status
+    assert "a handler raised LookupError" == answer.json()["error"]["message"]
 
-        answer = call_api(fake, "GET", "/x")
-        assert 500 == answer.status
-        assert "a handler raised LookupError" == answer.json()["error"]["message"]
+    with pytest.raises(LookupError, match="no such campaign") as caught:
+        use(fake)
 
-        with pytest.raises(LookupError, match="no such campaign") as caught:
-            use(fake)
-
-        assert "broken" in [entry.name for entry in caught.traceback]
+    assert "broken" in [entry.name for entry in caught.traceback]
     # and the end of the block had nothing more to say
 
 
@@ -186,47 +173,45 @@ def test_webhooks_may_win_the_race_against_the_answer(call_api: CallApi) -> None
     assert ["sent", "answer"] == order
 
 
-def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
+def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(fake, call_api: CallApi) -> None:
+    @fake.route("/v2/messages")
+    def send(_: object) -> dict[str, str]:
+        raise KeyboardInterrupt
 
-        @fake.route("/v2/messages")
-        def send(_: object) -> dict[str, str]:
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            call_api(fake, "POST", "/v2/messages")
+    with pytest.raises(KeyboardInterrupt):
+        call_api(fake, "POST", "/v2/messages")
 
 
-def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(call_api: CallApi) -> None:
+def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(
+    fake, call_api: CallApi
+) -> None:
     def receiver(_: Any) -> None:
         raise RuntimeError("the app is wrong")
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=receiver)
+    fake.webhooks.connect(handler=receiver)
 
-        @fake.route("/send", webhooks_first=True)
-        def send(_: Any) -> dict[str, Any]:
-            return {"id": fake.send_text().id}
+    @fake.route("/send", webhooks_first=True)
+    def send(_: Any) -> dict[str, Any]:
+        return {"id": fake.send_text().id}
 
-        answer = call_api(fake, "POST", "/send")
+    answer = call_api(fake, "POST", "/send")
 
-        assert 200 == answer.status
-        with pytest.raises(RuntimeError, match="the app is wrong"):
-            fake.settle()
+    assert 200 == answer.status
+    with pytest.raises(RuntimeError, match="the app is wrong"):
+        fake.settle()
 
 
-def test_what_a_route_sent_is_attempted_before_time_moves(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
+def test_what_a_route_sent_is_attempted_before_time_moves(fake, call_api: CallApi) -> None:
+    receiver = fake.webhooks.receiver()
 
-        @fake.route("/send")
-        def send(_: Any) -> dict[str, Any]:
-            return {"id": fake.send_text().id}
+    @fake.route("/send")
+    def send(_: Any) -> dict[str, Any]:
+        return {"id": fake.send_text().id}
 
-        fake.clock.advance(1)
-        sent_at = fake.clock.now
-        call_api(fake, "POST", "/send")
-        fake.clock.advance(hours=25)
+    fake.clock.advance(1)
+    sent_at = fake.clock.now
+    call_api(fake, "POST", "/send")
+    fake.clock.advance(hours=25)
 
-        assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
-        assert ["sent"] == [event.status for event in receiver.events]
+    assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
+    assert ["sent"] == [event.status for event in receiver.events]

@@ -110,13 +110,12 @@ TOLD = {
 
 
 @pytest.mark.parametrize("told", TOLD)
-def test_where_nothing_is_odd_prices_are_told_or_else_the_responses(told):
+def test_where_nothing_is_odd_prices_are_told_or_else_the_responses(fake, told):
     do, expected = TOLD[told]
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        do(fake)
+    fake.webhooks.receiver(events="*")
+    do(fake)
 
-        assert expected == looked_at(fake)
+    assert expected == looked_at(fake)
 
 
 def test_what_is_alike_is_one_line_with_a_count():
@@ -215,7 +214,7 @@ def test_a_webhook_that_came_before_the_response_of_its_call_is_told_so(is_first
         )
 
 
-def test_a_signature_that_is_stale_early_missing_or_wrong_is_called_so():
+def test_a_signature_that_is_stale_early_missing_or_wrong_is_called_so(fake):
     own = HmacSigner("secret")
     signers = {
         "stale signature, -600 s": HmacSigner("secret", offset=-600),
@@ -223,13 +222,12 @@ def test_a_signature_that_is_stale_early_missing_or_wrong_is_called_so():
         "missing signature": lambda request: {},
         "wrong signature": HmacSigner("other", offset=-600),
     }
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda request: None, signer=own)
-        for signer in signers.values():
-            with fake.webhooks.sign(signer):
-                fake.send_text()
+    fake.webhooks.connect(handler=lambda request: None, signer=own)
+    for signer in signers.values():
+        with fake.webhooks.sign(signer):
+            fake.send_text()
 
-        assert list(signers) == [attempt.marks[0].text for attempt in fake.webhooks.attempts]
+    assert list(signers) == [attempt.marks[0].text for attempt in fake.webhooks.attempts]
 
 
 def test_a_fault_is_told_as_it_was_set_up():
@@ -275,20 +273,18 @@ def test_a_long_endpoint_has_a_short_label_that_is_explained():
     ] == [line.strip() for line in shown.splitlines()[-2:]]
 
 
-def test_an_event_that_was_emitted_says_nothing_of_a_price():
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        fake.webhooks.emit(fake.send_text(), "sent", raw=b"{broken")
+def test_an_event_that_was_emitted_says_nothing_of_a_price(fake):
+    fake.webhooks.receiver()
+    fake.webhooks.emit(fake.send_text(), "sent", raw=b"{broken")
 
-        assert not [line for line in looked_at(fake) if "told in" in line]
+    assert not [line for line in looked_at(fake) if "told in" in line]
 
 
-def test_a_route_that_raised_nowhere_has_no_place():
-    with frozen_fake() as fake:
-        fake._engine.core.errors.append(ValueError("lost"))
+def test_a_route_that_raised_nowhere_has_no_place(fake):
+    fake._engine.core.errors.append(ValueError("lost"))
 
-        assert "a route raised ValueError: lost" in looked_at(fake)
-        fake._engine.core.errors.clear()
+    assert "a route raised ValueError: lost" in looked_at(fake)
+    fake._engine.core.errors.clear()
 
 
 # -- which fakes are looked at ---------------------------------------------------------------------
@@ -372,39 +368,36 @@ def test_an_event_that_nobody_listens_for_comes_with_the_remedy_before_an_attemp
     ] == lines
 
 
-def test_an_app_that_is_connected_after_the_verb_is_told_so():
-    with frozen_fake() as fake:
-        fake.send_text()
-        fake.webhooks.receiver()
+def test_an_app_that_is_connected_after_the_verb_is_told_so(fake):
+    fake.send_text()
+    fake.webhooks.receiver()
 
-        assert [
-            (
-                "no endpoint listened for chat.message.updated, caused at LINE: connect the app "
-                "before the verb"
-            )
-        ] == looked_at(fake)
-
-
-def test_an_app_that_listens_for_other_events_only_is_told_so():
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=print, events=["account.updated"])
-        fake.send_text()
-
-        assert [
-            (
-                "no endpoint listened for chat.message.updated, caused at LINE: connect the app "
-                'with events="*"'
-            )
-        ] == looked_at(fake)
+    assert [
+        (
+            "no endpoint listened for chat.message.updated, caused at LINE: connect the app "
+            "before the verb"
+        )
+    ] == looked_at(fake)
 
 
-def test_what_is_emitted_after_a_disconnection_is_no_news():
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        fake.webhooks.disconnect()
-        fake.send_text()
+def test_an_app_that_listens_for_other_events_only_is_told_so(fake):
+    fake.webhooks.connect(handler=print, events=["account.updated"])
+    fake.send_text()
 
-        assert not section(fake._story).startswith("What to look at")
+    assert [
+        (
+            "no endpoint listened for chat.message.updated, caused at LINE: connect the app "
+            'with events="*"'
+        )
+    ] == looked_at(fake)
+
+
+def test_what_is_emitted_after_a_disconnection_is_no_news(fake):
+    fake.webhooks.receiver()
+    fake.webhooks.disconnect()
+    fake.send_text()
+
+    assert not section(fake._story).startswith("What to look at")
 
 
 def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():
@@ -427,31 +420,28 @@ def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():
     ] == lines
 
 
-def test_a_read_without_a_delivered_event_is_a_line():
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        fake.send_text().read()
-        fake.send_text(to="+2").read()
-        fake.send_text(to="+3").deliver().read()
+def test_a_read_without_a_delivered_event_is_a_line(fake):
+    fake.webhooks.receiver()
+    fake.send_text().read()
+    fake.send_text(to="+2").read()
+    fake.send_text(to="+3").deliver().read()
 
-        assert (
-            "m1 and m2 went from sent to read, so there is no delivered event (§3): call deliver() "
-            "before read() to get one"
-        ) == looked_at(fake)[0]
+    assert (
+        "m1 and m2 went from sent to read, so there is no delivered event (§3): call deliver() "
+        "before read() to get one"
+    ) == looked_at(fake)[0]
 
 
-def test_a_read_without_read_receipts_is_a_line():
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        for number in range(2):
-            person = fake.recipient(f"+{number}", read_receipts=False)
-            fake.send_text(to=person).deliver().read()
-        fake.send_text(to="+2").deliver().read()
+def test_a_read_without_read_receipts_is_a_line(fake):
+    fake.webhooks.receiver()
+    for number in range(2):
+        person = fake.recipient(f"+{number}", read_receipts=False)
+        fake.send_text(to=person).deliver().read()
+    fake.send_text(to="+2").deliver().read()
 
-        assert (
-            "m1 and m2 went to a person without read receipts, so there is no read event "
-            "(§3 rule 3)"
-        ) == looked_at(fake)[0]
+    assert (
+        "m1 and m2 went to a person without read receipts, so there is no read event (§3 rule 3)"
+    ) == looked_at(fake)[0]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pytest_chatfake import ChatFake
 
 from .api_clients import call_with_werkzeug, send_call
 from .both_frameworks import hard_limit  # noqa: F401 - a fixture
-from .fakes import frozen_fake, received_statuses
+from .fakes import received_statuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,8 +152,8 @@ def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent() -> N
 # What is part of a response or an attempt, and what is not
 
 
-def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_request() -> None:
-    with frozen_fake() as fake, ThreadPoolExecutor(1) as pool:
+def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_request(fake) -> None:
+    with ThreadPoolExecutor(1) as pool:
         receiver = fake.webhooks.receiver()
 
         @fake.route("/send")
@@ -168,34 +168,32 @@ def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_reques
         assert [1] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
 
 
-def test_what_goes_on_after_its_response_is_no_part_of_it() -> None:
+def test_what_goes_on_after_its_response_is_no_part_of_it(fake) -> None:
     contexts: list[Any] = []
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
+    receiver = fake.webhooks.receiver()
 
-        @fake.route("/send")
-        def send(_: Any) -> None:
-            contexts.append(copy_context())
+    @fake.route("/send")
+    def send(_: Any) -> None:
+        contexts.append(copy_context())
 
-        call_with_werkzeug(fake, "POST", "/send")
-        contexts[0].run(fake.send_text)
+    call_with_werkzeug(fake, "POST", "/send")
+    contexts[0].run(fake.send_text)
 
-        assert ["sent"] == received_statuses(receiver)
-        assert [None] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
+    assert ["sent"] == received_statuses(receiver)
+    assert [None] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
 
 
-def test_a_receiver_that_calls_the_api_causes_what_its_request_causes() -> None:
+def test_a_receiver_that_calls_the_api_causes_what_its_request_causes(fake) -> None:
     """The request is the innermost: the attempt has caused nothing by itself."""
-    with frozen_fake() as fake:
-        fake.send_endpoint()
+    fake.send_endpoint()
 
-        def receive(_: Any) -> None:
-            if len(fake.messages) == 1:
-                send_call(fake)
+    def receive(_: Any) -> None:
+        if len(fake.messages) == 1:
+            send_call(fake)
 
-        fake.webhooks.connect(handler=receive)
-        fake.send_text()
+    fake.webhooks.connect(handler=receive)
+    fake.send_text()
 
-        numbers = {entry.number: entry.kind for entry in fake.timeline}
-        causes = [entry.cause for entry in fake.timeline if entry.kind == "verb"]
-        assert [None, "request"] == [cause and numbers[cause] for cause in causes]
+    numbers = {entry.number: entry.kind for entry in fake.timeline}
+    causes = [entry.cause for entry in fake.timeline if entry.kind == "verb"]
+    assert [None, "request"] == [cause and numbers[cause] for cause in causes]

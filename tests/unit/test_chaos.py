@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .fakes import fake_with_receiver, frozen_fake, played
+from .fakes import fake_with_receiver, played
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -55,13 +55,12 @@ def test_nothing_is_lost_for_good() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_repeat_that_happened_comes_at_the_next_barrier(seed: int) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        chaos = fake.webhooks.chaos(seed=seed, duplicate=1)
-        message = fake.send_text()
-        fake.settle()
-        assert ["sent", "sent"] == receiver.statuses(message)
-        assert 1 == len(chaos.happened)
+def test_a_repeat_that_happened_comes_at_the_next_barrier(fake, receiver, seed: int) -> None:
+    chaos = fake.webhooks.chaos(seed=seed, duplicate=1)
+    message = fake.send_text()
+    fake.settle()
+    assert ["sent", "sent"] == receiver.statuses(message)
+    assert 1 == len(chaos.happened)
 
 
 def test_one_likelihood_does_not_change_the_luck_of_another() -> None:
@@ -118,13 +117,12 @@ def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong() -> 
         assert f"at sent of message {fake.messages[0].id}" in note
 
 
-def test_a_block_that_ends_well_has_nothing_to_say_and_no_more_goes_wrong() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        with fake.webhooks.chaos(seed=7, refuse=1) as chaos:
-            fake.send_text()
+def test_a_block_that_ends_well_has_nothing_to_say_and_no_more_goes_wrong(fake, receiver) -> None:
+    with fake.webhooks.chaos(seed=7, refuse=1) as chaos:
         fake.send_text()
-        assert 1 == chaos.fired == len(receiver.requests)
-        fake.settle()
+    fake.send_text()
+    assert 1 == chaos.fired == len(receiver.requests)
+    fake.settle()
 
 
 def test_the_timeline_of_a_failure_names_the_seed() -> None:
@@ -136,15 +134,14 @@ def test_the_timeline_of_a_failure_names_the_seed() -> None:
         assert "[chaos: refuse(): test_chaos.py:" in str(fake.timeline)
 
 
-def test_chaos_without_a_likelihood_is_refused() -> None:
-    with frozen_fake() as fake, pytest.raises(ValueError, match="chaos"):
+def test_chaos_without_a_likelihood_is_refused(fake) -> None:
+    with pytest.raises(ValueError, match="chaos"):
         fake.webhooks.chaos(seed=1)
 
 
-def test_chaos_meets_what_is_released_from_a_pause() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        chaos = fake.webhooks.chaos(seed=1, refuse=1)
-        with fake.webhooks.paused():
-            fake.send_text()
-        assert (1, 0) == (chaos.fired, len(receiver.requests))
-        fake.settle()
+def test_chaos_meets_what_is_released_from_a_pause(fake, receiver) -> None:
+    chaos = fake.webhooks.chaos(seed=1, refuse=1)
+    with fake.webhooks.paused():
+        fake.send_text()
+    assert (1, 0) == (chaos.fired, len(receiver.requests))
+    fake.settle()

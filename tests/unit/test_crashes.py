@@ -225,14 +225,14 @@ def test_the_line_of_the_app_that_calls_is_named_and_an_awaited_call_is_one():
     assert ["between", "between"] == done
 
 
-def test_a_function_is_its_own_again_whatever_ends_the_attempt():
+def test_a_function_is_its_own_again_whatever_ends_the_attempt(fake):
     code = commit.__code__
 
     def app(request):
         assert code is not commit.__code__
         raise KeyboardInterrupt
 
-    with frozen_fake() as fake, fake.webhooks.crash(before=commit):
+    with fake.webhooks.crash(before=commit):
         fake.webhooks.connect(handler=app)
         with pytest.raises(KeyboardInterrupt):
             fake.send_text()
@@ -317,20 +317,19 @@ def test_an_attempt_that_waits_for_what_a_crash_has_left_says_so():
         assert "; the app had crashed after commit (" in fake.webhooks.attempts[1].outcome
 
 
-def test_an_attempt_that_does_not_come_so_far_is_not_marked():
+def test_an_attempt_that_does_not_come_so_far_is_not_marked(fake):
     def app(request):
         if request.event.status != "delivered":
             commit()
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app)
-        fault = fake.webhooks.crash(before=commit, start=2, times=2)
-        fake.send_text().deliver().read()
-        fake.settle()
-        sent, delivered, *read = attempt_rows(fake)
-        assert [None, None] == [sent[2], delivered[2]]
-        assert [("read", 1, "crash", None), ("read", 2, None, 200)] == read
-        assert 1 == fault.fired
+    fake.webhooks.connect(handler=app)
+    fault = fake.webhooks.crash(before=commit, start=2, times=2)
+    fake.send_text().deliver().read()
+    fake.settle()
+    sent, delivered, *read = attempt_rows(fake)
+    assert [None, None] == [sent[2], delivered[2]]
+    assert [("read", 1, "crash", None), ("read", 2, None, 200)] == read
+    assert 1 == fault.fired
 
 
 # Explorations

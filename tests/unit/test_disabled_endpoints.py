@@ -12,31 +12,32 @@ from .fakes import NOON, frozen_fake, played, warnings_at_the_end
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
-def test_so_many_failures_in_a_row_disable_an_endpoint_until_it_is_enabled_or_the_fake_reset(limit):
-    with frozen_fake() as fake:
-        status, in_a_row, expected = 200, 0, []
-        endpoint = fake.webhooks.connect(handler=lambda _: status, disable_after=limit)
-        beside = fake.webhooks.receiver()
-        for step in Random(limit).choices([200, 500, "enable"], [3, 5, 1], k=200):
-            if step == "enable":
-                endpoint.enable()
-                in_a_row = 0 if in_a_row == limit else in_a_row
-                continue
-            expected.append(None if in_a_row == limit else step)
-            in_a_row = 0 if expected[-1] == 200 else min(in_a_row + 1, limit)
-            status = step
-            fake.send_text()
-            assert (in_a_row == limit) == endpoint.disabled
-        attempts = fake.webhooks.attempts
-        assert expected == [one.status_code for one in attempts if one.endpoint is endpoint]
-        assert len(expected) == len(beside.events)
+def test_so_many_failures_in_a_row_disable_an_endpoint_until_it_is_enabled_or_the_fake_reset(
+    fake, limit
+):
+    status, in_a_row, expected = 200, 0, []
+    endpoint = fake.webhooks.connect(handler=lambda _: status, disable_after=limit)
+    beside = fake.webhooks.receiver()
+    for step in Random(limit).choices([200, 500, "enable"], [3, 5, 1], k=200):
+        if step == "enable":
+            endpoint.enable()
+            in_a_row = 0 if in_a_row == limit else in_a_row
+            continue
+        expected.append(None if in_a_row == limit else step)
+        in_a_row = 0 if expected[-1] == 200 else min(in_a_row + 1, limit)
+        status = step
+        fake.send_text()
+        assert (in_a_row == limit) == endpoint.disabled
+    attempts = fake.webhooks.attempts
+    assert expected == [one.status_code for one in attempts if one.endpoint is endpoint]
+    assert len(expected) == len(beside.events)
 
-        status = 500
-        for _ in range(limit):
-            fake.send_text()
-        assert endpoint.disabled
-        fake.reset()
-        assert not endpoint.disabled
+    status = 500
+    for _ in range(limit):
+        fake.send_text()
+    assert endpoint.disabled
+    fake.reset()
+    assert not endpoint.disabled
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
@@ -100,35 +101,33 @@ def test_what_is_not_attempted_does_not_count_for_a_repeat_that_waits_for_attemp
         assert fake.webhooks.attempts
 
 
-def test_nobody_waits_for_a_repeat_at_a_disabled_endpoint():
-    with frozen_fake() as fake:
-        statuses = iter([200, 500])
-        fake.webhooks.connect(handler=lambda _: next(statuses), disable_after=1)
-        fake.webhooks.duplicate(pause=60)
-        fake.send_text().deliver()
-        fake.settle()
+def test_nobody_waits_for_a_repeat_at_a_disabled_endpoint(fake):
+    statuses = iter([200, 500])
+    fake.webhooks.connect(handler=lambda _: next(statuses), disable_after=1)
+    fake.webhooks.duplicate(pause=60)
+    fake.send_text().deliver()
+    fake.settle()
 
-        assert (NOON, 2) == (fake.clock.now, len(fake.webhooks.attempts))
+    assert (NOON, 2) == (fake.clock.now, len(fake.webhooks.attempts))
 
 
 @pytest.mark.parametrize("enables", [False, True])
-def test_a_delayed_event_still_comes_when_its_time_is_up_and_what_failed_does_not(enables):
-    with frozen_fake() as fake:
-        statuses = iter([500, 204])
-        endpoint = fake.webhooks.connect(handler=lambda _: next(statuses), disable_after=2)
-        fake.webhooks.delay(60)
-        fake.webhooks.refuse(start=2)
-        with fake.webhooks.paused():
-            for _ in range(3):
-                fake.send_text()
-        fake.settle()
-        if enables:
-            endpoint.enable()
-        fake.clock.advance(60)
+def test_a_delayed_event_still_comes_when_its_time_is_up_and_what_failed_does_not(fake, enables):
+    statuses = iter([500, 204])
+    endpoint = fake.webhooks.connect(handler=lambda _: next(statuses), disable_after=2)
+    fake.webhooks.delay(60)
+    fake.webhooks.refuse(start=2)
+    with fake.webhooks.paused():
+        for _ in range(3):
+            fake.send_text()
+    fake.settle()
+    if enables:
+        endpoint.enable()
+    fake.clock.advance(60)
 
-        refused, failed, last = fake.webhooks.attempts
-        assert ("refuse", "status 500") == (refused.fault, failed.outcome)
-        assert (fake.messages[0].id, enables) == (last.event.message_id, last.ok)
+    refused, failed, last = fake.webhooks.attempts
+    assert ("refuse", "status 500") == (refused.fault, failed.outcome)
+    assert (fake.messages[0].id, enables) == (last.event.message_id, last.ok)
 
 
 def test_what_a_disabled_endpoint_missed_is_named_after_the_setting():
@@ -144,17 +143,16 @@ def test_what_a_disabled_endpoint_missed_is_named_after_the_setting():
         assert (None, None, b"") == (missed.status_code, missed.error, missed.body)
 
 
-def test_an_endpoint_that_is_not_disabled_keeps_its_failures_when_it_is_enabled():
-    with frozen_fake() as fake:
-        endpoint = fake.webhooks.connect(handler=lambda _: 500, disable_after=2)
-        fake.send_text()
-        endpoint.enable()
-        fake.send_text()
-        assert endpoint.disabled
-        endpoint.enable()
-        fake.send_text()
-        assert not endpoint.disabled
-        assert 3 == len(fake.webhooks.attempts)
+def test_an_endpoint_that_is_not_disabled_keeps_its_failures_when_it_is_enabled(fake):
+    endpoint = fake.webhooks.connect(handler=lambda _: 500, disable_after=2)
+    fake.send_text()
+    endpoint.enable()
+    fake.send_text()
+    assert endpoint.disabled
+    endpoint.enable()
+    fake.send_text()
+    assert not endpoint.disabled
+    assert 3 == len(fake.webhooks.attempts)
 
 
 def test_an_endpoint_of_a_closed_fake_is_not_enabled():
@@ -168,20 +166,21 @@ def test_an_endpoint_of_a_closed_fake_is_not_enabled():
 
 
 @pytest.mark.parametrize("kind", ["refuse", "lose_response"])
-def test_what_would_have_come_at_the_next_barrier_is_lost_though_the_endpoint_is_enabled(kind):
-    with frozen_fake() as fake:
-        seen = []
-        endpoint = fake.webhooks.connect(
-            handler=lambda request: seen.append(request.event) or 500, disable_after=2
-        )
-        beside = fake.webhooks.receiver()
-        getattr(fake.webhooks, kind)(endpoint=endpoint)
-        getattr(fake.webhooks, kind)(endpoint=beside.endpoint)
-        fake.send_text().deliver()  # the first fails by the fault, the second by its response
-        endpoint.enable()
-        before = len(seen)
-        fake.settle()
+def test_what_would_have_come_at_the_next_barrier_is_lost_though_the_endpoint_is_enabled(
+    fake, kind
+):
+    seen = []
+    endpoint = fake.webhooks.connect(
+        handler=lambda request: seen.append(request.event) or 500, disable_after=2
+    )
+    beside = fake.webhooks.receiver()
+    getattr(fake.webhooks, kind)(endpoint=endpoint)
+    getattr(fake.webhooks, kind)(endpoint=beside.endpoint)
+    fake.send_text().deliver()  # the first fails by the fault, the second by its response
+    endpoint.enable()
+    before = len(seen)
+    fake.settle()
 
-        assert before == len(seen)
-        assert "sent" == beside.events[-1].status
-        assert fake.webhooks.attempts
+    assert before == len(seen)
+    assert "sent" == beside.events[-1].status
+    assert fake.webhooks.attempts

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_chatfake import ClockError, Edge, IllegalTransition, edges
 
-from .fakes import frozen_fake, visible_state
+from .fakes import visible_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,13 +74,12 @@ def test_an_edge_that_is_not_there_is_refused_and_time_stays(
     play(scenario)
 
 
-def test_an_edge_that_has_passed_is_refused() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text().deliver()
-        before, at, after = edges("session")
-        fake.clock.advance_to(at, message)
-        with pytest.raises(ClockError, match="time only goes forward"):
-            fake.clock.advance_to(before, message)
-        fake.clock.advance_to(after, message)
-        with pytest.raises(IllegalTransition):
-            fake.send_text(conversation=message.conversation)
+def test_an_edge_that_has_passed_is_refused(fake) -> None:
+    message = fake.send_text().deliver()
+    before, at, after = edges("session")
+    fake.clock.advance_to(at, message)
+    with pytest.raises(ClockError, match="time only goes forward"):
+        fake.clock.advance_to(before, message)
+    fake.clock.advance_to(after, message)
+    with pytest.raises(IllegalTransition):
+        fake.send_text(conversation=message.conversation)

@@ -473,22 +473,20 @@ Held for m4, message <message 4>, by the ledger:
             pass
 
 
-def test_a_long_ledger_is_cut_in_the_middle():
-    with frozen_fake() as fake:
-        many(fake, 100)
-        ledger = failure(lambda: fake.assert_held(0)).partition("ledger:\n")[2].splitlines()
+def test_a_long_ledger_is_cut_in_the_middle(fake):
+    many(fake, 100)
+    ledger = failure(lambda: fake.assert_held(0)).partition("ledger:\n")[2].splitlines()
 
-        assert 13 == len(ledger)
-        assert "  ... 89 more ..." == ledger[6]
-        assert ledger[0].endswith("opening  100")
-        assert ledger[-1].endswith("m100")
+    assert 13 == len(ledger)
+    assert "  ... 89 more ..." == ledger[6]
+    assert ledger[0].endswith("opening  100")
+    assert ledger[-1].endswith("m100")
 
 
-def test_statuses_are_compared_with_what_came():
-    with frozen_fake() as fake:
-        message = fake.send_text().deliver(devices=2)
+def test_statuses_are_compared_with_what_came(fake):
+    message = fake.send_text().deliver(devices=2)
 
-        assert snapshot("""\
+    assert snapshot("""\
 statuses of m1, message <message 1>: number 2: expected read, got delivered
   expected  sent, read
   got       sent, delivered, delivered
@@ -498,15 +496,15 @@ Its events:
   2026-01-01T12:00:00.000Z  delivered  evt_2  at LINE
   2026-01-01T12:00:00.000Z  delivered  evt_3  at LINE\
 """) == failure(lambda: statuses(fake, message, "read"))
-        assert snapshot(
-            [
-                "statuses of m1, message <message 1>: number 3: expected nothing, got delivered",
-                "statuses of m1, message <message 1>: number 4: expected read, got nothing",
-            ]
-        ) == [
-            failure(partial(fake.assert_statuses, message, *expected)).splitlines()[0]
-            for expected in (["sent", "delivered"], ["sent", "delivered", "delivered", "read"])
+    assert snapshot(
+        [
+            "statuses of m1, message <message 1>: number 3: expected nothing, got delivered",
+            "statuses of m1, message <message 1>: number 4: expected read, got nothing",
         ]
+    ) == [
+        failure(partial(fake.assert_statuses, message, *expected)).splitlines()[0]
+        for expected in (["sent", "delivered"], ["sent", "delivered", "delivered", "read"])
+    ]
 
 
 def test_requests_are_counted():

@@ -11,7 +11,6 @@ from .fakes import (
     FAULT_KINDS,
     attempt_rows,
     fake_with_receiver,
-    frozen_fake,
     own_lines,
     received_bodies,
     received_statuses,
@@ -28,17 +27,16 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 # -- what each does --------------------------------------------------------------------------------
 
 
-def test_a_duplicate_is_the_same_event_twice_byte_for_byte() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fault = fake.webhooks.duplicate()
+def test_a_duplicate_is_the_same_event_twice_byte_for_byte(fake, receiver) -> None:
+    fault = fake.webhooks.duplicate()
 
-        fake.send_text()
+    fake.send_text()
 
-        assert 2 == len(receiver.requests)
-        assert 1 == len(set(received_bodies(receiver)))
-        assert 1 == len(fake.events)
-        assert [("sent", 1, None, 200), ("sent", 1, "duplicate", 200)] == attempt_rows(fake)
-        assert 1 == fault.fired
+    assert 2 == len(receiver.requests)
+    assert 1 == len(set(received_bodies(receiver)))
+    assert 1 == len(fake.events)
+    assert [("sent", 1, None, 200), ("sent", 1, "duplicate", 200)] == attempt_rows(fake)
+    assert 1 == fault.fired
 
 
 def test_a_dropped_event_is_emitted_and_never_attempted() -> None:
@@ -57,40 +55,40 @@ def test_a_dropped_event_is_emitted_and_never_attempted() -> None:
 
 
 @pytest.mark.parametrize("duration", [30, 30.0, timedelta(seconds=30)])
-def test_a_delayed_event_comes_so_much_later_on_the_fakes_clock(duration: Any) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.delay(duration)
-        fake.send_text().deliver()
+def test_a_delayed_event_comes_so_much_later_on_the_fakes_clock(
+    fake, receiver, duration: Any
+) -> None:
+    fake.webhooks.delay(duration)
+    fake.send_text().deliver()
 
-        assert ["delivered"] == received_statuses(receiver)
-        assert NOON + timedelta(seconds=30) == fake.clock.next_due
-        fake.clock.advance(seconds=29, microseconds=999_999)
-        assert ["delivered"] == received_statuses(receiver)
-        fake.clock.advance(microseconds=1)
-        assert ["delivered", "sent"] == received_statuses(receiver)
-        assert ("sent", 1, "delay", 200) == attempt_rows(fake)[-1]
-        assert NOON + timedelta(seconds=30) == fake.webhooks.attempts[-1].at
-        assert NOON == fake.webhooks.attempts[-1].event.create_time
+    assert ["delivered"] == received_statuses(receiver)
+    assert NOON + timedelta(seconds=30) == fake.clock.next_due
+    fake.clock.advance(seconds=29, microseconds=999_999)
+    assert ["delivered"] == received_statuses(receiver)
+    fake.clock.advance(microseconds=1)
+    assert ["delivered", "sent"] == received_statuses(receiver)
+    assert ("sent", 1, "delay", 200) == attempt_rows(fake)[-1]
+    assert NOON + timedelta(seconds=30) == fake.webhooks.attempts[-1].at
+    assert NOON == fake.webhooks.attempts[-1].event.create_time
 
 
 @pytest.mark.parametrize("kind", [*FAULT_KINDS, "reorder", "lose_response", "refuse"])
-def test_no_fault_concerns_what_a_test_redelivers(kind: str) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fault = set_up_fault(fake, kind)
+def test_no_fault_concerns_what_a_test_redelivers(fake, receiver, kind: str) -> None:
+    fault = set_up_fault(fake, kind)
+    fake.send_text()
+    fake.clock.advance(30)
+    fired, before = fault.fired, len(fake.webhooks.attempts)
+    with set_up_fault(fake, kind) as another:
+        fake.webhooks.redeliver(fake.events[0])
+        fake.settle()
+        assert (fired, 0) == (fault.fired, another.fired)
         fake.send_text()
         fake.clock.advance(30)
-        fired, before = fault.fired, len(fake.webhooks.attempts)
-        with set_up_fault(fake, kind) as another:
-            fake.webhooks.redeliver(fake.events[0])
-            fake.settle()
-            assert (fired, 0) == (fault.fired, another.fired)
-            fake.send_text()
-            fake.clock.advance(30)
 
-        again = fake.webhooks.attempts[before]
-        assert (1, None, 200) == (again.number, again.fault, again.status_code)
-        assert fake.events[0] == again.event != fake.webhooks.attempts[before + 1].event
-        assert fake.events[0].body in received_bodies(receiver)
+    again = fake.webhooks.attempts[before]
+    assert (1, None, 200) == (again.number, again.fault, again.status_code)
+    assert fake.events[0] == again.event != fake.webhooks.attempts[before + 1].event
+    assert fake.events[0].body in received_bodies(receiver)
 
 
 def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
@@ -120,17 +118,16 @@ def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
     ],
 )
 def test_a_tampering_function_that_goes_wrong_is_met_and_spares_other_endpoints(
-    change: Any, error: type[Exception], words: str
+    fake, receiver, change: Any, error: type[Exception], words: str
 ) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        other = fake.webhooks.receiver()
-        fake.webhooks.tamper(change, endpoint=receiver.endpoint)
-        with pytest.raises(error, match=words):
-            fake.send_text()
+    other = fake.webhooks.receiver()
+    fake.webhooks.tamper(change, endpoint=receiver.endpoint)
+    with pytest.raises(error, match=words):
+        fake.send_text()
 
-        assert [[], ["sent"]] == [received_statuses(receiver), received_statuses(other)]
-        errors = {one.endpoint: type(one.error) for one in fake.webhooks.attempts}
-        assert {receiver.endpoint: error, other.endpoint: type(None)} == errors
+    assert [[], ["sent"]] == [received_statuses(receiver), received_statuses(other)]
+    errors = {one.endpoint: type(one.error) for one in fake.webhooks.attempts}
+    assert {receiver.endpoint: error, other.endpoint: type(None)} == errors
 
 
 def test_another_signer_signs_in_place_of_the_configured_one() -> None:
@@ -144,25 +141,23 @@ def test_another_signer_signs_in_place_of_the_configured_one() -> None:
         ]
 
 
-def test_faults_work_together_in_the_order_in_which_they_were_set_up_fault() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.duplicate()
-        fake.webhooks.delay(60)
-        fake.send_text()
+def test_faults_work_together_in_the_order_in_which_they_were_set_up_fault(fake, receiver) -> None:
+    fake.webhooks.duplicate()
+    fake.webhooks.delay(60)
+    fake.send_text()
 
-        assert [] == received_statuses(receiver)
-        fake.clock.advance(60)
-        assert ["sent", "sent"] == received_statuses(receiver)
+    assert [] == received_statuses(receiver)
+    fake.clock.advance(60)
+    assert ["sent", "sent"] == received_statuses(receiver)
 
 
-def test_what_is_dropped_is_not_duplicated() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.drop()
-        fake.webhooks.duplicate()
-        fake.send_text()
+def test_what_is_dropped_is_not_duplicated(fake, receiver) -> None:
+    fake.webhooks.drop()
+    fake.webhooks.duplicate()
+    fake.send_text()
 
-        assert [] == received_statuses(receiver)
-        assert [("sent", 1, "drop", None)] * 2 == attempt_rows(fake)
+    assert [] == received_statuses(receiver)
+    assert [("sent", 1, "drop", None)] * 2 == attempt_rows(fake)
 
 
 # -- which events ----------------------------------------------------------------------------------
@@ -256,19 +251,18 @@ def test_a_repeat_is_no_new_choice_of_a_fault_that_lets_the_first_attempt_fail(k
         assert 1 == fault.fired
 
 
-def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate() -> None:
+def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate(fake) -> None:
     def raising(_: Any) -> None:
         raise LookupError("mine")
 
-    with frozen_fake() as fake:
-        raises = fake.webhooks.connect(handler=raising)
-        receiver = fake.webhooks.receiver()
-        fake.webhooks.duplicate(endpoint=raises)
-        with pytest.raises(LookupError, match="mine"):
-            fake.send_text()
+    raises = fake.webhooks.connect(handler=raising)
+    receiver = fake.webhooks.receiver()
+    fake.webhooks.duplicate(endpoint=raises)
+    with pytest.raises(LookupError, match="mine"):
+        fake.send_text()
 
-        assert ["sent"] == received_statuses(receiver)
-        assert 3 == len(fake.webhooks.attempts)
+    assert ["sent"] == received_statuses(receiver)
+    assert 3 == len(fake.webhooks.attempts)
 
 
 def test_a_retry_is_not_concerned() -> None:
@@ -300,16 +294,15 @@ def test_what_is_lost_or_late_leaves_retries_to_the_clock(kind: str) -> None:
 # -- how it ends -----------------------------------------------------------------------------------
 
 
-def test_a_fault_is_over_when_it_is_removed() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fault = fake.webhooks.drop(times=None)
-        fake.send_text()
-        fault.remove()
-        fault.remove()
-        fake.send_text()
+def test_a_fault_is_over_when_it_is_removed(fake, receiver) -> None:
+    fault = fake.webhooks.drop(times=None)
+    fake.send_text()
+    fault.remove()
+    fault.remove()
+    fake.send_text()
 
-        assert 1 == len(received_statuses(receiver))
-        assert 1 == fault.fired
+    assert 1 == len(received_statuses(receiver))
+    assert 1 == fault.fired
 
 
 def test_a_fault_names_itself() -> None:

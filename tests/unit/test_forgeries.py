@@ -189,7 +189,9 @@ def test_events_of_each_type_are_forged_and_what_got_through_is_named_red_and_lo
 
 
 @pytest.mark.parametrize("secrets", ["old new", "older old new"])
-def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret_is_found(secrets):
+def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret_is_found(
+    fake, secrets
+):
     known = [b"new", b"old"]
 
     def app(request):
@@ -198,21 +200,20 @@ def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret
         right = {hmac.new(key, signed, "sha256").hexdigest() for key in known}
         return 401 if right.isdisjoint(given) or abs(time.time() - int(at)) > 300 else 204
 
-    with frozen_fake() as fake:
-        first, *others, new = secrets.split()
-        fake.webhooks.connect(handler=app, signer=HmacSigner(first))
-        for secret in others:
-            fake.webhooks.rotate_secret(secret)
-            fake.webhooks.retire_secret()
-        fake.webhooks.rotate_secret(new)
-        fake.send_text()
-        fake.webhooks.assert_rejects_forgeries()
+    first, *others, new = secrets.split()
+    fake.webhooks.connect(handler=app, signer=HmacSigner(first))
+    for secret in others:
+        fake.webhooks.rotate_secret(secret)
         fake.webhooks.retire_secret()
-        with pytest.raises(AssertionError, match=r"through: signed with another secret\n.*204"):
-            fake.webhooks.assert_rejects_forgeries()
-        assert 1 == fake.timeline.svg().count('<g class="bad"')
-        known.pop()
+    fake.webhooks.rotate_secret(new)
+    fake.send_text()
+    fake.webhooks.assert_rejects_forgeries()
+    fake.webhooks.retire_secret()
+    with pytest.raises(AssertionError, match=r"through: signed with another secret\n.*204"):
         fake.webhooks.assert_rejects_forgeries()
+    assert 1 == fake.timeline.svg().count('<g class="bad"')
+    known.pop()
+    fake.webhooks.assert_rejects_forgeries()
 
 
 @pytest.mark.parametrize(
@@ -223,15 +224,14 @@ def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret
         (HmacSigner("a", content="{body}", timestamp_header="T"), ALL[9:10] + ALL[11:]),
     ],
 )
-def test_what_makes_no_sense_for_a_signer_is_named(signer: Any, left_out: list[str]) -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda _: None, signer=signer)
-        fake.send_text()
-        with pytest.raises(AssertionError, match="unsigned") as caught:
-            fake.webhooks.assert_rejects_forgeries()
-        for told in (caught.value, fake.timeline):
-            assert f"left out: {', '.join(left_out)}" in str(told)
-            assert "under a new" not in str(told)
+def test_what_makes_no_sense_for_a_signer_is_named(fake, signer: Any, left_out: list[str]) -> None:
+    fake.webhooks.connect(handler=lambda _: None, signer=signer)
+    fake.send_text()
+    with pytest.raises(AssertionError, match="unsigned") as caught:
+        fake.webhooks.assert_rejects_forgeries()
+    for told in (caught.value, fake.timeline):
+        assert f"left out: {', '.join(left_out)}" in str(told)
+        assert "under a new" not in str(told)
 
 
 def test_each_of_several_apps_is_forged_what_it_gets_and_what_was_left_out_is_said_of_it() -> None:
@@ -255,13 +255,12 @@ def test_each_of_several_apps_is_forged_what_it_gets_and_what_was_left_out_is_sa
     assert 1 == len(unsigned.ids)
 
 
-def test_an_app_that_got_no_event_to_forge_is_named() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=App(), signer=SIGNER)
-        fake.webhooks.connect(handler=Library(), signer=SIGNER, events=[INBOUND])
-        fake.send_text()
-        with pytest.raises(ChatFakeError, match=r"nothing to forge for Library"):
-            fake.webhooks.assert_rejects_forgeries()
+def test_an_app_that_got_no_event_to_forge_is_named(fake) -> None:
+    fake.webhooks.connect(handler=App(), signer=SIGNER)
+    fake.webhooks.connect(handler=Library(), signer=SIGNER, events=[INBOUND])
+    fake.send_text()
+    with pytest.raises(ChatFakeError, match=r"nothing to forge for Library"):
+        fake.webhooks.assert_rejects_forgeries()
 
 
 def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through() -> None:

@@ -93,19 +93,18 @@ def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url() -> None:
     assert "hush-hush" in endpoint.name
 
 
-def test_everything_that_is_told_of_an_endpoint_hides_the_token() -> None:
-    with frozen_fake() as fake:
-        endpoint = fake.webhooks.connect(URL)
-        fault = fake.webhooks.duplicate(endpoint=endpoint)
-        message = fake.send_text()
-        texts = [
-            repr(endpoint),
-            repr(fault),
-            repr(fake.webhooks.attempts),
-            fake.explain(message),
-            repr(fake.timeline),
-            str(fake.timeline),
-            fake.timeline.svg(),
-        ]
-        assert [] == [text for text in texts if "hush" in text]
-        assert URL == endpoint.name
+def test_everything_that_is_told_of_an_endpoint_hides_the_token(fake) -> None:
+    endpoint = fake.webhooks.connect(URL)
+    fault = fake.webhooks.duplicate(endpoint=endpoint)
+    message = fake.send_text()
+    texts = [
+        repr(endpoint),
+        repr(fault),
+        repr(fake.webhooks.attempts),
+        fake.explain(message),
+        repr(fake.timeline),
+        str(fake.timeline),
+        fake.timeline.svg(),
+    ]
+    assert [] == [text for text in texts if "hush" in text]
+    assert URL == endpoint.name

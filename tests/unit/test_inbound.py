@@ -71,28 +71,26 @@ def test_a_shape_that_can_not_be_used_is_refused_and_nothing_is_emitted(shape, e
         assert [] == [*fake.events]
 
 
-def test_ids_begin_anew_after_a_reset_and_people_of_before_it_do_not_write():
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        anna = fake.recipient(ANNA)
-        anna.writes("1").writes("2")
-        first, second = [event.body for event in fake.events]
-        assert fake.send_text().id.encode() not in first
-        fake.reset()
-        with pytest.raises(ClosedError):
-            anna.writes("3")
-        fake.recipient(ANNA).writes("1").writes("2")
+def test_ids_begin_anew_after_a_reset_and_people_of_before_it_do_not_write(fake):
+    fake.webhooks.receiver(events="*")
+    anna = fake.recipient(ANNA)
+    anna.writes("1").writes("2")
+    first, second = [event.body for event in fake.events]
+    assert fake.send_text().id.encode() not in first
+    fake.reset()
+    with pytest.raises(ClosedError):
+        anna.writes("3")
+    fake.recipient(ANNA).writes("1").writes("2")
 
-        assert [first, second] == [event.body for event in fake.events]
+    assert [first, second] == [event.body for event in fake.events]
 
 
-def test_the_timeline_names_the_person_and_not_their_words():
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        fake.recipient(ANNA).writes("STOP")
+def test_the_timeline_names_the_person_and_not_their_words(fake):
+    fake.webhooks.receiver(events="*")
+    fake.recipient(ANNA).writes("STOP")
 
-        told = [f"writes() {ANNA}", TYPE, f"{TYPE} -> Receiver(): 200"]
-        assert told == [entry.text for entry in fake.timeline]
+    told = [f"writes() {ANNA}", TYPE, f"{TYPE} -> Receiver(): 200"]
+    assert told == [entry.text for entry in fake.timeline]
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

@@ -30,15 +30,14 @@ def types(receiver: Any) -> list[str]:
         (None, ["chat.message.updated"]),
     ],
 )
-def test_an_endpoint_gets_the_types_that_it_listens_for(events: Any, got: list[str]) -> None:
-    with frozen_fake() as fake:
-        everything = fake.webhooks.receiver(events="*")
-        receiver = fake.webhooks.receiver(events=events)
-        fake.send_text()
-        fake.webhooks.emit_event(TYPE, {"text": "Hello"})
+def test_an_endpoint_gets_the_types_that_it_listens_for(fake, events: Any, got: list[str]) -> None:
+    everything = fake.webhooks.receiver(events="*")
+    receiver = fake.webhooks.receiver(events=events)
+    fake.send_text()
+    fake.webhooks.emit_event(TYPE, {"text": "Hello"})
 
-        assert got == types(receiver)
-        assert ["chat.message.updated", TYPE] == types(everything)
+    assert got == types(receiver)
+    assert ["chat.message.updated", TYPE] == types(everything)
 
 
 def test_an_event_that_no_connected_endpoint_listens_for_is_named() -> None:
@@ -72,17 +71,16 @@ def test_an_event_that_no_connected_endpoint_listens_for_is_named() -> None:
     ],
 )
 def test_its_id_is_the_given_one_or_the_bodys_or_one_of_a_sequence(
-    arguments: Any, id_: str | None, body: bytes | None
+    fake, arguments: Any, id_: str | None, body: bytes | None
 ) -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver(events="*")
-        fake.webhooks.emit_event(TYPE, **arguments)
+    receiver = fake.webhooks.receiver(events="*")
+    fake.webhooks.emit_event(TYPE, **arguments)
 
-        event = fake.events[0]
-        assert (id_ or event.id) == event.id == receiver.requests[0].id
-        assert event.id.startswith("evt_") == (id_ is None)
-        if body is not None:
-            assert body == event.body == receiver.requests[0].body
+    event = fake.events[0]
+    assert (id_ or event.id) == event.id == receiver.requests[0].id
+    assert event.id.startswith("evt_") == (id_ is None)
+    if body is not None:
+        assert body == event.body == receiver.requests[0].body
 
 
 # -- everything else about events goes for it too --------------------------------------------------
@@ -108,54 +106,50 @@ def test_it_is_signed_retried_and_redelivered() -> None:
 @pytest.mark.parametrize(
     ("kind", "times"), [("duplicate", 2), ("drop", 0), ("delay", 0), ("tamper", 1)]
 )
-def test_a_fault_for_its_type_concerns_it_alone(kind: str, times: int) -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver(events="*")
-        needed = [30] if kind == "delay" else []
-        fault = getattr(fake.webhooks, kind)(*needed, type=TYPE, times=None)
-        fake.send_text()
-        fake.webhooks.emit_event(TYPE)
+def test_a_fault_for_its_type_concerns_it_alone(fake, kind: str, times: int) -> None:
+    receiver = fake.webhooks.receiver(events="*")
+    needed = [30] if kind == "delay" else []
+    fault = getattr(fake.webhooks, kind)(*needed, type=TYPE, times=None)
+    fake.send_text()
+    fake.webhooks.emit_event(TYPE)
 
-        assert ["chat.message.updated", *[TYPE] * times] == types(receiver)
-        assert 1 == fault.fired
-        assert f"type={TYPE!r}" in fault.description
-        fake.clock.advance(30)
-        assert max(times, kind == "delay") == types(receiver).count(TYPE)
+    assert ["chat.message.updated", *[TYPE] * times] == types(receiver)
+    assert 1 == fault.fired
+    assert f"type={TYPE!r}" in fault.description
+    fake.clock.advance(30)
+    assert max(times, kind == "delay") == types(receiver).count(TYPE)
 
 
 @pytest.mark.parametrize("limit", ["status", "message"])
-def test_a_fault_for_a_status_or_a_message_spares_other_types(limit: str) -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver(events="*")
-        message = fake.send_text()
-        fake.webhooks.drop(**{limit: {"status": "delivered", "message": message}[limit]})
-        fake.webhooks.emit_event(TYPE)
-        message.deliver()
+def test_a_fault_for_a_status_or_a_message_spares_other_types(fake, limit: str) -> None:
+    receiver = fake.webhooks.receiver(events="*")
+    message = fake.send_text()
+    fake.webhooks.drop(**{limit: {"status": "delivered", "message": message}[limit]})
+    fake.webhooks.emit_event(TYPE)
+    message.deliver()
 
-        assert ["chat.message.updated", TYPE] == types(receiver)
-
-
-def test_an_emitted_event_of_a_changed_type_goes_to_those_who_listen_for_it() -> None:
-    with frozen_fake() as fake:
-        usual = fake.webhooks.receiver()
-        others = fake.webhooks.receiver(events=["chat.message.changed"])
-        message = fake.send_text()
-        fake.webhooks.emit(message, "read", changes={"event.type": "chat.message.changed"})
-
-        assert ["chat.message.updated"] == types(usual)
-        assert ["chat.message.changed"] == types(others)
-        assert "chat.message.changed" == fake.events[-1].type == fake.events[-1].json()["type"]
+    assert ["chat.message.updated", TYPE] == types(receiver)
 
 
-def test_a_failure_at_it_is_named_by_its_type() -> None:
+def test_an_emitted_event_of_a_changed_type_goes_to_those_who_listen_for_it(fake) -> None:
+    usual = fake.webhooks.receiver()
+    others = fake.webhooks.receiver(events=["chat.message.changed"])
+    message = fake.send_text()
+    fake.webhooks.emit(message, "read", changes={"event.type": "chat.message.changed"})
+
+    assert ["chat.message.updated"] == types(usual)
+    assert ["chat.message.changed"] == types(others)
+    assert "chat.message.changed" == fake.events[-1].type == fake.events[-1].json()["type"]
+
+
+def test_a_failure_at_it_is_named_by_its_type(fake) -> None:
     def app(_: Any) -> None:
         raise KeyError("customer")
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app, events="*")
-        with pytest.raises(KeyError) as caught:
-            fake.webhooks.emit_event(TYPE)
-        assert f"at the {TYPE} event, caused at test_other_events.py" in caught.value.__notes__[0]
+    fake.webhooks.connect(handler=app, events="*")
+    with pytest.raises(KeyError) as caught:
+        fake.webhooks.emit_event(TYPE)
+    assert f"at the {TYPE} event, caused at test_other_events.py" in caught.value.__notes__[0]
 
 
 def test_in_async_mode_it_is_a_step_that_an_await_performs() -> None:
@@ -172,11 +166,10 @@ def test_in_async_mode_it_is_a_step_that_an_await_performs() -> None:
 
 
 @pytest.mark.parametrize("limit", ["status", "message"])
-def test_a_foreign_type_goes_with_no_status_and_no_message(limit: str) -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        options: Any = {limit: {"status": "sent", "message": message}[limit]}
-        with pytest.raises(ValueError, match="select events of messages"):
-            fake.webhooks.drop(type=TYPE, **options)
-        fake.webhooks.drop(type="chat.message.updated", **options).remove()
-        fake._engine.outbox.faults.ever.clear()
+def test_a_foreign_type_goes_with_no_status_and_no_message(fake, limit: str) -> None:
+    message = fake.send_text()
+    options: Any = {limit: {"status": "sent", "message": message}[limit]}
+    with pytest.raises(ValueError, match="select events of messages"):
+        fake.webhooks.drop(type=TYPE, **options)
+    fake.webhooks.drop(type="chat.message.updated", **options).remove()
+    fake._engine.outbox.faults.ever.clear()

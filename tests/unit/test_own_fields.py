@@ -9,7 +9,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeError, Message, Naming
 
-from .fakes import fake_with_receiver, frozen_fake, unchanged
+from .fakes import frozen_fake, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,15 +152,14 @@ def test_a_text_that_is_sent_by_its_type_is_the_same_byte_for_byte() -> None:
         assert ("text", "Hällo") == (fake.messages[0].type, fake.messages[0].body)
 
 
-def test_a_template_is_a_message_whose_content_stands_under_its_type() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        message = fake.send("template", {"name": "sale", "price": Decimal("0.10")}).deliver()
+def test_a_template_is_a_message_whose_content_stands_under_its_type(fake, receiver) -> None:
+    message = fake.send("template", {"name": "sale", "price": Decimal("0.10")}).deliver()
 
-        fake.assert_charged("0.05", message=message)
-        shown = receiver.requests[0].body
-        assert b'"type":"template","template":{"name":"sale","price":0.10}' in shown
-        assert ("template", "") == (message.type, message.body)
-        assert {"name": "sale", "price": Decimal("0.10")} == message.content
+    fake.assert_charged("0.05", message=message)
+    shown = receiver.requests[0].body
+    assert b'"type":"template","template":{"name":"sale","price":0.10}' in shown
+    assert ("template", "") == (message.type, message.body)
+    assert {"name": "sale", "price": Decimal("0.10")} == message.content
 
 
 @pytest.mark.parametrize(
@@ -186,14 +185,13 @@ def test_a_bad_type_or_content_is_refused_and_sends_nothing(
                 send(type_, content)
 
 
-def test_a_contents_later_change_is_not_the_messages() -> None:
+def test_a_contents_later_change_is_not_the_messages(fake) -> None:
     content: dict[str, object] = {"name": "sale"}
-    with frozen_fake() as fake:
-        message = fake.send("template", content)
-        content["name"] = "changed"
-        message.content["name"] = "changed"
-        message.deliver()
-        assert [{"name": "sale"}] * 2 == [one["template"] for one in resources(fake)]
+    message = fake.send("template", content)
+    content["name"] = "changed"
+    message.content["name"] = "changed"
+    message.deliver()
+    assert [{"name": "sale"}] * 2 == [one["template"] for one in resources(fake)]
 
 
 @pytest.mark.parametrize("verb", ["send", "submit"])
@@ -216,14 +214,13 @@ def test_more_fields_do_not_replace_the_content_of_another_type(verb: str) -> No
         assert ["video"] == [one["image"] for one in resources(fake)]
 
 
-def test_a_number_of_very_many_digits_is_refused_before_it_is_written() -> None:
-    with frozen_fake() as fake:
-        for number in ("1e4300", "1e-4301", "-1e999999999", "12e4299"):
-            with pytest.raises(ValueError, match="it has more than 4300 digits"):
-                fake.send_text(extra={"n": Decimal(number)})
-        for number in ("1e4299", "1e-4299", "0e-4299"):
+def test_a_number_of_very_many_digits_is_refused_before_it_is_written(fake) -> None:
+    for number in ("1e4300", "1e-4301", "-1e999999999", "12e4299"):
+        with pytest.raises(ValueError, match="it has more than 4300 digits"):
             fake.send_text(extra={"n": Decimal(number)})
-        assert [Decimal("1e4299"), Decimal("1e-4299"), 0] == [one["n"] for one in resources(fake)]
+    for number in ("1e4299", "1e-4299", "0e-4299"):
+        fake.send_text(extra={"n": Decimal(number)})
+    assert [Decimal("1e4299"), Decimal("1e-4299"), 0] == [one["n"] for one in resources(fake)]
 
 
 @pytest.mark.parametrize("wraps", [lambda one: [one], lambda one: {"n": one}])

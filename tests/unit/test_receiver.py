@@ -14,13 +14,12 @@ def answers(fake: ChatFake) -> list[int | None]:
     return [one.status_code for one in fake.webhooks.attempts]
 
 
-def test_answers_that_were_laid_down_follow_each_other() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        receiver.respond(503, times=2)
-        receiver.respond(404)
-        fake.send_text().deliver(devices=4)
+def test_answers_that_were_laid_down_follow_each_other(fake, receiver) -> None:
+    receiver.respond(503, times=2)
+    receiver.respond(404)
+    fake.send_text().deliver(devices=4)
 
-        assert [503, 503, 404, 200, 200] == answers(fake)
+    assert [503, 503, 404, 200, 200] == answers(fake)
 
 
 def test_it_records_attempt_by_attempt_and_tells_messages_apart() -> None:
@@ -35,10 +34,9 @@ def test_it_records_attempt_by_attempt_and_tells_messages_apart() -> None:
         assert receiver.events[0] == receiver.events[3] == fake.events[0]
 
 
-def test_what_it_gives_is_read_only() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        before = receiver.requests
-        fake.send_text()
+def test_what_it_gives_is_read_only(fake, receiver) -> None:
+    before = receiver.requests
+    fake.send_text()
 
-        assert () == before
-        assert isinstance(receiver.events, tuple)
+    assert () == before
+    assert isinstance(receiver.events, tuple)

@@ -10,7 +10,7 @@ from flask import Flask
 
 from pytest_chatfake import ChatFake
 
-from .fakes import attempt_rows, frozen_fake, played, received_statuses, warnings_at_the_end
+from .fakes import attempt_rows, played, received_statuses, warnings_at_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -25,7 +25,7 @@ def raising(error: BaseException) -> Any:
     return app
 
 
-def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_from() -> None:
+def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_from(fake) -> None:
     app = Flask("shop")
     app.testing = True
 
@@ -33,21 +33,20 @@ def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_f
     def hook() -> str:
         raise LookupError("no such campaign")
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(wsgi=app)
-        with pytest.raises(LookupError, match="no such campaign") as caught:
-            fake.send_text()
+    fake.webhooks.connect(wsgi=app)
+    with pytest.raises(LookupError, match="no such campaign") as caught:
+        fake.send_text()
 
-        assert "hook" in [entry.name for entry in caught.traceback]
-        (note,) = caught.value.__notes__
-        message = fake.messages[0]
-        assert note.startswith(
-            f"raised by shop (WSGI) / at the sent event of message {message.id}, "
-            f"caused at test_receiver_errors.py:"
-        )
-        (attempt,) = fake.webhooks.attempts
-        assert caught.value is attempt.error
-        assert "LookupError: no such campaign" == attempt.outcome
+    assert "hook" in [entry.name for entry in caught.traceback]
+    (note,) = caught.value.__notes__
+    message = fake.messages[0]
+    assert note.startswith(
+        f"raised by shop (WSGI) / at the sent event of message {message.id}, "
+        f"caused at test_receiver_errors.py:"
+    )
+    (attempt,) = fake.webhooks.attempts
+    assert caught.value is attempt.error
+    assert "LookupError: no such campaign" == attempt.outcome
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("sync", StopIteration), ("async", RuntimeError)])

@@ -31,13 +31,12 @@ def closed_port() -> str:
         return f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-def test_without_the_knob_an_attempt_is_made_once() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        receiver.respond(500)
-        fake.send_text()
-        fake.clock.advance(days=1)
+def test_without_the_knob_an_attempt_is_made_once(fake, receiver) -> None:
+    receiver.respond(500)
+    fake.send_text()
+    fake.clock.advance(days=1)
 
-        assert [("sent", 1, None, 500)] == attempt_rows(fake)
+    assert [("sent", 1, None, 500)] == attempt_rows(fake)
 
 
 def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_it() -> None:

@@ -150,59 +150,54 @@ def test_the_function_of_extra_fields_fails_the_test_with_the_line_of_the_step()
         assert "sent" == message.status
 
 
-def test_a_length_is_given_once_and_by_known_names() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        for arguments, names in (((), {}), ((5,), {"minutes": 5})):
-            with pytest.raises(TypeError, match=r"after\(\) takes one length of time: after\(90\)"):
-                message.after(*arguments, **names)
-        with pytest.raises(TypeError, match="not minute="):
-            message.after(minute=5)
+def test_a_length_is_given_once_and_by_known_names(fake) -> None:
+    message = fake.send_text()
+    for arguments, names in (((), {}), ((5,), {"minutes": 5})):
+        with pytest.raises(TypeError, match=r"after\(\) takes one length of time: after\(90\)"):
+            message.after(*arguments, **names)
+    with pytest.raises(TypeError, match="not minute="):
+        message.after(minute=5)
 
 
-def test_bad_arguments_of_a_scheduled_verb_are_refused_at_once() -> None:
-    with frozen_fake() as fake:
-        later = fake.send_text().after(5).deliver()
-        with pytest.raises(ValueError, match="devices: expected an int from 1 to 10000"):
-            later.deliver(devices=0)
+def test_bad_arguments_of_a_scheduled_verb_are_refused_at_once(fake) -> None:
+    later = fake.send_text().after(5).deliver()
+    with pytest.raises(ValueError, match="devices: expected an int from 1 to 10000"):
+        later.deliver(devices=0)
 
 
-def test_a_moment_takes_verbs_until_it_has_passed() -> None:
-    with frozen_fake() as fake:
-        later = fake.send_text().after(minutes=5)
-        fake.clock.advance(minutes=5)
-        assert "delivered" == later.deliver().status
-        fake.clock.advance(hours=1)
-        with pytest.raises(
-            ClockError, match=r"can't schedule read\(\) for 2026-01-01T12:05:00.000Z"
-        ):
-            later.read()
+def test_a_moment_takes_verbs_until_it_has_passed(fake) -> None:
+    later = fake.send_text().after(minutes=5)
+    fake.clock.advance(minutes=5)
+    assert "delivered" == later.deliver().status
+    fake.clock.advance(hours=1)
+    with pytest.raises(ClockError, match=r"can't schedule read\(\) for 2026-01-01T12:05:00.000Z"):
+        later.read()
 
 
-def test_a_script_ends_where_the_calendar_ends() -> None:
-    with frozen_fake() as fake:
-        fake.clock.move_to("9899-12-31T23:00:00Z")
-        message = fake.send_text()
-        message.after(hours=1).read()
-        with pytest.raises(ClockError, match="calendar ends"):
-            message.after(hours=1, microseconds=1)
-        fake.clock.move_to("9900-01-01T00:00:00Z")
+def test_a_script_ends_where_the_calendar_ends(fake) -> None:
+    fake.clock.move_to("9899-12-31T23:00:00Z")
+    message = fake.send_text()
+    message.after(hours=1).read()
+    with pytest.raises(ClockError, match="calendar ends"):
+        message.after(hours=1, microseconds=1)
+    fake.clock.move_to("9900-01-01T00:00:00Z")
 
-        assert "read" == message.status
-        fake.send_text()
+    assert "read" == message.status
+    fake.send_text()
 
 
 @pytest.mark.parametrize("use", [lambda m: m.after(5), lambda m: m.cancel(), lambda m: m.read()])
-def test_a_reset_forgets_scripts_and_ends_their_handles(use: Callable[[Message], Any]) -> None:
-    with frozen_fake() as fake:
-        later = fake.send_text().after(minutes=5).deliver()
-        fake.reset()
-        with pytest.raises(ClosedError, match="the fake was reset"):
-            use(later)
-        fake.send_text()
-        fake.clock.advance(hours=1)
+def test_a_reset_forgets_scripts_and_ends_their_handles(
+    fake, use: Callable[[Message], Any]
+) -> None:
+    later = fake.send_text().after(minutes=5).deliver()
+    fake.reset()
+    with pytest.raises(ClosedError, match="the fake was reset"):
+        use(later)
+    fake.send_text()
+    fake.clock.advance(hours=1)
 
-        assert ["sent"] == [message.status for message in fake.messages]
+    assert ["sent"] == [message.status for message in fake.messages]
 
 
 def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line() -> None:

@@ -11,7 +11,7 @@ import pytest
 from pytest_chatfake import ChatFake, Naming
 
 from .api_clients import Answer, call_with_werkzeug
-from .fakes import fake_with_receiver, frozen_fake, received_statuses, visible_state
+from .fakes import frozen_fake, received_statuses, visible_state
 
 ORDER = {"to": "+4915", "type": "text", "text": {"body": "Sale"}}
 
@@ -36,31 +36,29 @@ def with_number(number: bytes) -> bytes:
 # -- what it does ----------------------------------------------------------------------------------
 
 
-def test_it_sends_and_answers_the_message_resource_of_the_event() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.send_endpoint()
-        answer = post(fake, ORDER)
+def test_it_sends_and_answers_the_message_resource_of_the_event(fake, receiver) -> None:
+    fake.send_endpoint()
+    answer = post(fake, ORDER)
 
-        assert 200 == answer.status
-        assert fake.events[0].json()["chatMessage"] == answer.json()
-        assert ("+4915", "Sale") == (fake.messages[0].to, fake.messages[0].body)
-        assert [] == received_statuses(receiver)
+    assert 200 == answer.status
+    assert fake.events[0].json()["chatMessage"] == answer.json()
+    assert ("+4915", "Sale") == (fake.messages[0].to, fake.messages[0].body)
+    assert [] == received_statuses(receiver)
+    fake.settle()
+    assert ["sent"] == received_statuses(receiver)
+
+
+def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status(fake) -> None:
+    fake.send_endpoint(reply=lambda _: None)
+    assert 204 == post(fake, ORDER).status
+    fake.send_endpoint(reply=lambda _: (b"{", 202))
+    answer = post(fake, ORDER)
+    assert (202, b"{") == (answer.status, answer.body)
+
+    fake.send_endpoint(reply=lambda _: ({}, 999))
+    assert 500 == post(fake, ORDER).status
+    with pytest.raises(ValueError, match="expected a status from 200 to 599, got 999"):
         fake.settle()
-        assert ["sent"] == received_statuses(receiver)
-
-
-def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status() -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint(reply=lambda _: None)
-        assert 204 == post(fake, ORDER).status
-        fake.send_endpoint(reply=lambda _: (b"{", 202))
-        answer = post(fake, ORDER)
-        assert (202, b"{") == (answer.status, answer.body)
-
-        fake.send_endpoint(reply=lambda _: ({}, 999))
-        assert 500 == post(fake, ORDER).status
-        with pytest.raises(ValueError, match="expected a status from 200 to 599, got 999"):
-            fake.settle()
 
 
 def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource() -> None:
@@ -74,35 +72,32 @@ def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource
         )
 
 
-def test_members_that_are_named_come_back_in_every_event_and_others_do_not() -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint(echo=["externalId", "ratio"])
-        post(fake, json.dumps(ORDER)[:-1].encode() + b',"externalId":"o-17","ratio":0.10,"x":1}')
-        fake.messages[0].deliver()
+def test_members_that_are_named_come_back_in_every_event_and_others_do_not(fake) -> None:
+    fake.send_endpoint(echo=["externalId", "ratio"])
+    post(fake, json.dumps(ORDER)[:-1].encode() + b',"externalId":"o-17","ratio":0.10,"x":1}')
+    fake.messages[0].deliver()
 
-        for event in fake.events:
-            resource = event.json()["chatMessage"]
-            assert ("o-17", Decimal("0.10")) == (resource["externalId"], resource["ratio"])
-            assert "x" not in resource
-        assert b'"ratio":0.10' in fake.events[0].body
+    for event in fake.events:
+        resource = event.json()["chatMessage"]
+        assert ("o-17", Decimal("0.10")) == (resource["externalId"], resource["ratio"])
+        assert "x" not in resource
+    assert b'"ratio":0.10' in fake.events[0].body
 
 
-def test_the_content_is_named_by_echo_without_harm() -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint(echo=["image", "externalId"])
-        post(fake, {"to": "+1", "type": "image", "image": {"link": "x"}, "externalId": "o-1"})
-        assert 1 == fake.events[0].body.count(b'"image":')
-        assert "o-1" == fake.events[0].json()["chatMessage"]["externalId"]
+def test_the_content_is_named_by_echo_without_harm(fake) -> None:
+    fake.send_endpoint(echo=["image", "externalId"])
+    post(fake, {"to": "+1", "type": "image", "image": {"link": "x"}, "externalId": "o-1"})
+    assert 1 == fake.events[0].body.count(b'"image":')
+    assert "o-1" == fake.events[0].json()["chatMessage"]["externalId"]
 
 
 @pytest.mark.parametrize(("to", "content"), [("to", {"name": "sale"}), ("recipient", [{"n": 1}])])
-def test_other_types_are_sent_too(to: str, content: Any) -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint(status="accepted")
-        shown = post(fake, {to: "+1", "type": "contacts", "contacts": content}).json()
-        assert ("accepted", content) == (shown["status"], shown["contacts"])
-        message = fake.messages[0]
-        assert ("+1", "sent", content) == (message.to, message.status, message.content)
+def test_other_types_are_sent_too(fake, to: str, content: Any) -> None:
+    fake.send_endpoint(status="accepted")
+    shown = post(fake, {to: "+1", "type": "contacts", "contacts": content}).json()
+    assert ("accepted", content) == (shown["status"], shown["contacts"])
+    message = fake.messages[0]
+    assert ("+1", "sent", content) == (message.to, message.status, message.content)
 
 
 @pytest.mark.parametrize(("from_key", "sender"), [("from", "+999"), (None, None)])
@@ -115,24 +110,22 @@ def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(
         assert "sent" == post(fake, ORDER).json()["status"]
 
 
-def test_its_webhooks_may_come_first() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.send_endpoint(webhooks_first=True)
-        post(fake, ORDER)
-        assert ["sent"] == received_statuses(receiver)
+def test_its_webhooks_may_come_first(fake, receiver) -> None:
+    fake.send_endpoint(webhooks_first=True)
+    post(fake, ORDER)
+    assert ["sent"] == received_statuses(receiver)
 
 
-def test_a_call_whose_key_is_in_flight_is_a_409_and_a_reset_forgets_the_key() -> None:
+def test_a_call_whose_key_is_in_flight_is_a_409_and_a_reset_forgets_the_key(fake) -> None:
     def call() -> Any:
         return post(fake, ORDER, **{"Idempotency-Key": "order-17"}).json()
 
-    with frozen_fake() as fake:
-        fake.send_endpoint(reply=lambda _: {"second": call()}, idempotency_header="Idempotency-Key")
-        first = call()
-        assert "IDEMPOTENCY_KEY_IN_USE" == first["second"]["error"]["code"]
-        assert (first, 1) == (call(), len(fake.messages))
-        fake.reset()
-        assert (first, 1) == (call(), len(fake.messages))
+    fake.send_endpoint(reply=lambda _: {"second": call()}, idempotency_header="Idempotency-Key")
+    first = call()
+    assert "IDEMPOTENCY_KEY_IN_USE" == first["second"]["error"]["code"]
+    assert (first, 1) == (call(), len(fake.messages))
+    fake.reset()
+    assert (first, 1) == (call(), len(fake.messages))
 
 
 def test_the_same_key_with_another_method_is_another_call():
@@ -181,30 +174,28 @@ def test_the_same_key_with_another_method_is_another_call():
     ],
 )
 def test_a_body_that_does_not_say_what_to_send_is_a_400_and_sends_nothing(
-    body: Any, message: str
+    fake, body: Any, message: str
 ) -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint()
-        answer = post(fake, body)
-        error = {"status": 400, "code": "BAD_REQUEST", "message": message}
-        assert (400, {"error": error}) == (answer.status, answer.json())
-        assert 0 == len(fake.messages)
+    fake.send_endpoint()
+    answer = post(fake, body)
+    error = {"status": 400, "code": "BAD_REQUEST", "message": message}
+    assert (400, {"error": error}) == (answer.status, answer.json())
+    assert 0 == len(fake.messages)
 
 
-def test_a_parse_of_ones_own_says_what_to_send() -> None:
+def test_a_parse_of_ones_own_says_what_to_send(fake) -> None:
     def parse(request: Any) -> dict[str, Any]:
         order = json.loads(request.get_data())
         if "msg" not in order:
             raise ValueError("msg is missing")
         return {"type": "text", "content": {"body": order["msg"]}, "to": "+7", "price": "0.30"}
 
-    with frozen_fake() as fake:
-        fake.send_endpoint("/send", parse=parse)
-        assert 200 == post(fake, {"msg": "Hi"}, "/send").status
-        assert Decimal("0.30") == fake.messages[0].held
-        answer = post(fake, {}, "/send")
-        assert (400, "msg is missing") == (answer.status, answer.json()["error"]["message"])
-        assert 1 == len(fake.messages)
+    fake.send_endpoint("/send", parse=parse)
+    assert 200 == post(fake, {"msg": "Hi"}, "/send").status
+    assert Decimal("0.30") == fake.messages[0].held
+    answer = post(fake, {}, "/send")
+    assert (400, "msg is missing") == (answer.status, answer.json()["error"]["message"])
+    assert 1 == len(fake.messages)
 
 
 @pytest.mark.parametrize(
@@ -216,70 +207,62 @@ def test_a_parse_of_ones_own_says_what_to_send() -> None:
     ],
 )
 def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(
-    result: Any, error: type[Exception]
+    fake, result: Any, error: type[Exception]
 ) -> None:
     def parse(_: Any) -> Any:
         if isinstance(result, Exception):
             raise result
         return result
 
-    with frozen_fake() as fake:
-        fake.send_endpoint(parse=parse)
-        assert 500 == post(fake, ORDER).status
-        with pytest.raises(error):
-            fake.settle()
-        assert 0 == len(fake.messages)
+    fake.send_endpoint(parse=parse)
+    assert 500 == post(fake, ORDER).status
+    with pytest.raises(error):
+        fake.settle()
+    assert 0 == len(fake.messages)
 
 
 # -- the search ------------------------------------------------------------------------------------
 
 
-def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields() -> None:
-    with frozen_fake() as fake:
-        one = fake.send_text("Hello", to="+1", extra={"externalId": "o-1"})
-        two = fake.send_text("Hello", to="+2", extra={"externalId": "o-2"}).deliver()
+def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields(fake) -> None:
+    one = fake.send_text("Hello", to="+1", extra={"externalId": "o-1"})
+    two = fake.send_text("Hello", to="+2", extra={"externalId": "o-2"}).deliver()
 
-        assert one == fake.find_message(to="+1")
-        assert two == fake.find_message(to=fake.recipient("+2"), body="Hello")
-        assert one == fake.find_message(externalId="o-1")
-        assert two == fake.find_message(status="delivered")
-
-
-def test_where_none_fits_the_nearest_are_listed() -> None:
-    with frozen_fake() as fake:
-        for number in range(7):
-            fake.send_text(f"text {number}", to="+1" if number == 6 else "+2")
-        before = visible_state(fake)
-        with pytest.raises(LookupError) as caught:
-            fake.find_message(to="+1", body="text", externalId="o-1")
-
-        lines = str(caught.value).splitlines()
-        assert "no message fits (to='+1', body='text', externalId='o-1'). The nearest:" == lines[0]
-        assert f"  {fake.messages[6]!r} has body='text 6', no externalId" == lines[1]
-        assert 6 == len(lines)
-        assert before == visible_state(fake)
+    assert one == fake.find_message(to="+1")
+    assert two == fake.find_message(to=fake.recipient("+2"), body="Hello")
+    assert one == fake.find_message(externalId="o-1")
+    assert two == fake.find_message(status="delivered")
 
 
-def test_where_several_fit_they_are_listed() -> None:
-    with frozen_fake() as fake:
-        fake.send_text()
-        fake.send_text()
-        with pytest.raises(LookupError, match=r"^expected one message \(body='Hello'\), got 2:"):
-            fake.find_message(body="Hello")
+def test_where_none_fits_the_nearest_are_listed(fake) -> None:
+    for number in range(7):
+        fake.send_text(f"text {number}", to="+1" if number == 6 else "+2")
+    before = visible_state(fake)
+    with pytest.raises(LookupError) as caught:
+        fake.find_message(to="+1", body="text", externalId="o-1")
+
+    lines = str(caught.value).splitlines()
+    assert "no message fits (to='+1', body='text', externalId='o-1'). The nearest:" == lines[0]
+    assert f"  {fake.messages[6]!r} has body='text 6', no externalId" == lines[1]
+    assert 6 == len(lines)
+    assert before == visible_state(fake)
 
 
-def test_where_nothing_was_sent_that_is_said() -> None:
-    with (
-        frozen_fake() as fake,
-        pytest.raises(LookupError, match=r"^no message fits \(to='\+1'\): none was sent$"),
-    ):
+def test_where_several_fit_they_are_listed(fake) -> None:
+    fake.send_text()
+    fake.send_text()
+    with pytest.raises(LookupError, match=r"^expected one message \(body='Hello'\), got 2:"):
+        fake.find_message(body="Hello")
+
+
+def test_where_nothing_was_sent_that_is_said(fake) -> None:
+    with pytest.raises(LookupError, match=r"^no message fits \(to='\+1'\): none was sent$"):
         fake.find_message(to="+1")
 
 
-def test_a_synthetic_event_that_is_no_event_hides_no_message() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text(to="+1")
-        fake.webhooks.emit(message, "read", raw="{")
-        assert message == fake.find_message(to="+1")
-        with pytest.raises(LookupError):
-            fake.find_message(externalId="o-1")
+def test_a_synthetic_event_that_is_no_event_hides_no_message(fake) -> None:
+    message = fake.send_text(to="+1")
+    fake.webhooks.emit(message, "read", raw="{")
+    assert message == fake.find_message(to="+1")
+    with pytest.raises(LookupError):
+        fake.find_message(externalId="o-1")

@@ -219,15 +219,16 @@ def test_the_standardwebhooks_package_accepts_every_attempt_retries_too() -> Non
 
 @pytest.mark.parametrize("offset", [-301, 301, timedelta(minutes=-6), timedelta(minutes=6)])
 def test_a_stale_or_future_timestamp_is_signed_rightly_and_refused_by_the_package(
+    fake,
+    receiver,
     offset: Any,
 ) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.sign(StandardWebhooksSigner(SECRET, offset=offset))
-        fake.send_text()
+    fake.webhooks.sign(StandardWebhooksSigner(SECRET, offset=offset))
+    fake.send_text()
 
-        (request,) = receiver.requests
-        with pytest.raises(WebhookVerificationError, match="timestamp"):
-            Webhook(SECRET).verify(request.body, dict(request.headers))
+    (request,) = receiver.requests
+    with pytest.raises(WebhookVerificationError, match="timestamp"):
+        Webhook(SECRET).verify(request.body, dict(request.headers))
 
 
 def test_a_wrong_secret_a_changed_body_and_a_missing_header_are_refused_by_the_package() -> None:
@@ -286,11 +287,10 @@ def test_a_signer_sees_the_whole_request() -> None:
     assert "chat.message.updated" == request.json()["type"]
 
 
-def test_without_a_signer_nothing_is_signed() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.send_text()
+def test_without_a_signer_nothing_is_signed(fake, receiver) -> None:
+    fake.send_text()
 
-        assert {"Content-Type": "application/json"} == receiver.requests[0].headers
+    assert {"Content-Type": "application/json"} == receiver.requests[0].headers
 
 
 # -- bad signers -----------------------------------------------------------------------------------
@@ -309,29 +309,28 @@ def test_a_signer_that_returns_no_mapping_of_texts_is_named(result: Any) -> None
 
 @pytest.mark.parametrize("options", [{}, {"raise_exceptions": False}, {"retry_after": [1]}])
 def test_a_signer_that_raises_is_never_let_pass_and_keeps_nothing_from_the_others(
+    fake,
     options: Any,
 ) -> None:
-    with frozen_fake() as fake:
-        broken = Mock(side_effect=KeyError("no secret"))
-        fake.webhooks.connect(handler=lambda request: None, signer=broken, **options)
-        other = fake.webhooks.receiver()
+    broken = Mock(side_effect=KeyError("no secret"))
+    fake.webhooks.connect(handler=lambda request: None, signer=broken, **options)
+    other = fake.webhooks.receiver()
 
-        with pytest.raises(KeyError, match="no secret"):
-            fake.send_text()
+    with pytest.raises(KeyError, match="no secret"):
+        fake.send_text()
 
-        assert ["sent"] == received_statuses(other)
-        assert [KeyError, type(None)] == [type(one.error) for one in fake.webhooks.attempts]
+    assert ["sent"] == received_statuses(other)
+    assert [KeyError, type(None)] == [type(one.error) for one in fake.webhooks.attempts]
 
 
-def test_the_first_of_two_errors_is_the_one_that_surfaces() -> None:
-    with frozen_fake() as fake:
-        for error in (KeyError("first"), ValueError("second")):
-            fake.webhooks.connect(handler=Mock(side_effect=error))
+def test_the_first_of_two_errors_is_the_one_that_surfaces(fake) -> None:
+    for error in (KeyError("first"), ValueError("second")):
+        fake.webhooks.connect(handler=Mock(side_effect=error))
 
-        with pytest.raises(KeyError, match="first"):
-            fake.send_text()
+    with pytest.raises(KeyError, match="first"):
+        fake.send_text()
 
-        assert [KeyError, ValueError] == [type(one.error) for one in fake.webhooks.attempts]
+    assert [KeyError, ValueError] == [type(one.error) for one in fake.webhooks.attempts]
 
 
 @pytest.mark.parametrize(

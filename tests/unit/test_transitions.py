@@ -70,18 +70,17 @@ def test_the_table_knows_every_verb_that_a_handle_offers() -> None:
 
 
 @pytest.mark.parametrize(("state", "verb"), LEGAL, ids=map("-".join, LEGAL))
-def test_a_legal_verb_leads_where_the_table_says(state: str, verb: str) -> None:
-    with frozen_fake() as fake:
-        case = MessageInState(fake, state)
-        events, entries = len(fake.events), len(fake.ledger)
+def test_a_legal_verb_leads_where_the_table_says(fake, state: str, verb: str) -> None:
+    case = MessageInState(fake, state)
+    events, entries = len(fake.events), len(fake.ledger)
 
-        message = case.perform(verb)
+    message = case.perform(verb)
 
-        outcome = LEGAL[state, verb]
-        assert outcome.status == message.status
-        assert [outcome.event] == [event.status for event in fake.events[events:]]
-        assert list(outcome.entries) == [entry.kind for entry in fake.ledger[entries:]]
-        assert not message.dropped
+    outcome = LEGAL[state, verb]
+    assert outcome.status == message.status
+    assert [outcome.event] == [event.status for event in fake.events[events:]]
+    assert list(outcome.entries) == [entry.kind for entry in fake.ledger[entries:]]
+    assert not message.dropped
 
 
 @pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids=map("-".join, ILLEGAL))

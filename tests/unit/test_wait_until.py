@@ -21,7 +21,7 @@ from pytest_chatfake.transport.client.loops import gather, new_event
 
 from .api_clients import send_call
 from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_asyncio, perform
-from .fakes import START, frozen_fake, received_statuses
+from .fakes import START, received_statuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -345,23 +345,22 @@ def test_a_receiver_may_wait_for_a_thread_of_its_app() -> None:
 # -- what an app left on a loop --------------------------------------------------------------------
 
 
-def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on() -> None:
-    with frozen_fake() as fake:
-        done: list[str] = []
-        tasks: list[asyncio.Task[None]] = []
+def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on(fake) -> None:
+    done: list[str] = []
+    tasks: list[asyncio.Task[None]] = []
 
-        async def work() -> None:
-            for _ in range(3):
-                await asyncio.sleep(0)
-            done.append("it")
+    async def work() -> None:
+        for _ in range(3):
+            await asyncio.sleep(0)
+        done.append("it")
 
-        async def receive(_: Any) -> None:
-            tasks.append(asyncio.create_task(work()))
+    async def receive(_: Any) -> None:
+        tasks.append(asyncio.create_task(work()))
 
-        fake.webhooks.connect(handler=receive)
-        fake.send_text()
-        assert [] == done
-        assert ["it"] == fake.wait_until(lambda: done, timeout=SECONDS)
+    fake.webhooks.connect(handler=receive)
+    fake.send_text()
+    assert [] == done
+    assert ["it"] == fake.wait_until(lambda: done, timeout=SECONDS)
 
 
 # -- the end ---------------------------------------------------------------------------------------
