@@ -1,7 +1,5 @@
 """The HTTP API over real sockets (§4, §5)."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from http.client import HTTPConnection
 

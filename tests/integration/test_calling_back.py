@@ -1,7 +1,5 @@
 """Apps that ask the API in the middle of an attempt: no deadlock, and everything in its turn."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from contextlib import contextmanager, suppress

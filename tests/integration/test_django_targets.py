@@ -1,7 +1,5 @@
 """Django in sync mode: its code runs in the test's thread and sees the test's transaction."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A cancellation in the middle of a chain: what happened stays, and the rest never happens."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Chains that are awaited side by side: one order, one account, and nobody is left in the dark."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

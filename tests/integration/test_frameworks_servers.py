@@ -1,7 +1,5 @@
 """A server in the test's own loop takes webhooks, and asks for the balance meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """A function of the test as a target, in every form that Python has for one."""
 
-from __future__ import annotations
-
 import contextvars
 import functools
 

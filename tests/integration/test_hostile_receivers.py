@@ -1,7 +1,5 @@
 """Receivers that answer with what is not an answer, or too much of it, or too slowly."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from http.client import HTTPException, RemoteDisconnected

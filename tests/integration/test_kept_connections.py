@@ -1,7 +1,5 @@
 """One connection per endpoint is kept, and no event is posted twice because of it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from contextlib import nullcontext

@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import gc
 import os
 import socket
@@ -136,9 +134,7 @@ def test_a_client_that_is_accepted_while_the_listener_stops_is_hung_up_on(listen
         assert client.hung_up()
 
 
-def test_the_handler_class_that_the_process_shares_stays_untouched(
-    monkeypatch,
-):
+def test_the_handler_class_that_the_process_shares_stays_untouched(monkeypatch):
     if "protocol_version" in vars(WSGIRequestHandler):  # another server of the process was here
         monkeypatch.delattr(WSGIRequestHandler, "protocol_version")
     before = dict(vars(WSGIRequestHandler))

@@ -1,7 +1,5 @@
 """Several endpoints at one server: one that serves one client at a time gets all their events."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

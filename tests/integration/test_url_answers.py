@@ -1,7 +1,5 @@
 """What is posted to a URL, and what comes back: answers of every kind, and none at all."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """A thread for calls that block, awaited in asyncio and in trio: nothing is lost or left behind."""
 
-from __future__ import annotations
-
 import contextvars
 import threading
 import traceback

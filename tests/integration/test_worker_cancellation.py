@@ -1,7 +1,5 @@
 """A call that has begun is finished, whatever is cancelled; the cancellation is not forgotten."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

@@ -1,16 +1,9 @@
 """How async tests begin and end: fixtures of any loop, and chains that nobody awaited."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..forked_pytest import run_pytest
 
-if TYPE_CHECKING:
-    import pytest
 
-
-def run(pytester: pytest.Pytester, source: str, *args: str) -> pytest.RunResult:
+def run(pytester, source, *args):
     """Run the tests of one file, warnings being errors."""
     pytester.makeini(
         "[pytest]\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function"

@@ -1,13 +1,6 @@
 """Tests in a row, each in a loop of its own: no task, thread, socket or loop outlives its test."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..forked_pytest import run_pytest
-
-if TYPE_CHECKING:
-    import pytest
 
 CONFTEST = """
 import asyncio
@@ -171,7 +164,7 @@ def test_nothing_is_left(baseline):
 """
 
 
-def test_tests_in_a_row_leave_nothing(pytester: pytest.Pytester) -> None:
+def test_tests_in_a_row_leave_nothing(pytester):
     pytester.makeini(
         "[pytest]\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function\n"
         "pythonpath = ."

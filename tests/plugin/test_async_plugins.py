@@ -1,13 +1,6 @@
 """One suite of tests in many shapes, under every plugin that runs coroutines."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..forked_pytest import run_pytest
-
-if TYPE_CHECKING:
-    import pytest
 
 CONFTEST = """
 import httpx
@@ -173,7 +166,7 @@ def test_hypothesis_in_a_plain_test(chat_fake, chat_receiver, devices):
 SHAPES, PLAIN = 15, 3
 
 
-def run(pytester: pytest.Pytester, ini: str = "", **marks: str) -> pytest.RunResult:
+def run(pytester, ini="", **marks):
     """Run the tests, warnings being errors, in a file for each mark on coroutine functions."""
     pytester.makeini(
         f"[pytest]\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function\n{ini}"

@@ -1,13 +1,11 @@
 """Errors that come back in the right test, and nothing that leaks into the next one."""
 
-from __future__ import annotations
-
 import pytest
 
 from pytest_chatfake.fake.fake import service
 
 
-def test_an_error_of_a_route_fails_the_test_that_did_not_meet_it(pytester: pytest.Pytester) -> None:
+def test_an_error_of_a_route_fails_the_test_that_did_not_meet_it(pytester):
     pytester.makepyfile(
         """
         from werkzeug.test import Client
@@ -32,7 +30,7 @@ def test_an_error_of_a_route_fails_the_test_that_did_not_meet_it(pytester: pytes
     result.stdout.fnmatch_lines(["*___ test_it ___*", "E  *LookupError: no such campaign"])
 
 
-def test_handlers_of_http_are_checked_and_cleared_for_every_test(pytester: pytest.Pytester) -> None:
+def test_handlers_of_http_are_checked_and_cleared_for_every_test(pytester):
     pytester.makepyfile(
         """
         import requests
@@ -94,7 +92,7 @@ def test_handlers_of_http_are_checked_and_cleared_for_every_test(pytester: pytes
     assert "from another handler" not in result.stdout.str().partition("short test summary")[2]
 
 
-def test_what_a_failing_test_leaves_does_not_leak_into_the_next(pytester: pytest.Pytester) -> None:
+def test_what_a_failing_test_leaves_does_not_leak_into_the_next(pytester):
     pytester.makepyfile(
         """
         import threading, time
@@ -134,7 +132,7 @@ def test_what_a_failing_test_leaves_does_not_leak_into_the_next(pytester: pytest
     result.stdout.fnmatch_lines(["E  *KeyError: 'mine'"])
 
 
-def test_a_setup_that_fails_leaves_no_account_behind(pytester: pytest.Pytester) -> None:
+def test_a_setup_that_fails_leaves_no_account_behind(pytester):
     pytester.makepyfile(
         """
         import pytest
@@ -154,7 +152,7 @@ def test_a_setup_that_fails_leaves_no_account_behind(pytester: pytest.Pytester) 
     pytester.runpytest().assert_outcomes(passed=1, errors=2)
 
 
-def test_teardown_checks_run_before_any_fixture_is_finalised(pytester: pytest.Pytester) -> None:
+def test_teardown_checks_run_before_any_fixture_is_finalised(pytester):
     """Time still stands, and a server of the user's, which waits for its clients, can stop."""
     pytester.makepyfile(
         """
@@ -196,9 +194,7 @@ def test_teardown_checks_run_before_any_fixture_is_finalised(pytester: pytest.Py
     pytester.runpytest("-W", "error").assert_outcomes(passed=1)
 
 
-def test_a_fixture_that_uses_the_fake_may_use_it_in_its_own_teardown(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_fixture_that_uses_the_fake_may_use_it_in_its_own_teardown(pytester):
     pytester.makepyfile(
         """
         import pytest
@@ -217,7 +213,7 @@ def test_a_fixture_that_uses_the_fake_may_use_it_in_its_own_teardown(
     pytester.runpytest("-W", "error").assert_outcomes(passed=1)
 
 
-def test_unittest_classes_and_doctests_can_use_the_fixtures(pytester: pytest.Pytester) -> None:
+def test_unittest_classes_and_doctests_can_use_the_fixtures(pytester):
     pytester.makepyfile(
         """
         import unittest
@@ -243,9 +239,7 @@ def test_unittest_classes_and_doctests_can_use_the_fixtures(pytester: pytest.Pyt
 
 
 @pytest.mark.chat_fake(price="0.37")
-def test_a_run_inside_a_test_leaves_the_outer_fixtures_their_own_test(
-    pytester: pytest.Pytester, request: pytest.FixtureRequest
-) -> None:
+def test_a_run_inside_a_test_leaves_the_outer_fixtures_their_own_test(pytester, request):
     pytester.makepyfile(
         """
         import pytest
@@ -262,9 +256,7 @@ def test_a_run_inside_a_test_leaves_the_outer_fixtures_their_own_test(
     fake.assert_charged("0.37")
 
 
-def test_the_listener_ends_where_a_run_is_broken_off_and_a_fixture_fails_then(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_listener_ends_where_a_run_is_broken_off_and_a_fixture_fails_then(pytester):
     users = service._users, len(service._accounts)
     pytester.makepyfile(
         """

@@ -1,7 +1,5 @@
 """What a test leaves behind, and what its report shows."""
 
-from __future__ import annotations
-
 import pytest
 
 # -- what a test overlooked ------------------------------------------------------------------------
@@ -47,7 +45,7 @@ SAID = [
 ]
 
 
-def test_a_test_fails_for_what_it_overlooked(pytester: pytest.Pytester) -> None:
+def test_a_test_fails_for_what_it_overlooked(pytester):
     pytester.makepyfile(test_it=LEFTOVERS)
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=3)
@@ -58,7 +56,7 @@ def test_a_test_fails_for_what_it_overlooked(pytester: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*final_checks.py*")  # the report shows no frame of ours
 
 
-def test_without_strictness_it_is_warned_about_with_its_line(pytester: pytest.Pytester) -> None:
+def test_without_strictness_it_is_warned_about_with_its_line(pytester):
     pytester.makeini("[pytest]\nchat_fake_strict = false\n")
     pytester.makepyfile(test_it=LEFTOVERS)
     result = pytester.runpytest("-W", "default")
@@ -66,13 +64,13 @@ def test_without_strictness_it_is_warned_about_with_its_line(pytester: pytest.Py
     result.stdout.fnmatch_lines(["*::test_overlooked", *(f"*{line}" for line in SAID)])
 
 
-def test_where_warnings_are_errors_they_fail_the_test(pytester: pytest.Pytester) -> None:
+def test_where_warnings_are_errors_they_fail_the_test(pytester):
     pytester.makeini("[pytest]\nchat_fake_strict = false\n")
     pytester.makepyfile(LEFTOVERS)
     pytester.runpytest("-W", "error").assert_outcomes(passed=1, failed=3)
 
 
-def test_a_fault_that_a_fixture_set_up_may_be_for_other_tests(pytester: pytest.Pytester) -> None:
+def test_a_fault_that_a_fixture_set_up_may_be_for_other_tests(pytester):
     pytester.makepyfile(
         """
         import pytest
@@ -90,7 +88,7 @@ def test_a_fault_that_a_fixture_set_up_may_be_for_other_tests(pytester: pytest.P
     result.stdout.fnmatch_lines(["*WebhookWarning: 1 unused fault: *", "*  drop(status='read'), *"])
 
 
-def test_a_test_that_ended_otherwise_is_counted_once(pytester: pytest.Pytester) -> None:
+def test_a_test_that_ended_otherwise_is_counted_once(pytester):
     pytester.makepyfile(
         """
         import pytest, unittest
@@ -148,9 +146,7 @@ def test_a_test_that_ended_otherwise_is_counted_once(pytester: pytest.Pytester) 
     result.assert_outcomes(xfailed=2, failed=5, skipped=2)
 
 
-def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(pytester):
     pytester.makeconftest(
         """
         from _pytest.runner import runtestprotocol
@@ -178,9 +174,7 @@ def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(
     result.stdout.fnmatch_lines(["*assert 1 == 2*", "*UnusedFault: 1 unused fault*"])
 
 
-def test_what_the_app_prints_at_the_end_is_captured_as_the_tests_own(
-    pytester: pytest.Pytester,
-) -> None:
+def test_what_the_app_prints_at_the_end_is_captured_as_the_tests_own(pytester):
     pytester.makepyfile(
         """
         from werkzeug.test import Client
@@ -203,9 +197,7 @@ def test_what_the_app_prints_at_the_end_is_captured_as_the_tests_own(
     )
 
 
-def test_the_nearer_of_option_configuration_and_marker_says_how_strict_a_test_is(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_nearer_of_option_configuration_and_marker_says_how_strict_a_test_is(pytester):
     pytester.makeini("[pytest]\nchat_fake_strict = false\n")
     pytester.makepyfile(
         """
@@ -246,17 +238,13 @@ def test_the_nearer_of_option_configuration_and_marker_says_how_strict_a_test_is
     )
 
 
-def test_strictness_that_is_neither_true_nor_false_is_a_mistake_in_the_usage(
-    pytester: pytest.Pytester,
-) -> None:
+def test_strictness_that_is_neither_true_nor_false_is_a_mistake_in_the_usage(pytester):
     result = pytester.runpytest("-o", "chat_fake_strict=perhaps")
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["ERROR: the ini option chat_fake_strict: *'perhaps'*"])
 
 
-def test_a_test_that_failed_anyway_is_told_in_its_report_and_not_in_warnings(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_test_that_failed_anyway_is_told_in_its_report_and_not_in_warnings(pytester):
     pytester.makepyfile(
         """
         def app(environ, start_response):
@@ -285,9 +273,7 @@ def test_a_test_that_failed_anyway_is_told_in_its_report_and_not_in_warnings(
 
 
 @pytest.mark.parametrize("kind", ["RuntimeError", "TypeError"])
-def test_an_error_whose_text_cannot_be_had_fails_its_test_and_no_more(
-    pytester: pytest.Pytester, kind: str
-) -> None:
+def test_an_error_whose_text_cannot_be_had_fails_its_test_and_no_more(pytester, kind):
     pytester.makepyfile(
         f"""
         class Mute({kind}):
@@ -308,7 +294,7 @@ def test_an_error_whose_text_cannot_be_had_fails_its_test_and_no_more(
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
-def test_a_test_without_use_of_the_fake_has_no_section(pytester: pytest.Pytester) -> None:
+def test_a_test_without_use_of_the_fake_has_no_section(pytester):
     pytester.makepyfile("def test_it(chat_fake):\n    assert False")
     assert "chat_fake timeline" not in pytester.runpytest().stdout.str()
 
@@ -342,9 +328,7 @@ FORGOTTEN = """
 """
 
 
-def test_a_chain_that_was_never_awaited_fails_its_test_and_follows_a_failure_of_its_own(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_chain_that_was_never_awaited_fails_its_test_and_follows_a_failure_of_its_own(pytester):
     pytester.makepyfile(test_it=FORGOTTEN)
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=2, skipped=1)

@@ -1,7 +1,5 @@
 """The fixture `chat_explore`, as a team meets it."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 
@@ -211,9 +209,7 @@ def test_a_fixture_that_is_never_used_fails_the_test(pytester):
     result.stdout.fnmatch_lines(["*chat_explore was never used: write `@chat_explore` above*"])
 
 
-def test_a_test_that_failed_is_not_told_of_a_fixture_that_it_never_used(
-    pytester,
-):
+def test_a_test_that_failed_is_not_told_of_a_fixture_that_it_never_used(pytester):
     pytester.makepyfile("def test_failing(chat_explore): assert 0")
     pytester.runpytest().assert_outcomes(failed=1)
 

@@ -1,11 +1,7 @@
 """The fixtures, the marker and the ini option, as a team meets them."""
 
-from __future__ import annotations
 
-import pytest
-
-
-def test_the_two_examples_of_the_front_page_pass(pytester: pytest.Pytester) -> None:
+def test_the_two_examples_of_the_front_page_pass(pytester):
     pytester.makepyfile(
         """
         import flask
@@ -39,7 +35,7 @@ def test_the_two_examples_of_the_front_page_pass(pytester: pytest.Pytester) -> N
     pytester.runpytest("-W", "error").assert_outcomes(passed=2)
 
 
-def test_the_fixtures_are_what_they_say(pytester: pytest.Pytester) -> None:
+def test_the_fixtures_are_what_they_say(pytester):
     pytester.makepyfile(
         """
         import urllib.request
@@ -87,9 +83,7 @@ def test_the_fixtures_are_what_they_say(pytester: pytest.Pytester) -> None:
     pytester.runpytest().assert_outcomes(passed=8)
 
 
-def test_one_url_serves_an_app_that_is_configured_once_for_the_session(
-    pytester: pytest.Pytester,
-) -> None:
+def test_one_url_serves_an_app_that_is_configured_once_for_the_session(pytester):
     pytester.makepyfile(
         """
         import pytest, requests
@@ -124,9 +118,7 @@ def test_one_url_serves_an_app_that_is_configured_once_for_the_session(
 # -- configuration ---------------------------------------------------------------------------------
 
 
-def test_configuration_comes_from_the_fixture_and_markers_override_field_by_field(
-    pytester: pytest.Pytester,
-) -> None:
+def test_configuration_comes_from_the_fixture_and_markers_override_field_by_field(pytester):
     pytester.makeconftest(
         """
         import pytest
@@ -170,9 +162,7 @@ def test_configuration_comes_from_the_fixture_and_markers_override_field_by_fiel
     pytester.runpytest("--strict-markers").assert_outcomes(passed=5)
 
 
-def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(
-    pytester: pytest.Pytester,
-) -> None:
+def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(pytester):
     pytester.makepyfile(
         """
         import pytest
@@ -205,7 +195,7 @@ def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(
     )
 
 
-def test_the_marker_and_the_fixtures_are_documented(pytester: pytest.Pytester) -> None:
+def test_the_marker_and_the_fixtures_are_documented(pytester):
     result = pytester.runpytest("--markers")
     result.stdout.fnmatch_lines(["@pytest.mark.chat_fake(*fields): fields of ChatFakeConfig*"])
     result = pytester.runpytest("--fixtures", "-q")
@@ -217,7 +207,7 @@ def test_the_marker_and_the_fixtures_are_documented(pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*chat_clock_start (string):*", "*chat_fake_strict (bool):*"])
 
 
-def test_the_mode_is_a_fixture_that_can_be_overridden(pytester: pytest.Pytester) -> None:
+def test_the_mode_is_a_fixture_that_can_be_overridden(pytester):
     pytester.makepyfile(
         """
         import pytest

@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -54,25 +52,21 @@ LINES = [
 
 
 @pytest.mark.parametrize("options", [["-p", "no:xdist"], ["-n", "1"], ["-s"]])
-def test_a_line_gets_past_the_capture(pytester: pytest.Pytester, options: list[str]) -> None:
+def test_a_line_gets_past_the_capture(pytester, options):
     pytester.makepyfile(test_it=TESTS)
     result = run_pytest(pytester.path, *options)
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(LINES)
 
 
-def test_a_test_that_did_not_use_the_fixture_is_the_first_to_hang(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_test_that_did_not_use_the_fixture_is_the_first_to_hang(pytester):
     pytester.makepyfile(test_it=TESTS)
     result = run_pytest(pytester.path, "-k", "own_fake")
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(LINES[1:])
 
 
-def test_the_duplicate_of_the_standard_error_is_closed_at_the_end(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_duplicate_of_the_standard_error_is_closed_at_the_end(pytester):
     config = pytester.parseconfigure()
     descriptor = config.stash[plugin._stderr_key]
     assert os.fstat(descriptor)
@@ -86,8 +80,6 @@ def test_the_duplicate_of_the_standard_error_is_closed_at_the_end(
     assert 2 == terminal._descriptor
 
 
-def test_without_a_terminal_nothing_is_said_and_nothing_is_raised(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_terminal_nothing_is_said_and_nothing_is_raised(monkeypatch):
     monkeypatch.setattr(terminal, "_descriptor", 10_000)
     terminal.say("to nobody")

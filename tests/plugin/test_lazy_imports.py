@@ -1,7 +1,5 @@
 """A run that does not use the fixtures pays for next to nothing."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -12,19 +10,19 @@ HEAVY = {"pydantic", "werkzeug.wrappers", "http.client", "asyncio", "ssl", "trio
 HEAVY -= OF_PDB
 
 
-def run(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
+def run(pytester, body):
     """A run with no other plugin than ours and those that ours needs."""
     pytester.makepyfile(test_it=body)
     return pytester.runpytest_subprocess("-p", "pytest_chatfake.plugin", timeout=60)
 
 
 @pytest.fixture(autouse=True)
-def _without_other_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_other_plugins(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", "")
 
 
-def test_only_the_plugin_is_imported_where_no_fixture_is_used(pytester: pytest.Pytester) -> None:
+def test_only_the_plugin_is_imported_where_no_fixture_is_used(pytester):
     result = run(
         pytester,
         f"""
@@ -44,9 +42,7 @@ def test_only_the_plugin_is_imported_where_no_fixture_is_used(pytester: pytest.P
     result.assert_outcomes(passed=2)
 
 
-def test_a_test_in_process_imports_neither_a_listener_nor_models_nor_a_loop(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_test_in_process_imports_neither_a_listener_nor_models_nor_a_loop(pytester):
     pytester.makeconftest("pytest_plugins = ['time_machine']")
     result = run(
         pytester,

@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import pytest
 
 from ..forked_pytest import run_pytest
@@ -76,14 +74,14 @@ BACKGROUND = """
 
 
 @pytest.fixture(autouse=True)
-def _with_few_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def _with_few_plugins(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p xdist -p time_machine -p pytest_chatfake.plugin")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     pytester.makepyfile(app=APP, background=BACKGROUND)
 
 
-def share(pytester: pytest.Pytester) -> None:
+def share(pytester):
     pytester.makeini("[pytest]\nchat_fake_loop_scope = session\n")
 
 
@@ -96,8 +94,8 @@ def share(pytester: pytest.Pytester) -> None:
 )
 @pytest.mark.parametrize("shares", [True, False])
 def test_what_belongs_to_a_loop_lasts_as_long_and_its_error_says_what_to_do(
-    pytester: pytest.Pytester, path: str, error: str, shares: bool
-) -> None:
+    pytester, path, error, shares
+):
     if shares:
         share(pytester)
     pytester.makepyfile(test_it=TESTS.format(path=path))
@@ -109,7 +107,7 @@ def test_what_belongs_to_a_loop_lasts_as_long_and_its_error_says_what_to_do(
         result.stdout.fnmatch_lines([f"E *RuntimeError: *{error}", HINT])
 
 
-def test_each_worker_of_xdist_has_a_loop_of_its_own(pytester: pytest.Pytester) -> None:
+def test_each_worker_of_xdist_has_a_loop_of_its_own(pytester):
     share(pytester)
     pytester.makepyfile(
         test_it="""
@@ -155,9 +153,7 @@ LEAVES = """
 
 
 @pytest.mark.parametrize(("scope", "ended"), [("function", 1), ("session", 0)])
-def test_what_an_app_left_running_is_cancelled_at_the_end_of_the_scope(
-    pytester: pytest.Pytester, scope: str, ended: int
-) -> None:
+def test_what_an_app_left_running_is_cancelled_at_the_end_of_the_scope(pytester, scope, ended):
     pytester.makepyfile(test_it=LEAVES.format(ended=ended))
     # Not in a process that is forked: those end before Python says what it had to destroy.
     result = pytester.runpytest_subprocess("-o", f"chat_fake_loop_scope={scope}", timeout=60)
@@ -169,7 +165,7 @@ def test_what_an_app_left_running_is_cancelled_at_the_end_of_the_scope(
 @pytest.mark.parametrize(
     "how", ["assert False", "raise KeyboardInterrupt", "pytest.exit('enough')"]
 )
-def test_a_session_that_ends_badly_cancels_it_too(pytester: pytest.Pytester, how: str) -> None:
+def test_a_session_that_ends_badly_cancels_it_too(pytester, how):
     share(pytester)
     pytester.makepyfile(
         test_it=f"""
@@ -189,7 +185,7 @@ def test_a_session_that_ends_badly_cancels_it_too(pytester: pytest.Pytester, how
 # What else a session of tests does with it
 
 
-def test_another_scope_is_a_mistake_in_the_usage(pytester: pytest.Pytester) -> None:
+def test_another_scope_is_a_mistake_in_the_usage(pytester):
     result = pytester.runpytest_inprocess("-p", "no:xdist", "-o", "chat_fake_loop_scope=module")
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(

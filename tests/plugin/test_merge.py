@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -48,30 +46,30 @@ RUNS = "FAIL: the run of a ended with exit status 1\nFAIL: the run of c ended wi
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def run(*options: str, suite: str = SUITE) -> pytest.RunResult:
+def run(*options, suite=SUITE):
     Path("test_it.py").write_text(suite, "utf-8")
     return run_pytest(Path.cwd(), "-pno:cacheprovider", *options)
 
 
-def shards(suite: str = SUITE) -> list[str]:
+def shards(suite=SUITE):
     """The data of three runs."""
     for name, options in SHARDS.items():
         run(*options, f"--chat-fake-data={name}", suite=suite)
     return [*SHARDS]
 
 
-def timeless(page: str) -> str:
+def timeless(page):
     """A page without times and ports."""
     times = r"[\d.]+ s</small>|20\d\d-\d\d-\d\d[T ][\d:.]+Z?|\+\d+:\d\d\.\d{3}"
     times += r"| slow(?=\")|<dl>.*</dl>|127.0.0.1:\d+"
     return re.sub(" +", " ", re.sub(times, "", Path(page).read_text("utf-8")))
 
 
-def refusal(capsys: pytest.CaptureFixture[str], *files: str) -> str:
+def refusal(capsys, *files):
     """What is said of files of which nothing is made."""
     with pytest.raises(SystemExit, match="2"):
         main(["merge", "--report=merged.html", *files])
@@ -80,8 +78,8 @@ def refusal(capsys: pytest.CaptureFixture[str], *files: str) -> str:
 
 
 def test_runs_of_a_part_of_the_tests_each_make_the_result_of_one_run_but_for_times_and_ports(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    capsys,
+):
     single = run("--chat-fake-report=single.html", "--chat-fake-coverage")
     files = shards()
     run(*SHARDS["b"], "--chat-fake-data=b", "-n1")
@@ -99,7 +97,7 @@ def test_runs_of_a_part_of_the_tests_each_make_the_result_of_one_run_but_for_tim
     assert "https://app.example/hook?..." in merged
 
 
-def test_the_percentage_is_that_of_all_runs_together(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_percentage_is_that_of_all_runs_together(capsys):
     files = shards("""
 def test_key(chat_fake):
     chat_fake.rotate_key()
@@ -118,7 +116,7 @@ def test_a_read(chat_fake):
     assert "FAIL: 90 % were required, and 10.9 % were exercised" in capsys.readouterr().out
 
 
-def test_an_interrupted_run_tells_of_what_there_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_run_tells_of_what_there_was(capsys):
     run(
         "--chat-fake-data=data",
         suite="""
@@ -138,9 +136,7 @@ def test_two(chat_fake):
     assert "topped up" not in "".join(lines)
 
 
-def test_files_that_can_not_be_used_are_refused_by_their_names_and_lines(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_files_that_can_not_be_used_are_refused_by_their_names_and_lines(capsys):
     run("-kkey or clock", "--chat-fake-data=data")
     whole = Path("data").read_text("utf-8")
     head, clock, key, end, _ = whole.split("\n")
@@ -167,14 +163,12 @@ def test_files_that_can_not_be_used_are_refused_by_their_names_and_lines(
     assert "--fail-under takes percent" in refusal(capsys, "data", "--fail-under=101")
 
 
-def test_data_are_not_written_over_a_test() -> None:
+def test_data_are_not_written_over_a_test():
     assert pytest.ExitCode.USAGE_ERROR == run("--chat-fake-data=test_it.py").ret
     assert SUITE == Path("test_it.py").read_text("utf-8")
 
 
-def test_a_mutant_is_killed_if_one_of_the_runs_kills_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_mutant_is_killed_if_one_of_the_runs_kills_it(capsys):
     suite = """
 import pytest
 import requests

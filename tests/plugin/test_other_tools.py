@@ -1,11 +1,8 @@
 """Tools that stand beside the fake in a suite: what works, and what a failure says."""
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +11,6 @@ from pytest_chatfake.report import active_stories
 from pytest_chatfake.suite.reports import add_hint
 
 from ..forked_pytest import run_pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPTIONS = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
 
@@ -59,19 +53,19 @@ SOCKETS = """
 
 
 @pytest.fixture
-def sockets(tmp_path: Path) -> Path:
+def sockets(tmp_path):
     (tmp_path / "test_it.py").write_text(dedent(SOCKETS))
     return tmp_path
 
 
-def test_where_sockets_are_disabled_what_stays_in_process_works(sockets: Path) -> None:
+def test_where_sockets_are_disabled_what_stays_in_process_works(sockets):
     result = run_pytest(sockets, *OPTIONS, "--disable-socket", "--allow-unix-socket")
 
     result.assert_outcomes(passed=4, failed=1, warnings=1)
     result.stdout.fnmatch_lines(["E *SocketBlockedError: A test tried to use socket.socket."])
 
 
-def test_where_the_local_host_is_allowed_the_listener_works_too(sockets: Path) -> None:
+def test_where_the_local_host_is_allowed_the_listener_works_too(sockets):
     result = run_pytest(
         sockets, *OPTIONS, "--disable-socket", "--allow-unix-socket", "--allow-hosts=127.0.0.1"
     )
@@ -113,7 +107,7 @@ WRAPPED = """
 """
 
 
-def test_a_wrapper_around_an_async_test_needs_the_marker_or_the_fixture(tmp_path: Path) -> None:
+def test_a_wrapper_around_an_async_test_needs_the_marker_or_the_fixture(tmp_path):
     (tmp_path / "test_it.py").write_text(dedent(WRAPPED))
 
     result = run_pytest(tmp_path, *OPTIONS)
@@ -151,7 +145,7 @@ TEST_CLIENT = """
 """
 
 
-def test_an_app_that_belongs_to_the_thread_of_a_test_client_is_told_so(tmp_path: Path) -> None:
+def test_an_app_that_belongs_to_the_thread_of_a_test_client_is_told_so(tmp_path):
     (tmp_path / "test_it.py").write_text(dedent(TEST_CLIENT))
 
     result = run_pytest(tmp_path, *OPTIONS)
@@ -169,12 +163,12 @@ FOREIGN = "SQLite objects created in a thread can only be used in that same thre
 
 
 @pytest.fixture
-def _with_a_test_client() -> None:
+def _with_a_test_client():
     pytest.importorskip("starlette.testclient")
 
 
 @pytest.mark.usefixtures("_with_a_test_client")
-def test_the_cause_of_an_error_is_looked_at_too() -> None:
+def test_the_cause_of_an_error_is_looked_at_too():
     with ChatFake():
         error = ValueError("no answer")
         error.__cause__ = sqlite3.ProgrammingError(FOREIGN)
@@ -183,7 +177,7 @@ def test_the_cause_of_an_error_is_looked_at_too() -> None:
 
 
 @pytest.mark.usefixtures("_with_a_test_client")
-def test_a_circle_of_causes_comes_to_an_end() -> None:
+def test_a_circle_of_causes_comes_to_an_end():
     with ChatFake():
         error, other = ValueError("one"), ValueError("other")
         error.__context__, other.__context__ = other, error
@@ -192,7 +186,7 @@ def test_a_circle_of_causes_comes_to_an_end() -> None:
 
 
 @pytest.mark.usefixtures("_with_a_test_client")
-def test_a_test_without_a_fake_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_without_a_fake_is_told_nothing(monkeypatch):
     monkeypatch.setattr(active_stories, "_watched", None)
     error = sqlite3.ProgrammingError(FOREIGN)
     add_hint(error)
@@ -207,9 +201,7 @@ def test_a_test_without_a_fake_is_told_nothing(monkeypatch: pytest.MonkeyPatch) 
         (RuntimeError("Event loop is closed"), "from an earlier test's"),
     ],
 )
-def test_without_a_test_client_the_error_s_own_text_says_what_is_known(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, hint: str | None
-) -> None:
+def test_without_a_test_client_the_error_s_own_text_says_what_is_known(monkeypatch, error, hint):
     monkeypatch.delitem(sys.modules, "starlette.testclient", raising=False)
     with ChatFake():
         add_hint(error)

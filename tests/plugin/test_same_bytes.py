@@ -1,7 +1,5 @@
 """A test emits the same bytes every run: alone, in another order, on any worker of pytest-xdist."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -38,18 +36,18 @@ TESTS = """
 
 
 @pytest.fixture(autouse=True)
-def _tests(pytester: pytest.Pytester) -> None:
+def _tests(pytester):
     pytester.makepyfile(test_it=TESTS)
 
 
-def notes(pytester: pytest.Pytester, *args: str) -> dict[str, str]:
+def notes(pytester, *args):
     """What each test of a run emitted."""
     place = pytester.path / "-".join(["notes", *re.findall(r"\w+", " ".join(args))])
     assert 0 == run_pytest(pytester.path, *args, **FEW_PLUGINS, NOTES=str(place)).ret
     return {file.name: file.read_text() for file in place.iterdir()}
 
 
-def test_ids_come_from_the_node_id_whatever_else_runs(pytester: pytest.Pytester) -> None:
+def test_ids_come_from_the_node_id_whatever_else_runs(pytester):
     everything = notes(pytester)
     alone = notes(pytester, "test_it.py::test_last")
     backwards = notes(
@@ -68,7 +66,7 @@ def test_ids_come_from_the_node_id_whatever_else_runs(pytester: pytest.Pytester)
     assert backwards.items() <= everything.items()
 
 
-def test_a_seed_of_ones_own_takes_the_node_ids_place(pytester: pytest.Pytester) -> None:
+def test_a_seed_of_ones_own_takes_the_node_ids_place(pytester):
     pytester.makeconftest(
         """
         import pytest

@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -24,29 +22,27 @@ TESTS = """
 
 
 @pytest.fixture(autouse=True)
-def _tests(pytester: pytest.Pytester) -> None:
+def _tests(pytester):
     pytester.makepyfile(test_it=TESTS)
 
 
 class Run:
     """A run of the tests: the ids that they saw, by test, and the seed that the header shows."""
 
-    def __init__(self, pytester: pytest.Pytester, *args: str) -> None:
+    def __init__(self, pytester, *args):
         output = run_pytest(pytester.path, "-rA", *args).stdout.str()
         self.ids = dict(re.findall(r"^id (\w+) (\w+)$", output, re.MULTILINE))
         self.seeds = re.findall(r"^chat fake: ids by --chat-fake-seed=(.*)$", output, re.MULTILINE)
         assert 4 == len(self.ids) == len(set(self.ids.values())), output
 
 
-def test_ids_repeat_from_run_to_run_and_nothing_is_said_of_it(pytester: pytest.Pytester) -> None:
+def test_ids_repeat_from_run_to_run_and_nothing_is_said_of_it(pytester):
     first, second = Run(pytester), Run(pytester, "--chat-fake-seed=fixed")
     assert first.ids == second.ids
     assert [] == first.seeds == second.seeds
 
 
-def test_random_ids_differ_in_every_run_and_come_back_with_the_seed_of_the_header(
-    pytester: pytest.Pytester,
-) -> None:
+def test_random_ids_differ_in_every_run_and_come_back_with_the_seed_of_the_header(pytester):
     pytester.makeini("[pytest]\nchat_fake_seed = random\n")
     first, second = Run(pytester), Run(pytester)
     (seed,) = first.seeds
@@ -58,13 +54,13 @@ def test_random_ids_differ_in_every_run_and_come_back_with_the_seed_of_the_heade
     assert [] == Run(pytester, "--chat-fake-seed=fixed").seeds
 
 
-def test_all_workers_of_xdist_have_the_seed_of_the_header(pytester: pytest.Pytester) -> None:
+def test_all_workers_of_xdist_have_the_seed_of_the_header(pytester):
     parallel = Run(pytester, "--chat-fake-seed=random", "-n", "2")
     (seed,) = parallel.seeds
     assert Run(pytester, f"--chat-fake-seed={seed}").ids == parallel.ids
 
 
-def test_a_text_of_ones_own_gives_its_own_ids_every_time(pytester: pytest.Pytester) -> None:
+def test_a_text_of_ones_own_gives_its_own_ids_every_time(pytester):
     pytester.makeini("[pytest]\nchat_fake_seed = build 7\n")
     first, second, other = Run(pytester), Run(pytester), Run(pytester, "--chat-fake-seed=build 8")
     assert ["build 7"] == first.seeds
@@ -73,7 +69,7 @@ def test_a_text_of_ones_own_gives_its_own_ids_every_time(pytester: pytest.Pytest
 
 
 @pytest.mark.parametrize("option", ["--chat-fake-seed=", "--chat-fake-seed= ", "-ochat_fake_seed="])
-def test_an_empty_seed_is_a_mistake_in_the_usage(pytester: pytest.Pytester, option: str) -> None:
+def test_an_empty_seed_is_a_mistake_in_the_usage(pytester, option):
     result = run_pytest(pytester.path, option)
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stdout.fnmatch_lines(
@@ -81,13 +77,11 @@ def test_an_empty_seed_is_a_mistake_in_the_usage(pytester: pytest.Pytester, opti
     )
 
 
-def test_the_option_and_the_header_are_there_without_xdist(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_option_and_the_header_are_there_without_xdist(pytester):
     assert ["1"] == Run(pytester, "-p", "no:xdist", "--chat-fake-seed=1").seeds
 
 
-def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester: pytest.Pytester) -> None:
+def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester):
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert not chat_fake.events")
     options = ("-q", "-o", "chat_fake_seed=random")
     assert "chat fake: ids by" not in run_pytest(pytester.path, *options).stdout.str()

@@ -1,7 +1,5 @@
 """``chat_clock``, the ini option for its start, and the time-travellers of the user's own."""
 
-from __future__ import annotations
-
 import pytest
 
 CLOCK_TESTS = """
@@ -28,20 +26,18 @@ CLOCK_TESTS = """
 """
 
 
-def test_with_chat_clock_time_stands_before_the_first_entry_in_any_order(
-    pytester: pytest.Pytester,
-) -> None:
+def test_with_chat_clock_time_stands_before_the_first_entry_in_any_order(pytester):
     pytester.makepyfile(CLOCK_TESTS)
     pytester.runpytest().assert_outcomes(passed=4)
 
 
-def test_the_start_is_an_ini_option(pytester: pytest.Pytester) -> None:
+def test_the_start_is_an_ini_option(pytester):
     pytester.makeini("[pytest]\nchat_clock_start = 2030-06-01T00:00:00+02:00\n")
     pytester.makepyfile(CLOCK_TESTS.replace("2026, 1, 1, 12", "2030, 5, 31, 22"))
     pytester.runpytest().assert_outcomes(passed=4)
 
 
-def test_a_start_that_is_no_moment_is_a_usage_error(pytester: pytest.Pytester) -> None:
+def test_a_start_that_is_no_moment_is_a_usage_error(pytester):
     pytester.makepyfile("def test(): pass")
     for value, words in [
         ("tomorrow", ": expected ISO 8601 such as '2026-01-01T12:00:00Z', got 'tomorrow'"),
@@ -52,9 +48,7 @@ def test_a_start_that_is_no_moment_is_a_usage_error(pytester: pytest.Pytester) -
         result.stderr.fnmatch_lines([f"ERROR: the ini option chat_clock_start{words}*"])
 
 
-def test_without_chat_clock_time_runs_and_after_it_time_is_given_back(
-    pytester: pytest.Pytester,
-) -> None:
+def test_without_chat_clock_time_runs_and_after_it_time_is_given_back(pytester):
     pytester.makepyfile(
         """
         import time, time_machine
@@ -77,9 +71,7 @@ def test_without_chat_clock_time_runs_and_after_it_time_is_given_back(
     pytester.runpytest().assert_outcomes(passed=4)
 
 
-def test_a_late_chat_clock_freezes_at_the_present_and_never_jumps_back(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_late_chat_clock_freezes_at_the_present_and_never_jumps_back(pytester):
     pytester.makepyfile(
         """
         import datetime, time
@@ -99,9 +91,7 @@ def test_a_late_chat_clock_freezes_at_the_present_and_never_jumps_back(
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(pytester):
     pytester.makepyfile(
         """
         import datetime, os, time, zoneinfo
@@ -187,12 +177,7 @@ def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(
     [(["-p", "no:time_machine"], True), (["-p", "chatfake"], False)],
     ids=["without time-machine's plugin", "without any plugin but ours"],
 )
-def test_chat_clock_needs_no_other_plugin(
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    autoload: bool,
-) -> None:
+def test_chat_clock_needs_no_other_plugin(pytester, monkeypatch, arguments, autoload):
     if not autoload:
         monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         monkeypatch.setenv("PYTEST_ADDOPTS", "")
@@ -223,7 +208,7 @@ def test_chat_clock_needs_no_other_plugin(
     pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=6, xfailed=1)
 
 
-def test_a_time_machine_fixture_of_the_users_own_is_left_alone(pytester: pytest.Pytester) -> None:
+def test_a_time_machine_fixture_of_the_users_own_is_left_alone(pytester):
     pytester.makepyfile(
         """
         import pytest
@@ -240,7 +225,7 @@ def test_a_time_machine_fixture_of_the_users_own_is_left_alone(pytester: pytest.
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-def test_under_freezegun_the_fixtures_work_and_follow(pytester: pytest.Pytester) -> None:
+def test_under_freezegun_the_fixtures_work_and_follow(pytester):
     pytester.makepyfile(
         """
         import datetime
@@ -264,7 +249,7 @@ def test_under_freezegun_the_fixtures_work_and_follow(pytester: pytest.Pytester)
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-def test_a_time_machine_fixture_may_need_the_fake_or_the_clock(pytester: pytest.Pytester) -> None:
+def test_a_time_machine_fixture_may_need_the_fake_or_the_clock(pytester):
     pytester.makepyfile(
         test_another="""
         import pytest
@@ -303,9 +288,7 @@ def test_a_time_machine_fixture_may_need_the_fake_or_the_clock(pytester: pytest.
     pytester.runpytest().assert_outcomes(passed=3)
 
 
-def test_a_time_machine_that_is_asked_for_late_moves_the_same_time(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_time_machine_that_is_asked_for_late_moves_the_same_time(pytester):
     pytester.makepyfile(
         """
         import datetime

@@ -1,7 +1,5 @@
 """The timeline in reports: part of the failure's own text, in the first phase that fails."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A failed test shows the test's line and its app's, and ours only where the fault is ours."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from textwrap import dedent
@@ -55,7 +53,7 @@ OPTIONS = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=f
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tracebacks")
     (folder / "test_it.py").write_text(dedent(SUITE))
     result = run_pytest(folder, *OPTIONS, "--tb=long")
@@ -86,9 +84,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("an_app", "chat_fake.send_text()", "KeyError: 'campaign'"),
     ],
 )
-def test_what_is_no_fault_of_ours_shows_no_line_of_ours(
-    report: str, test: str, line: str, error: str
-) -> None:
+def test_what_is_no_fault_of_ours_shows_no_line_of_ours(report, test, line, error):
     shown = report.partition(f"_ test_{test} _")[2].partition("\n____")[0]
 
     assert f">       {line}" in shown
@@ -97,25 +93,25 @@ def test_what_is_no_fault_of_ours_shows_no_line_of_ours(
     assert "contextlib" not in shown
 
 
-def test_an_error_has_the_name_that_users_import(report: str) -> None:
+def test_an_error_has_the_name_that_users_import(report):
     assert "test_a_refusal - pytest_chatfake.IllegalTransition: can't" in report
 
 
-def test_a_fault_of_ours_is_shown_as_it_is(report: str) -> None:
+def test_a_fault_of_ours_is_shown_as_it_is(report):
     shown = report.partition("_ test_a_bug _")[2]
 
     assert "AttributeError: 'NoneType' object has no attribute 'add'" in shown
     assert "domain/account.py" in shown.replace("\\", "/")
 
 
-def test_a_fault_of_ours_that_ends_in_the_standard_library_is_ours(report: str) -> None:
+def test_a_fault_of_ours_that_ends_in_the_standard_library_is_ours(report):
     shown = report.partition("_ test_a_bug_in_the_library_s_arms _")[2].partition("\n____")[0]
 
     assert "TypeError" in shown
     assert "calling_line.py" in shown
 
 
-def test_a_full_trace_is_full(pytester: pytest.Pytester) -> None:
+def test_a_full_trace_is_full(pytester):
     pytester.makepyfile(SUITE)
     result = pytester.runpytest(*OPTIONS, "--full-trace", "-k", "a_refusal")
 
@@ -181,7 +177,7 @@ APPS = """
 
 
 @pytest.fixture(scope="module")
-def report_of_apps(tmp_path_factory: pytest.TempPathFactory) -> str:
+def report_of_apps(tmp_path_factory):
     folder = tmp_path_factory.mktemp("apps")
     (folder / "test_it.py").write_text(dedent(APPS))
     result = run_pytest(folder, *OPTIONS, "--tb=short")
@@ -189,7 +185,7 @@ def report_of_apps(tmp_path_factory: pytest.TempPathFactory) -> str:
     return result.stdout.str()
 
 
-def files_of(report: str, test: str) -> list[str]:
+def files_of(report, test):
     """The files of the frames that a report shows of the last error of a chain, in order."""
     part = report.partition(f"_ {test} _")[2].partition("\n____")[0].partition("---- chat_fake")[0]
     last = part.rpartition("The above exception was")[2]
@@ -198,9 +194,7 @@ def files_of(report: str, test: str) -> list[str]:
 
 @pytest.mark.parametrize("app", ["a_fastapi_app", "a_flask_app"])
 @pytest.mark.parametrize("wrong", ["mistake", "in_sqlalchemy"])
-def test_of_an_app_that_raises_the_frames_of_its_framework_are_folded(
-    report_of_apps: str, wrong: str, app: str
-) -> None:
+def test_of_an_app_that_raises_the_frames_of_its_framework_are_folded(report_of_apps, wrong, app):
     shown = files_of(report_of_apps, f"test_it[{wrong}-{app}]")
 
     assert "test_it.py" == shown[0]
@@ -208,9 +202,9 @@ def test_of_an_app_that_raises_the_frames_of_its_framework_are_folded(
     assert 3 <= len(shown) <= 5
 
 
-def test_an_error_of_the_framework_itself_keeps_its_frames(report_of_apps: str) -> None:
+def test_an_error_of_the_framework_itself_keeps_its_frames(report_of_apps):
     assert "routing.py" in files_of(report_of_apps, "test_the_framework_s_own")
 
 
-def test_frames_of_a_client_of_the_test_s_own_are_kept(report_of_apps: str) -> None:
+def test_frames_of_a_client_of_the_test_s_own_are_kept(report_of_apps):
     assert "app.py" in files_of(report_of_apps, "test_without_a_fake")

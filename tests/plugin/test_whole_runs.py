@@ -1,14 +1,11 @@
 """What a whole run shows on request: what was never tried, a page, pictures."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -19,9 +16,6 @@ from pytest_chatfake.report.coverage import ITEMS, possible
 from pytest_chatfake.suite.run import Run
 
 from ..forked_pytest import run_pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPTIONS = ("-p", "no:cacheprovider")
 
@@ -48,12 +42,12 @@ SUITE = """
 """
 
 
-def run(pytester: pytest.Pytester, *options: str, body: str = SUITE) -> pytest.RunResult:
+def run(pytester, *options, body=SUITE):
     pytester.makepyfile(test_it=body)
     return pytester.runpytest(*OPTIONS, "--tb=short", *options, no_reraise_ctrlc=True)
 
 
-def coverage(result: pytest.RunResult) -> list[str]:
+def coverage(result):
     """The lines of the section on coverage."""
     return [line for line in result.outlines if line.startswith(("exercised ", "never: "))]
 
@@ -62,7 +56,7 @@ def coverage(result: pytest.RunResult) -> list[str]:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n1"]])
-def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: list[str]) -> None:
+def test_coverage_shows_what_no_test_tried(pytester, workers):
     lines = coverage(run(pytester, "--chat-fake-coverage", *workers))
 
     assert (
@@ -81,7 +75,7 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     )
 
 
-def test_what_explorations_and_fakes_of_ones_own_tried_counts(pytester: pytest.Pytester) -> None:
+def test_what_explorations_and_fakes_of_ones_own_tried_counts(pytester):
     result = run(
         pytester,
         "--chat-fake-coverage",
@@ -108,9 +102,7 @@ def test_what_explorations_and_fakes_of_ones_own_tried_counts(pytester: pytest.P
     assert " dropped" in never
 
 
-def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(
-    pytester: pytest.Pytester,
-) -> None:
+def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(pytester):
     result = run(
         pytester,
         "--chat-fake-coverage",
@@ -129,9 +121,7 @@ def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(
     assert [*ITEMS] == possible(["conversation", "message"])
 
 
-def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(pytester):
     result = run(
         pytester,
         "--chat-fake-coverage",
@@ -157,9 +147,7 @@ def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(
 
 
 @pytest.mark.parametrize(("least", "exit_code"), [("100", 1), ("5", 0), ("0", 0)])
-def test_a_run_fails_where_too_little_was_tried(
-    pytester: pytest.Pytester, least: str, exit_code: int
-) -> None:
+def test_a_run_fails_where_too_little_was_tried(pytester, least, exit_code):
     body = "def test_it(chat_fake):\n    chat_fake.send_text().deliver()\n"
     result = run(pytester, f"--chat-fake-coverage-fail-under={least}", body=body)
 
@@ -168,16 +156,14 @@ def test_a_run_fails_where_too_little_was_tried(
 
 
 @pytest.mark.parametrize("least", ["many", "nan"])
-def test_what_is_no_percentage_is_refused(pytester: pytest.Pytester, least: str) -> None:
+def test_what_is_no_percentage_is_refused(pytester, least):
     result = run(pytester, f"--chat-fake-coverage-fail-under={least}")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["*takes percent, from 0 to 100, not *"])
 
 
-def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(
-    pytestconfig: pytest.Config,
-) -> None:
+def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(pytestconfig):
     page = pytestconfig.rootpath / "docs" / "reference" / "fixtures-and-options.md"
     table = page.read_text("utf-8").partition("| Of | What is counted |\n|---|---|\n")[2]
     rows = re.findall(r"\| (.+) \| (.+) \|\n", table.partition("\n\n")[0] + "\n")
@@ -187,7 +173,7 @@ def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(
     assert items == [(group, name) for group, names in rows for name in names.split(", ")]
 
 
-def test_each_item_names_verbs_that_there_are() -> None:
+def test_each_item_names_verbs_that_there_are():
     faces = [ChatFake, Message, Submission, Recipient, Webhooks, Clock, AccountApi]
     verbs = {verb for item in ITEMS for verb in re.findall(r"(\w+)\(", item.how)}
 
@@ -195,7 +181,7 @@ def test_each_item_names_verbs_that_there_are() -> None:
     assert [] == [verb for verb in verbs if not any(hasattr(face, verb) for face in faces)]
 
 
-def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
+def test_every_item_can_be_tried(pytester):
     result = run(
         pytester,
         "--chat-fake-coverage-fail-under=100",
@@ -301,33 +287,31 @@ class Elements(HTMLParser):
 
     VOID = ("meta", "br", "link", "img", "rect", "path", "input")
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.open: list[str] = []
+        self.open = []
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag, attrs):
         if tag not in self.VOID:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag not in self.VOID:
             assert tag == self.open.pop()
 
 
-def page_of(pytester: pytest.Pytester) -> str:
+def page_of(pytester):
     return (pytester.path / "page.html").read_text("utf-8")
 
 
-def shown_tests(page: str) -> list[str]:
+def shown_tests(page):
     """The outcome and the name of each test."""
     rows = r'<b>(\w+)</b> <span class="name"><i>(.*?)</i>(.*?)</span>'
     return [f"{outcome} {file}{name}" for outcome, file, name in re.findall(rows, page)]
 
 
-def test_a_page_of_bodies_with_control_characters_has_none_itself(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_page_of_bodies_with_control_characters_has_none_itself(pytester):
     run(
         pytester,
         "--chat-fake-report=page.html",
@@ -350,8 +334,8 @@ def test_a_page_of_bodies_with_control_characters_has_none_itself(
 
 @pytest.mark.parametrize("workers", [[], ["-n1"]])
 def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhere(
-    pytester: pytest.Pytester, workers: list[str]
-) -> None:
+    pytester, workers
+):
     file = pytester.path / "out" / "page.html"
     result = run(pytester, "--chat-fake-report=out/page.html", "--chat-fake-coverage", *workers)
     page = file.read_text("utf-8")
@@ -371,7 +355,7 @@ def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhe
     assert '<th scope="row">transitions</th>' in page
 
 
-def test_a_closed_row_shows_the_assert_where_nothing_is_odd(pytester: pytest.Pytester) -> None:
+def test_a_closed_row_shows_the_assert_where_nothing_is_odd(pytester):
     body = """
     def test_books(chat_fake, chat_receiver):
         chat_fake.send_text().deliver()
@@ -384,7 +368,7 @@ def test_a_closed_row_shows_the_assert_where_nothing_is_odd(pytester: pytest.Pyt
     assert ["assert 0.1 == 0.05"] == reasons
 
 
-def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> None:
+def test_a_closed_row_shows_what_the_fake_found(pytester):
     body = """
     import json
     import pytest
@@ -450,9 +434,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester: pytest.Pytester) -> No
     } == found
 
 
-def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(pytester):
     body = """
     import pytest
 
@@ -472,14 +454,14 @@ def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(
     assert ["send_text() m1"] == re.findall(r"verb +(send_text\(\) m1|top_up\(\))", picture)
 
 
-def test_the_options_are_shown_as_they_were_typed(pytester: pytest.Pytester) -> None:
+def test_the_options_are_shown_as_they_were_typed(pytester):
     run(pytester, "--chat-fake-report=page.html", "-k", "money or drop", "--chat-fake-seed=s")
     (options,) = re.findall("<dt>Options</dt><dd>(.*?)</dd>", page_of(pytester))
 
     assert "=page.html -k 'money or drop' --chat-fake-seed=s" in html.unescape(options)
 
 
-def test_what_a_test_says_is_text_on_the_page(pytester: pytest.Pytester) -> None:
+def test_what_a_test_says_is_text_on_the_page(pytester):
     body = """
     import pytest
 
@@ -494,9 +476,7 @@ def test_what_a_test_says_is_text_on_the_page(pytester: pytest.Pytester) -> None
 
 
 @pytest.mark.parametrize("workers", [[], ["-n1"]])
-def test_the_page_tells_once_what_an_exploration_found(
-    pytester: pytest.Pytester, workers: list[str]
-) -> None:
+def test_the_page_tells_once_what_an_exploration_found(pytester, workers):
     body = """
     def test_it(chat_explore):
         @chat_explore
@@ -516,9 +496,7 @@ def test_the_page_tells_once_what_an_exploration_found(
     assert 1 == run(pytester, body=html.unescape(test)).parseoutcomes()["failed"]
 
 
-def test_the_page_has_an_error_that_was_raised_from_an_explorations(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_page_has_an_error_that_was_raised_from_an_explorations(pytester):
     body = """
     def test_it(chat_explore):
         def world(chat_fake):
@@ -544,7 +522,7 @@ def test_the_page_has_an_error_that_was_raised_from_an_explorations(
     assert 1 == page_of(pytester).count("passes as written; fails in world 2")
 
 
-def test_the_page_says_when_the_run_really_began(pytester: pytest.Pytester) -> None:
+def test_the_page_says_when_the_run_really_began(pytester):
     pytester.makepyfile(conftest="import time_machine; time_machine.travel(0, tick=False).start()")
     pytester.makepyfile(test_it="def test_it(chat_fake): chat_fake.send_text()")
     run_pytest(pytester.path, *OPTIONS, "--chat-fake-report=page.html")
@@ -555,9 +533,7 @@ def test_the_page_says_when_the_run_really_began(pytester: pytest.Pytester) -> N
 
 
 @pytest.mark.parametrize("verb", ["chat_fake.top_up(1)", "pass"])
-def test_an_interrupted_run_has_a_page_with_what_had_happened(
-    pytester: pytest.Pytester, verb: str
-) -> None:
+def test_an_interrupted_run_has_a_page_with_what_had_happened(pytester, verb):
     result = run(
         pytester,
         "--chat-fake-report=page.html",
@@ -582,9 +558,7 @@ def test_an_interrupted_run_has_a_page_with_what_had_happened(
 
 
 @pytest.mark.parametrize("workers", [[], ["-n1"]])
-def test_a_run_that_the_terminal_interrupts_has_a_page(
-    pytester: pytest.Pytester, workers: list[str]
-) -> None:
+def test_a_run_that_the_terminal_interrupts_has_a_page(pytester, workers):
     pytester.makeconftest(
         """
         def pytest_configure(config):
@@ -614,12 +588,10 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(
     assert 1 <= len(shown_tests(page_of(pytester))) < 50
 
 
-def test_a_worker_gathers_and_writes_nothing(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_worker_gathers_and_writes_nothing(tmp_path, request):
     options = {"--chat-fake-report": "page.html", "--chat-fake-data": "data"}.get
     params = SimpleNamespace(dir=tmp_path)
-    config: Any = SimpleNamespace(getoption=options, invocation_params=params, workerinput={})
+    config = SimpleNamespace(getoption=options, invocation_params=params, workerinput={})
     worker = Run(config, [], "fixed")
     worker.pytest_runtest_logreport(
         pytest.TestReport("test_it", ("", 0, ""), {}, "passed", None, "call")
@@ -629,7 +601,7 @@ def test_a_worker_gathers_and_writes_nothing(
     assert [] == [*tmp_path.iterdir()]
 
 
-def test_a_page_is_written_where_the_run_began(pytester: pytest.Pytester) -> None:
+def test_a_page_is_written_where_the_run_began(pytester):
     body = """
     def test_it(chat_fake, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
@@ -647,9 +619,7 @@ def test_a_page_is_written_where_the_run_began(pytester: pytest.Pytester) -> Non
         ("test_it.py/page.html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written: "),
     ],
 )
-def test_where_no_page_can_be_written_the_run_fails(
-    pytester: pytest.Pytester, path: str, exit_code: pytest.ExitCode, text: str
-) -> None:
+def test_where_no_page_can_be_written_the_run_fails(pytester, path, exit_code, text):
     body = "def test_it(): pass"
     result = run(pytester, f"--chat-fake-report={path}", body=body)
 
@@ -658,7 +628,7 @@ def test_where_no_page_can_be_written_the_run_fails(
     assert body == (pytester.path / "test_it.py").read_text("utf-8")
 
 
-def test_without_an_option_nothing_is_gathered(pytester: pytest.Pytester) -> None:
+def test_without_an_option_nothing_is_gathered(pytester):
     pytester.makepyfile(
         test_it="""
         import sys
@@ -678,7 +648,7 @@ def test_without_an_option_nothing_is_gathered(pytester: pytest.Pytester) -> Non
 # -- pytest-html -----------------------------------------------------------------------------------
 
 
-def pictures(pytester: pytest.Pytester) -> list[tuple[str, str, int]]:
+def pictures(pytester):
     """The name and the outcome of each row of pytest-html's page, and how many pictures it has."""
     page = (pytester.path / "report.html").read_text("utf-8")
     (rows,) = re.findall(r'data-jsonblob="([^"]*)"', page)
@@ -689,9 +659,7 @@ def pictures(pytester: pytest.Pytester) -> list[tuple[str, str, int]]:
     )
 
 
-def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
-    pytester: pytest.Pytester,
-) -> None:
+def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(pytester):
     pytester.makeconftest(
         """
         import pytest
@@ -757,9 +725,7 @@ def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
     ] == pictures(pytester)
 
 
-def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(
-    pytester: pytest.Pytester,
-) -> None:
+def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(pytester):
     pytester.makeconftest(
         """
         def pytest_runtest_logreport(report):

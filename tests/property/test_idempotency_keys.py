@@ -2,10 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import Client
@@ -23,9 +19,9 @@ calls = st.tuples(
 
 @profile(100)
 @given(st.lists(calls, max_size=20))
-def test_a_key_sends_once_whatever_is_lost_or_refused(script: list[Any]) -> None:
-    sent: list[str] = []
-    known: dict[str, str] = {}
+def test_a_key_sends_once_whatever_is_lost_or_refused(script):
+    sent = []
+    known = {}
     with ChatFake() as fake:
         fake.send_endpoint(idempotency_header="Idempotency-Key")
         for key, to, fault in script:

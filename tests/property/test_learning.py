@@ -192,7 +192,7 @@ def test_what_too_few_messages_show_is_never_code(tmp_path):
         account = {name: draw(rng) for name, draw in POOL.items()}
         path.write_bytes(recorded(account, seed, steps=19))
 
-        scope: dict[str, ChatFakeConfig] = {}
+        scope = {}
         exec("\n".join(learn([str(path)])[0]), scope)
 
         assert ChatFakeConfig() == scope["CONFIG"], seed

@@ -7,7 +7,6 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle, takewhile
-from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,12 +16,7 @@ from pytest_chatfake import ClockError, IllegalTransition
 from .calls import Resolver, model_call
 from .fake_driver import driven
 from .required_paths import profile
-from .scripts import RESET, Call, Script, scripts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from .model import Model
+from .scripts import RESET, Call, scripts
 
 REFUSALS = (IllegalTransition, ClockError, TypeError, ValueError)
 
@@ -35,7 +29,7 @@ class Piece:
     refused: bool = False
 
 
-def pieces(script: Script) -> list[Piece]:
+def pieces(script):
     """Cut a script; after a refusal, sync code never reaches the rest of its piece either."""
     model = script.model()
     resolver = Resolver(model)
@@ -63,22 +57,22 @@ def pieces(script: Script) -> list[Piece]:
 class Run:
     """One run of a script, with a handler that watches the money in the middle of each attempt."""
 
-    def __init__(self, script: Script, mode: str, *, reacts: bool) -> None:
+    def __init__(self, script, mode, *, reacts):
         self.script = script
         self.mode = mode
         # A reaction costs money, so none where the script may fail for want of it.
         self.reacts = reacts and script.config.on_insufficient_balance != "fail"
-        self.seen: list[tuple[Any, ...]] = []
-        self.outcomes: list[str | None] = []
+        self.seen = []
+        self.outcomes = []
 
     @contextmanager
-    def open(self) -> Iterator[None]:
+    def open(self):
         with driven(self.script, self.mode) as self.driver:
             self.fake = self.driver.fake
             self.fake.webhooks.connect(handler=self.watch, events="*")
             yield
 
-    def watch(self, request: Any) -> None:
+    def watch(self, request):
         balance = self.fake.balance
         self.seen.append((request.id, balance.available, balance.held, balance.charged))
         if self.reacts and b'"Reaction"' not in request.body and len(self.seen) % 3 == 0:
@@ -87,7 +81,7 @@ class Run:
             balance = self.fake.balance
             self.seen.append(("reacted", balance.available, balance.held, balance.charged))
 
-    def story(self) -> dict[str, Any]:
+    def story(self):
         """All that must not depend on the mode."""
         fake = self.fake
         return {
@@ -102,13 +96,13 @@ class Run:
             "messages": [(m.id, m.status, m.dropped, m.total_price) for m in fake.messages],
         }
 
-    def conversation(self, call: Call, ids: dict[str, str]) -> str | None:
+    def conversation(self, call, ids):
         """The id to name; what a message of another run was told is found in `ids`."""
         if call.conversation is None or isinstance(call.conversation, str):
             return call.conversation
         return ids.get(repr(call.conversation))
 
-    def run_sync(self, script_pieces: list[Piece], ids: dict[str, str]) -> dict[str, Any]:
+    def run_sync(self, script_pieces, ids):
         model = self.script.model()
         with self.open():
             for piece in script_pieces:
@@ -130,20 +124,20 @@ class Run:
                 self.outcomes.append(outcome)
             return self.story()
 
-    def learn(self, model: Model, ids: dict[str, str]) -> None:
+    def learn(self, model, ids):
         """Which conversation of the model's has which id; the same in every run of the script."""
         for message in model.messages:
             handle = self.driver.handles.get(message.label.number)
             if message.conversation is not None and handle is not None and handle.conversation:
                 ids.setdefault(repr(message.conversation.label), handle.conversation.id)
 
-    async def run_async(self, script_pieces: list[Piece], ids: dict[str, str]) -> dict[str, Any]:
+    async def run_async(self, script_pieces, ids):
         with self.open():
             for piece in script_pieces:
                 self.outcomes.append(await self.perform(piece, ids))
             return self.story()
 
-    async def perform(self, piece: Piece, ids: dict[str, str]) -> str | None:
+    async def perform(self, piece, ids):
         """Make the calls of one piece, then await the last of them."""
         outcome, last, moved = None, None, False
         self.driver.see_time()
@@ -167,18 +161,16 @@ class Run:
             return outcome
 
 
-def test_sync_and_async_mode_tell_the_same_story(
-    record_property: Callable[[str, object], None],
-) -> None:
-    paths: Counter[str] = Counter()
+def test_sync_and_async_mode_tell_the_same_story(record_property):
+    paths = Counter()
 
     with asyncio.Runner() as runner:
 
         @profile(125)
         @given(scripts(), st.booleans())
-        def play(script: Script, reacts: bool) -> None:
+        def play(script, reacts):
             cut = pieces(script)
-            ids: dict[str, str] = {}
+            ids = {}
             expected = Run(script, "sync", reacts=reacts).run_sync(cut, ids)
 
             found = runner.run(Run(script, "async", reacts=reacts).run_async(cut, ids))

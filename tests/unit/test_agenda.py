@@ -2,31 +2,25 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeError, ClockError, NotAwaited
+from pytest_chatfake import ChatFakeError, ClockError, NotAwaited
 
 from .fakes import START, frozen_fake
 
-if TYPE_CHECKING:
-    from pytest_chatfake import AgendaEntry, WebhookRequest
 
-
-def due(entry: AgendaEntry) -> tuple[str, float]:
+def due(entry):
     """An entry's kind and its moment, in minutes since the start."""
     return entry.kind, (entry.at.timestamp() - START) / 60
 
 
-def refuse(_: object) -> int:
+def refuse(_):
     return 500
 
 
-def test_the_agenda_lists_every_kind_in_due_order() -> None:
+def test_the_agenda_lists_every_kind_in_due_order():
     with frozen_fake(retry_after=[600]) as fake:
         fake.webhooks.connect(handler=refuse)
         retried = fake.send_text(to="+1").deliver()  # a retry of each of its two attempts
@@ -47,7 +41,7 @@ def test_the_agenda_lists_every_kind_in_due_order() -> None:
         _ = fake.webhooks.attempts
 
 
-def test_an_entry_reads_as_a_sentence_and_names_its_line(fake) -> None:
+def test_an_entry_reads_as_a_sentence_and_names_its_line(fake):
     message = fake.send_text().after(minutes=5).deliver()
     step, drop = fake.clock.agenda
 
@@ -65,8 +59,8 @@ def test_an_entry_reads_as_a_sentence_and_names_its_line(fake) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "during"])
-def test_no_retry_is_due_at_an_endpoint_that_is_disconnected(when: str) -> None:
-    def gone(request: WebhookRequest) -> int:
+def test_no_retry_is_due_at_an_endpoint_that_is_disconnected(when):
+    def gone(request):
         if when == "during":
             request.endpoint.disconnect()
         return 500
@@ -80,7 +74,7 @@ def test_no_retry_is_due_at_an_endpoint_that_is_disconnected(when: str) -> None:
         _ = fake.webhooks.attempts
 
 
-def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left(fake) -> None:
+def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left(fake):
     first, _ = fake.webhooks.receiver(), fake.webhooks.receiver()
     with fake.webhooks.delay(60, times=2):
         fake.send_text()
@@ -89,7 +83,7 @@ def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left(fake) -> Non
     assert ["attempt", "drop"] == [entry.kind for entry in fake.clock.agenda]
 
 
-def test_sentences_of_attempts_and_expiries() -> None:
+def test_sentences_of_attempts_and_expiries():
     with frozen_fake(retry_after=[600]) as fake:
         fake.webhooks.connect(handler=refuse)
         message = fake.send_text().read()
@@ -101,19 +95,19 @@ def test_sentences_of_attempts_and_expiries() -> None:
             "attempt 1 at other, caused",
             f"attempt 2 at sent of message {message.id}, caused",
             f"attempt 2 at read of message {message.id}, caused",
-            f"conversation {message.conversation.id} expires, started",  # type: ignore[union-attr]
+            f"conversation {message.conversation.id} expires, started",
         ] == texts
         assert agenda(fake)[0].message is None
         assert message == agenda(fake)[3].message
         _ = fake.webhooks.attempts
 
 
-def agenda(fake: ChatFake) -> Any:
+def agenda(fake):
     return fake.clock.agenda
 
 
-def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play):
+    async def scenario(fake, do):
         message = await do(fake.send_text())
         assert ["drop"] == [entry.kind for entry in fake.clock.agenda]
         await do(message.deliver())
@@ -127,8 +121,8 @@ def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play: Any)
     play(scenario)
 
 
-def test_advance_to_next_goes_from_one_due_moment_to_the_next(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_advance_to_next_goes_from_one_due_moment_to_the_next(play):
+    async def scenario(fake, do):
         message = await do(fake.send_text().after(60).deliver().deliver().after(60).read())
         seen = []
         for _ in range(2):
@@ -140,8 +134,8 @@ def test_advance_to_next_goes_from_one_due_moment_to_the_next(play: Any) -> None
     play(scenario)
 
 
-def test_advance_to_next_passes_over_the_end_of_a_session(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_advance_to_next_passes_over_the_end_of_a_session(play):
+    async def scenario(fake, do):
         await do(fake.send_text(to="+1").deliver())
         dropped = await do(fake.send_text(to="+2"))
         await do(fake.clock.advance_to_next())
@@ -153,8 +147,8 @@ def test_advance_to_next_passes_over_the_end_of_a_session(play: Any) -> None:
     play(scenario)
 
 
-def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(play):
+    async def scenario(fake, do):
         message = await do(fake.send_text().after(60).deliver().after(60).read().after(60).cancel())
         message = await do(fake.send_text(to="+2").after(90).deliver().after(60).read())
         await do(fake.clock.run_until(lambda: message.status == "delivered", limit=3600))
@@ -173,8 +167,8 @@ def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(play: A
     play(scenario)
 
 
-def test_the_predicate_may_look_and_do_nothing(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_the_predicate_may_look_and_do_nothing(play):
+    async def scenario(fake, do):
         with pytest.raises(ChatFakeError, match=r"send_text\(\) from the predicate"):
             await do(fake.clock.run_until(fake.send_text, limit=60))
 
@@ -183,22 +177,22 @@ def test_the_predicate_may_look_and_do_nothing(play: Any) -> None:
     play(scenario)
 
 
-async def waits() -> bool:
+async def waits():
     return True
 
 
-def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused(fake) -> None:
-    def later() -> Any:
+def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused(fake):
+    def later():
         return waits()
 
     with pytest.raises(TypeError, match="got one to await"):
         fake.clock.run_until(later, limit=1)
 
 
-def test_in_async_mode_the_agenda_wants_pending_steps_awaited_and_moves_are_steps() -> None:
+def test_in_async_mode_the_agenda_wants_pending_steps_awaited_and_moves_are_steps():
     import asyncio
 
-    async def scenario() -> None:
+    async def scenario():
         with frozen_fake(mode="async") as fake:
             message = fake.send_text().after(60).deliver()
             with pytest.raises(NotAwaited):

@@ -3,11 +3,8 @@
 What people do by themselves after it counts as a verb of its own: if that fails, the verb stays.
 """
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,11 +16,6 @@ from pytest_chatfake.engine.records import ClockRecord
 from pytest_chatfake.webhooks.events import Event
 
 from .fakes import frozen_fake
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pytest_chatfake import ChatFake
 
 #: The ways in which one of them is made.
 MAKERS = [
@@ -37,7 +29,7 @@ class Failure(Exception):
 
 
 @contextmanager
-def failing_at(number: int) -> Iterator[list[int]]:
+def failing_at(number):
     """Let the making of the n-th fact, entry or event fail; count them."""
     made = [0]
     with pytest.MonkeyPatch.context() as patch:
@@ -46,8 +38,8 @@ def failing_at(number: int) -> Iterator[list[int]]:
         yield made
 
 
-def _counting(make: Any, made: list[int], number: int) -> Callable[..., object]:
-    def counted(*args: object, **fields: object) -> object:
+def _counting(make, made, number):
+    def counted(*args, **fields):
         made[0] += 1
         if made[0] == number:
             raise Failure
@@ -56,7 +48,7 @@ def _counting(make: Any, made: list[int], number: int) -> Callable[..., object]:
     return counted
 
 
-def seen(fake: ChatFake) -> list[object]:
+def seen(fake):
     """All that a verb may change, but time."""
     engine = fake._engine
     account, outbox, ledger = engine.account, engine.outbox, engine.account.ledger
@@ -81,19 +73,19 @@ def seen(fake: ChatFake) -> list[object]:
     ]
 
 
-def submitted(fake: ChatFake) -> Any:
+def submitted(fake):
     return fake.submit_text()
 
 
-def sent(fake: ChatFake) -> Any:
+def sent(fake):
     return fake.send_text()
 
 
-def delivered(fake: ChatFake) -> Any:
+def delivered(fake):
     return fake.send_text().deliver()
 
 
-def waiting(fake: ChatFake) -> Any:
+def waiting(fake):
     """Two messages of one conversation, and one of another, wait for a phone that is off."""
     anna = fake.recipient("+1", online=False)
     for origin_type in ("marketing", "marketing", "utility"):
@@ -101,28 +93,28 @@ def waiting(fake: ChatFake) -> Any:
     return anna
 
 
-def in_an_open_chat(fake: ChatFake) -> Any:
+def in_an_open_chat(fake):
     message = fake.send_text(to=fake.recipient("+1", devices=3))
     fake.recipient("+1").opens_chat()
     return message
 
 
-def unread(fake: ChatFake) -> Any:
+def unread(fake):
     anna = fake.recipient("+1")
     for _ in range(2):
         fake.send_text(to=anna).deliver()
     return anna
 
 
-def described(**person: Any) -> Callable[[ChatFake], Any]:
+def described(**person):
     return lambda fake: fake.recipient("+1", **person)
 
 
-def fields(_message: object, _status: str) -> dict[str, object]:
+def fields(_message, _status):
     return {"campaign": "spring"}
 
 
-VERBS: dict[str, tuple[Callable[[ChatFake], Any], Callable[[ChatFake, Any], object]]] = {
+VERBS = {
     "send_text": (sent, lambda fake, _: fake.send_text(price=lambda _: 2)),
     "send": (sent, lambda fake, _: fake.send("image", {"id": "1"})),
     "accept": (submitted, lambda _, submission: submission.accept()),
@@ -154,11 +146,11 @@ VERBS: dict[str, tuple[Callable[[ChatFake], Any], Callable[[ChatFake, Any], obje
 
 
 @contextmanager
-def noting_decisions(fake: ChatFake) -> Iterator[list[str]]:
+def noting_decisions(fake):
     """List what a verb may change, as it is before each decision."""
     decide, states = Account.decide, [repr(seen(fake))]
 
-    def noted(*arguments: Any) -> list[Fact]:
+    def noted(*arguments):
         states.append(repr(seen(fake)))
         return decide(*arguments)
 
@@ -169,9 +161,7 @@ def noting_decisions(fake: ChatFake) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("config", [{}, {"extra": fields}], ids=["", "extra"])
 @pytest.mark.parametrize("verb", VERBS)
-def test_what_fails_anywhere_has_changed_nothing_and_a_verb_works_the_next_time(
-    verb: str, config: dict[str, Any]
-) -> None:
+def test_what_fails_anywhere_has_changed_nothing_and_a_verb_works_the_next_time(verb, config):
     prepare, act = VERBS[verb]
     for number in count(1):
         with frozen_fake(on_insufficient_balance="fail", **config) as fake:
@@ -193,9 +183,7 @@ def test_what_fails_anywhere_has_changed_nothing_and_a_verb_works_the_next_time(
 
 
 @pytest.mark.parametrize("devices", [10_000, None])
-def test_a_delivery_goes_to_ten_thousand_devices_at_most(
-    fake: ChatFake, devices: int | None
-) -> None:
+def test_a_delivery_goes_to_ten_thousand_devices_at_most(fake, devices):
     fake.send_text(to=fake.recipient("+1", devices=10_000)).deliver(devices=devices)
 
     assert 10_001 == len(fake.events)

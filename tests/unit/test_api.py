@@ -1,17 +1,14 @@
 """The HTTP API without a socket: the balance, the key, errors, the log (§4.1, §5, §7)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 import time_machine
 
-from pytest_chatfake import ApiRequest, ChatFake
+from pytest_chatfake import ChatFake
 
-from .api_clients import INVALID_KEY_BODY, CallApi
+from .api_clients import INVALID_KEY_BODY
 from .fakes import frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -31,7 +28,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
         "1E-7",
     ],
 )
-def test_the_amount_reads_back_digit_for_digit(call_api: CallApi, amount: str) -> None:
+def test_the_amount_reads_back_digit_for_digit(call_api, amount):
     with frozen_fake(opening_balance=amount, currency="EUR") as fake:
         answer = call_api(fake)
 
@@ -40,7 +37,7 @@ def test_the_amount_reads_back_digit_for_digit(call_api: CallApi, amount: str) -
         assert f'{{"amount":{Decimal(amount):f},"currency":"EUR"}}'.encode() == answer.body
 
 
-def test_the_balance_follows_what_happens(call_api: CallApi) -> None:
+def test_the_balance_follows_what_happens(call_api):
     with frozen_fake(opening_balance="1", price="0.30") as fake:
         seen = [call_api(fake).json()["amount"]]
         message = fake.send_text()
@@ -53,7 +50,7 @@ def test_the_balance_follows_what_happens(call_api: CallApi) -> None:
         assert ["1", "0.70", "0.80", "0.85"] == [str(amount) for amount in seen]
 
 
-def test_the_balance_knows_of_a_drop_that_is_due(call_api: CallApi) -> None:
+def test_the_balance_knows_of_a_drop_that_is_due(call_api):
     with time_machine.travel(NOON, tick=False) as traveller, ChatFake() as fake:
         fake.send_text()
         traveller.shift(30 * 86_400)
@@ -62,11 +59,11 @@ def test_the_balance_knows_of_a_drop_that_is_due(call_api: CallApi) -> None:
 
 
 @pytest.mark.parametrize("query", ["?", "?currency=EUR", "?a=1&a=2#x", "?%00"])
-def test_a_query_string_changes_nothing(fake, call_api: CallApi, query: str) -> None:
+def test_a_query_string_changes_nothing(fake, call_api, query):
     assert {"amount": 100, "currency": "USD"} == call_api(fake, path=f"/v2/balance{query}").json()
 
 
-def test_head_has_the_headers_of_get_and_no_body(fake, call_api: CallApi) -> None:
+def test_head_has_the_headers_of_get_and_no_body(fake, call_api):
     get, head = call_api(fake), call_api(fake, "HEAD")
 
     assert (200, b"") == (head.status, head.body)
@@ -88,7 +85,7 @@ BAD_KEYS = {
 
 
 @pytest.mark.parametrize("key", BAD_KEYS.values(), ids=BAD_KEYS)
-def test_any_other_key_is_401(fake, call_api: CallApi, key: Any) -> None:
+def test_any_other_key_is_401(fake, call_api, key):
     answer = call_api(fake, key=key)
 
     assert (401, INVALID_KEY_BODY) == (answer.status, answer.json())
@@ -96,7 +93,7 @@ def test_any_other_key_is_401(fake, call_api: CallApi, key: Any) -> None:
     assert (401, b"") == call_api(fake, "HEAD", key=key)[::2]
 
 
-def test_several_accounts_are_told_apart_by_their_keys(call_api: CallApi) -> None:
+def test_several_accounts_are_told_apart_by_their_keys(call_api):
     with frozen_fake(opening_balance="1") as one, ChatFake(opening_balance="2") as other:
         assert one.api_key != other.api_key
         assert [1, 2] == [call_api(one).json()["amount"], call_api(other).json()["amount"]]
@@ -105,14 +102,14 @@ def test_several_accounts_are_told_apart_by_their_keys(call_api: CallApi) -> Non
         assert 2 == len(other.api.requests)
 
 
-def test_the_key_of_a_fake_that_is_closed_is_401(call_api: CallApi) -> None:
+def test_the_key_of_a_fake_that_is_closed_is_401(call_api):
     with frozen_fake() as fake:
         key = fake.api_key
     with frozen_fake() as other:
         assert INVALID_KEY_BODY == call_api(other, key=key).json()
 
 
-def test_a_rotated_key_is_the_only_one_that_is_taken(fake, call_api: CallApi) -> None:
+def test_a_rotated_key_is_the_only_one_that_is_taken(fake, call_api):
     old = fake.api_key
     new = fake.rotate_key()
 
@@ -137,9 +134,7 @@ def test_a_rotated_key_is_the_only_one_that_is_taken(fake, call_api: CallApi) ->
         ("DELETE", "/v2/balance", 405, "METHOD_NOT_ALLOWED"),
     ],
 )
-def test_elsewhere_the_answer_has_the_shape_of_an_error(
-    fake, call_api: CallApi, method: str, path: str, status: int, code: str
-) -> None:
+def test_elsewhere_the_answer_has_the_shape_of_an_error(fake, call_api, method, path, status, code):
     answer = call_api(fake, method, path)
 
     assert status == answer.status
@@ -151,7 +146,7 @@ def test_elsewhere_the_answer_has_the_shape_of_an_error(
 # -- the log ---------------------------------------------------------------------------------------
 
 
-def test_the_log_holds_method_path_key_status_and_time(call_api: CallApi) -> None:
+def test_the_log_holds_method_path_key_status_and_time(call_api):
     with frozen_fake(api_key="secret-key-1234") as fake:
         fake.route("/x")(lambda _: ({}, 201))
         call_api(fake, path="/v2/balance?a=1")
@@ -174,14 +169,11 @@ def test_the_log_holds_method_path_key_status_and_time(call_api: CallApi) -> Non
         assert not any("secret" in repr(one) for one in fake.api.requests)
 
 
-def test_a_request_that_a_test_holds_gets_its_status_when_the_response_leaves(
-    fake,
-    call_api: CallApi,
-) -> None:
-    held: list[ApiRequest] = []
+def test_a_request_that_a_test_holds_gets_its_status_when_the_response_leaves(fake, call_api):
+    held = []
 
     @fake.route("/v2/messages")
-    def send(_: object) -> tuple[dict[str, str], int]:
+    def send(_):
         held.extend(fake.api.requests)
         assert [(None, NOON)] == [(request.status, request.at) for request in held]
         fake.clock.advance(7)
@@ -194,7 +186,7 @@ def test_a_request_that_a_test_holds_gets_its_status_when_the_response_leaves(
     assert request is fake.api.requests[0]
 
 
-def test_requests_are_asserted(fake, call_api: CallApi) -> None:
+def test_requests_are_asserted(fake, call_api):
     fake.assert_requested("GET", "/v2/balance", times=0)
     call_api(fake)
     fake.assert_requested("GET", "/v2/balance")
@@ -204,7 +196,7 @@ def test_requests_are_asserted(fake, call_api: CallApi) -> None:
     fake.assert_requested("POST", "/v2/balance", times=0)
 
 
-def test_a_reset_forgets_requests_and_keeps_key_and_routes(fake, call_api: CallApi) -> None:
+def test_a_reset_forgets_requests_and_keeps_key_and_routes(fake, call_api):
     fake.route("/x", ["GET"])(lambda _: {})
     key = fake.api_key
     call_api(fake)

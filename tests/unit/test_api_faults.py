@@ -1,26 +1,21 @@
 """The API's bad day, without a socket: balance queries that fail, lag, break or are limited."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake
 
-
-def query(fake: ChatFake, key: str | None = None) -> Any:
+def query(fake, key=None):
     headers = {"X-API-Key": fake.api_key if key is None else key}
     return Client(fake.wsgi_app).get("/v2/balance", headers=headers)
 
 
-def answers(fake: ChatFake, count: int) -> list[int]:
+def answers(fake, count):
     return [query(fake).status_code for _ in range(count)]
 
 
-def test_a_failure_has_the_shape_of_the_apis_errors(fake) -> None:
+def test_a_failure_has_the_shape_of_the_apis_errors(fake):
     fault = fake.api.fail()
     answer = query(fake)
 
@@ -42,7 +37,7 @@ def test_a_failure_has_the_shape_of_the_apis_errors(fake) -> None:
         ({"status": 402, "message": "Pay."}, "PAYMENT_REQUIRED", "Pay."),
     ],
 )
-def test_status_code_and_message_are_the_tests(fake, options: Any, code: str, message: str) -> None:
+def test_status_code_and_message_are_the_tests(fake, options, code, message):
     fake.api.fail(**options)
 
     expected = {"status": options["status"], "code": code, "message": message}
@@ -53,7 +48,7 @@ def test_status_code_and_message_are_the_tests(fake, options: Any, code: str, me
     ("status", "body"),
     [(502, "<html>down</html>"), (502, b"\xff{"), (200, ""), (200, '{"amount": "many"}')],
 )
-def test_a_body_can_be_anything(fake, status: int, body: Any) -> None:
+def test_a_body_can_be_anything(fake, status, body):
     fake.api.fail(status, body=body)
     answer = query(fake)
 
@@ -61,7 +56,7 @@ def test_a_body_can_be_anything(fake, status: int, body: Any) -> None:
     assert (body if isinstance(body, bytes) else body.encode()) == answer.data
 
 
-def test_the_account_is_down_until_told_otherwise(fake) -> None:
+def test_the_account_is_down_until_told_otherwise(fake):
     fault = fake.api.fail(times=None)
     assert [503] * 3 == answers(fake, 3)
     fault.remove()
@@ -72,23 +67,23 @@ def test_the_account_is_down_until_told_otherwise(fake) -> None:
 
 
 @pytest.mark.parametrize(("length", "kept"), [(None, 16), (0, 0), (5, 5), (1_000, 33)])
-def test_a_truncated_answer_promises_all_of_it(fake, length: Any, kept: int) -> None:
+def test_a_truncated_answer_promises_all_of_it(fake, length, kept):
     whole = b'{"amount":100,"currency":"USD"}'
     fake.api.truncate(length)
-    sent: list[Any] = []
+    sent = []
     environ = {
         "REQUEST_METHOD": "GET",
         "PATH_INFO": "/v2/balance",
         "HTTP_X_API_KEY": fake.api_key,
     }
-    body = b"".join(fake.wsgi_app(environ, lambda status, headers: sent.append(headers)))  # type: ignore[arg-type,return-value]
+    body = b"".join(fake.wsgi_app(environ, lambda status, headers: sent.append(headers)))
 
     kept = len(whole) // 2 if length is None else kept
     assert whole[:kept] == body
     assert ("Content-Length", str(len(whole))) in sent[0]
 
 
-def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock(fake) -> None:
+def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock(fake):
     fault = fake.api.rate_limit(30)
     fake.clock.advance(100)  # it begins with the first query that meets it
     first = query(fake)
@@ -109,20 +104,20 @@ def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock(fake) -
     assert 3 == fault.fired
 
 
-def test_a_rate_limit_may_be_met_a_number_of_times_only(fake) -> None:
+def test_a_rate_limit_may_be_met_a_number_of_times_only(fake):
     fake.api.rate_limit(timedelta(hours=1), times=2, start=2)
 
     assert [200, 429, 429, 200] == answers(fake, 4)
 
 
 @pytest.mark.parametrize("more", ["code", "message"])
-def test_a_whole_body_excludes_its_parts(fake, more: str) -> None:
+def test_a_whole_body_excludes_its_parts(fake, more):
     with pytest.raises(ValueError, match="either body="):
         fake.api.fail(body="x", **{more: "Y"})
 
 
 @pytest.mark.parametrize("status", [204, 304])
-def test_an_answer_that_can_have_no_body_has_no_header_of_one(fake, status: int) -> None:
+def test_an_answer_that_can_have_no_body_has_no_header_of_one(fake, status):
     fake.api.fail(status, body="never seen")
     answer = query(fake)
 

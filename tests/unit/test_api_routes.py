@@ -1,24 +1,20 @@
 """Endpoints of the user's own, and the events that they cause; without a socket."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from werkzeug import Response
 from werkzeug.exceptions import abort
 
-from .api_clients import CallApi
 from .fakes import frozen_fake, received_statuses
 
 # -- routes ----------------------------------------------------------------------------------------
 
 
-def test_a_route_is_behind_the_key_check_and_gets_the_request(fake, call_api: CallApi) -> None:
+def test_a_route_is_behind_the_key_check_and_gets_the_request(fake, call_api):
     @fake.route("/v2/messages")
-    def send(request: Any) -> tuple[dict[str, Any], int]:
+    def send(request):
         message = fake.send_text(json.loads(request.get_data())["text"])
         return {"id": message.id, "price": message.total_price}, 202
 
@@ -35,9 +31,9 @@ def test_a_route_is_behind_the_key_check_and_gets_the_request(fake, call_api: Ca
     assert "POST" == call_api(fake, "GET", "/v2/messages").headers["allow"]
 
 
-def test_a_route_has_variables_and_methods(fake, call_api: CallApi) -> None:
+def test_a_route_has_variables_and_methods(fake, call_api):
     @fake.route("/v2/messages/<id>/parts/<int:number>", methods=["get", "DELETE"])
-    def part(request: Any, id: str, number: int) -> dict[str, Any]:
+    def part(request, id, number):
         return {"method": request.method, "id": id, "number": number}
 
     path = "/v2/messages/a-1/parts/7"
@@ -47,7 +43,7 @@ def test_a_route_has_variables_and_methods(fake, call_api: CallApi) -> None:
     assert 405 == call_api(fake, "POST", path).status
 
 
-def test_a_route_may_return_a_response_of_its_own(fake, call_api: CallApi) -> None:
+def test_a_route_may_return_a_response_of_its_own(fake, call_api):
     fake.route("/plain", ["GET"])(
         lambda _: Response("né", 299, {"X-Own": "1"}, content_type="text/plain")
     )
@@ -56,7 +52,7 @@ def test_a_route_may_return_a_response_of_its_own(fake, call_api: CallApi) -> No
     assert (299, "né".encode(), "1") == (answer.status, answer.body, answer.headers["x-own"])
 
 
-def test_a_request_is_handed_on_to_what_stood_before(fake, receiver, call_api: CallApi) -> None:
+def test_a_request_is_handed_on_to_what_stood_before(fake, receiver, call_api):
     fake.route("/<id>")(lambda _, id: {id: fake.send_text().total_price})
     for path in ("/x", "/x", "/x/y"):
         fake.route(path, webhooks_first=True)(lambda _: NotImplemented)
@@ -68,7 +64,7 @@ def test_a_request_is_handed_on_to_what_stood_before(fake, receiver, call_api: C
     assert b"by a handler" == call_api(fake, "POST", "/x/y").body
 
 
-def test_a_route_can_be_another_method_of_the_balance_path(fake, call_api: CallApi) -> None:
+def test_a_route_can_be_another_method_of_the_balance_path(fake, call_api):
     fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})
 
     assert {"topped": "up"} == call_api(fake, "POST").json()
@@ -86,9 +82,7 @@ def test_a_route_can_be_another_method_of_the_balance_path(fake, call_api: CallA
         (b"", 200, b""),
     ],
 )
-def test_a_route_may_return_nothing_or_exact_bytes(
-    fake, call_api: CallApi, result: Any, status: int, body: bytes
-) -> None:
+def test_a_route_may_return_nothing_or_exact_bytes(fake, call_api, result, status, body):
     fake.route("/x")(lambda _: result)
     answer = call_api(fake, "POST", "/x")
 
@@ -99,9 +93,7 @@ def test_a_route_may_return_nothing_or_exact_bytes(
 
 @pytest.mark.parametrize("status", [199, 600, 99, -1, 10**9])
 @pytest.mark.parametrize("response", [lambda status: ({}, status), lambda s: Response(status=s)])
-def test_a_status_that_is_none_is_a_500_and_an_error_in_the_test(
-    fake, call_api: CallApi, status: int, response: Any
-) -> None:
+def test_a_status_that_is_none_is_a_500_and_an_error_in_the_test(fake, call_api, status, response):
     fake.route("/x")(lambda _: response(status))
 
     assert 500 == call_api(fake, "POST", "/x").status
@@ -110,9 +102,7 @@ def test_a_status_that_is_none_is_a_500_and_an_error_in_the_test(
 
 
 @pytest.mark.parametrize("result", ["text", ({}, "200"), ({}, True), ([], 200), [1], 200])
-def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
-    fake, call_api: CallApi, result: Any
-) -> None:
+def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(fake, call_api, result):
     fake.route("/x", ["GET"])(lambda _: result)
 
     answer = call_api(fake, "GET", "/x")
@@ -122,7 +112,7 @@ def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
         fake.settle()
 
 
-def test_a_route_may_abort_with_a_status(fake, call_api: CallApi) -> None:
+def test_a_route_may_abort_with_a_status(fake, call_api):
     fake.route("/x", ["GET"])(lambda _: abort(422))
 
     assert 422 == call_api(fake, "GET", "/x").status
@@ -140,11 +130,9 @@ def test_a_route_may_abort_with_a_status(fake, call_api: CallApi) -> None:
     ],
     ids=["settle", "verb", "assertion", "clock", "close"],
 )
-def test_an_error_of_a_route_is_a_500_and_comes_back_once(
-    fake, call_api: CallApi, use: Any
-) -> None:
+def test_an_error_of_a_route_is_a_500_and_comes_back_once(fake, call_api, use):
     @fake.route("/x", ["GET"])
-    def broken(_: Any) -> dict[str, Any]:
+    def broken(_):
         raise LookupError("no such campaign")
 
     answer = call_api(fake, "GET", "/x")
@@ -158,13 +146,13 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(
     # and the end of the block had nothing more to say
 
 
-def test_webhooks_may_win_the_race_against_the_answer(call_api: CallApi) -> None:
-    order: list[str] = []
+def test_webhooks_may_win_the_race_against_the_answer(call_api):
+    order = []
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda request: order.append(request.event.status))
 
         @fake.route("/send", webhooks_first=True)
-        def send(_: Any) -> dict[str, Any]:
+        def send(_):
             return {"id": fake.send_text().id}
 
         call_api(fake, "POST", "/send")
@@ -173,25 +161,23 @@ def test_webhooks_may_win_the_race_against_the_answer(call_api: CallApi) -> None
     assert ["sent", "answer"] == order
 
 
-def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(fake, call_api: CallApi) -> None:
+def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(fake, call_api):
     @fake.route("/v2/messages")
-    def send(_: object) -> dict[str, str]:
+    def send(_):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         call_api(fake, "POST", "/v2/messages")
 
 
-def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(
-    fake, call_api: CallApi
-) -> None:
-    def receiver(_: Any) -> None:
+def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(fake, call_api):
+    def receiver(_):
         raise RuntimeError("the app is wrong")
 
     fake.webhooks.connect(handler=receiver)
 
     @fake.route("/send", webhooks_first=True)
-    def send(_: Any) -> dict[str, Any]:
+    def send(_):
         return {"id": fake.send_text().id}
 
     answer = call_api(fake, "POST", "/send")
@@ -201,11 +187,11 @@ def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(
         fake.settle()
 
 
-def test_what_a_route_sent_is_attempted_before_time_moves(fake, call_api: CallApi) -> None:
+def test_what_a_route_sent_is_attempted_before_time_moves(fake, call_api):
     receiver = fake.webhooks.receiver()
 
     @fake.route("/send")
-    def send(_: Any) -> dict[str, Any]:
+    def send(_):
         return {"id": fake.send_text().id}
 
     fake.clock.advance(1)

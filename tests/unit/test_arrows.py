@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -21,7 +19,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 ROOM = r"`(\w+)`"
 
 
-def module_name(path: Path) -> str:
+def module_name(path):
     """A module's name inside the package; "" is the package itself."""
     return ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix("__init__").strip(".")
 
@@ -29,21 +27,21 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in SRC.rglob("*.py")}
 
 
-def room(name: str) -> str:
+def room(name):
     """The room of a module: the first folder, or the loose file."""
     return name.partition(".")[0]
 
 
 @cache
-def imports(name: str) -> tuple[frozenset[str], frozenset[str]]:
+def imports(name):
     """What a module imports: modules of ours, and libraries.
 
     Everywhere: at the top, inside functions, and for annotations only.
     """
     path = MODULES[name]
     package = list(path.parent.relative_to(SRC).parts)
-    ours: set[str] = set()
-    others: set[str] = set()
+    ours = set()
+    others = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             others |= {alias.name.partition(".")[0] for alias in node.names}
@@ -68,17 +66,17 @@ ARROWS = {
 }
 
 
-def arrows_of_the_table() -> set[tuple[str, str]]:
+def arrows_of_the_table():
     """The pairs that the table of rooms allows."""
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", PAGE, re.MULTILINE)
     return {(upper, lower) for upper, cell in rows for lower in re.findall(ROOM, cell)}
 
 
-def test_every_import_is_an_arrow_of_the_table_and_every_arrow_is_imported() -> None:
+def test_every_import_is_an_arrow_of_the_table_and_every_arrow_is_imported():
     assert arrows_of_the_table() == ARROWS
 
 
-def test_rooms_are_folders_and_few() -> None:
+def test_rooms_are_folders_and_few():
     loose = {path.stem for path in SRC.glob("*.py")}
     assert {"__init__", "__main__", "options", "plugin"} == loose
     assert len({room(name) for name in PARTS}) <= 16
@@ -86,8 +84,8 @@ def test_rooms_are_folders_and_few() -> None:
 
 
 @pytest.mark.parametrize("of", ["rooms", "files"])
-def test_there_are_no_circles(of: str) -> None:
-    graph: dict[str, set[str]] = {}
+def test_there_are_no_circles(of):
+    graph = {}
     for name in PARTS:
         for other in imports(name)[0] - {""}:
             if of == "files":
@@ -98,13 +96,13 @@ def test_there_are_no_circles(of: str) -> None:
     assert set(graph) <= {*order}
 
 
-def test_the_domain_knows_the_standard_library_and_the_base_only() -> None:
+def test_the_domain_knows_the_standard_library_and_the_base_only():
     inside = [name for name in PARTS if room(name) == "domain"]
     assert {"domain", "base"} == {room(other) for name in inside for other in imports(name)[0]}
     assert [] == [name for name in inside if imports(name)[1]]
 
 
-def test_nothing_below_the_engine_names_it() -> None:
+def test_nothing_below_the_engine_names_it():
     below = {"webhooks", "wire", "transport", "domain", "base"}
     naming = [
         name
@@ -114,15 +112,15 @@ def test_nothing_below_the_engine_names_it() -> None:
     assert [] == naming
 
 
-def test_nobody_imports_the_plugin() -> None:
+def test_nobody_imports_the_plugin():
     assert [] == [name for name in PARTS if "plugin" in imports(name)[0]]
 
 
-def test_each_library_comes_in_where_the_page_says() -> None:
+def test_each_library_comes_in_where_the_page_says():
     rows = re.findall(r"^\| `(\w+)` \| ((?:`[\w.]+`(?:, )?)+) \|$", PAGE, re.MULTILINE)
     doors = {(library, door) for library, cell in rows for door in re.findall(r"`([\w.]+)`", cell)}
 
-    def door(library: str, name: str) -> str:
+    def door(library, name):
         """The outermost door of the page that a module stands behind; else the module."""
         homes = [name.rsplit(".", depth)[0] for depth in range(name.count("."), -1, -1)]
         return next((home for home in homes if (library, home) in doors), name)
@@ -131,7 +129,7 @@ def test_each_library_comes_in_where_the_page_says() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "options", "plugin"])
-def test_what_every_run_loads_imports_nothing_heavy_before_it_is_used(name: str) -> None:
+def test_what_every_run_loads_imports_nothing_heavy_before_it_is_used(name):
     tree = ast.parse(MODULES[name].read_text("utf-8"))
     at_once = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     names = {
@@ -141,7 +139,7 @@ def test_what_every_run_loads_imports_nothing_heavy_before_it_is_used(name: str)
     assert {"__future__", "pytest", None, *light} >= names
 
 
-def test_the_imports_are_really_read() -> None:
+def test_the_imports_are_really_read():
     ours, others = imports("transport.server.listener")
     assert {"transport.server.replies"} == ours
     assert {"pytest_httpserver", "werkzeug"} == others

@@ -1,7 +1,5 @@
 """What an ASGI app may answer, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from pytest_chatfake.transport.client.responses import Response

@@ -1,7 +1,5 @@
 """What an ASGI app gets: scope, body, and the moment when nobody listens any more."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """What to look at, and which fakes are looked at."""
 
-from __future__ import annotations
-
 import re
 from contextlib import ExitStack, nullcontext
 

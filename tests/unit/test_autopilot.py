@@ -2,24 +2,16 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
+from pytest_chatfake import ChatFakeError, IllegalTransition
 
 from .fakes import START, frozen_fake
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_chatfake import Message
 
 ANNA = "+4915100001"
 BEN = "+4915100002"
@@ -27,7 +19,7 @@ BEN = "+4915100002"
 HOUR = 3600
 
 
-def hours(message: Message) -> list[float]:
+def hours(message):
     """When the events of a message were, in hours since the start."""
     return [*map(hours_of, message.events)]
 
@@ -36,17 +28,17 @@ def hours_of(event):
     return (event.create_time.timestamp() - START) / HOUR
 
 
-def statuses(message: Message) -> list[str | None]:
+def statuses(message):
     return [event.status for event in message.events]
 
 
-def in_another_thread(verb: Callable[[], object]) -> None:
+def in_another_thread(verb):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(verb).result(10)
 
 
-def test_messages_are_delivered_and_read_and_reading_counts_from_the_delivery(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_messages_are_delivered_and_read_and_reading_counts_from_the_delivery(play):
+    async def scenario(fake, do):
         fake.autopilot(deliver_after=HOUR, read_after=timedelta(hours=2))
         message = await do(fake.send_text())
         assert "sent" == message.status
@@ -58,7 +50,7 @@ def test_messages_are_delivered_and_read_and_reading_counts_from_the_delivery(pl
     play(scenario)
 
 
-def test_what_is_not_given_does_not_happen(fake: ChatFake) -> None:
+def test_what_is_not_given_does_not_happen(fake):
     fake.autopilot(to=ANNA, deliver_after=HOUR)
     fake.autopilot(to=BEN, read_after=HOUR)
     fake.autopilot(to="+3")
@@ -68,7 +60,7 @@ def test_what_is_not_given_does_not_happen(fake: ChatFake) -> None:
     assert ["delivered", "sent", "sent"] == [message.status for message in messages]
 
 
-def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should(fake: ChatFake) -> None:
+def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should(fake):
     fake.autopilot(
         deliver_after=(timedelta(hours=1), 2 * HOUR),
         read_after=lambda random: HOUR * random.choice([1, 5]),
@@ -110,7 +102,7 @@ def test_people_reply_after_reading_where_they_can_write_then(play):
     play(scenario)
 
 
-def test_a_share_fails_with_131026_in_place_of_the_delivery(fake: ChatFake) -> None:
+def test_a_share_fails_with_131026_in_place_of_the_delivery(fake):
     fake.autopilot(deliver_after=HOUR, read_after=HOUR, fail_share=0.3, seed=7)
     messages = [fake.send_text(to=f"+{n}") for n in range(100)]
     fake.clock.advance(days=1)
@@ -122,16 +114,14 @@ def test_a_share_fails_with_131026_in_place_of_the_delivery(fake: ChatFake) -> N
     assert {"read", "failed"} == {message.status for message in messages}
 
 
-def test_without_a_delivery_a_share_fails_at_once_even_where_the_phone_is_off(
-    fake: ChatFake,
-) -> None:
+def test_without_a_delivery_a_share_fails_at_once_even_where_the_phone_is_off(fake):
     fake.autopilot(fail_share=1)
     fake.recipient(ANNA, online=False)
 
     assert ["failed", "failed"] == [fake.send_text(to=to).status for to in (ANNA, "+2")]
 
 
-def test_a_range_has_both_its_ends(fake: ChatFake) -> None:
+def test_a_range_has_both_its_ends(fake):
     fake.autopilot(deliver_after=(0, timedelta(microseconds=1)))
     begun = fake.clock.now
     for number in range(20):
@@ -142,8 +132,8 @@ def test_a_range_has_both_its_ends(fake: ChatFake) -> None:
     assert {timedelta(0), timedelta(microseconds=1)} == delays
 
 
-def test_draws_depend_on_the_seed_and_the_number_of_the_message_only() -> None:
-    def plan(seed: int | str | None, *, others: bool = False) -> list[float]:
+def test_draws_depend_on_the_seed_and_the_number_of_the_message_only():
+    def plan(seed, *, others=False):
         with frozen_fake() as fake:
             fake.autopilot(deliver_after=(0, 10 * HOUR), seed=seed)
             if others:
@@ -158,7 +148,7 @@ def test_draws_depend_on_the_seed_and_the_number_of_the_message_only() -> None:
     assert plan(None) == plan("unit")  # the fake's own seed
 
 
-def test_one_for_an_address_beats_one_for_all_and_then_the_latest(fake: ChatFake) -> None:
+def test_one_for_an_address_beats_one_for_all_and_then_the_latest(fake):
     fake.autopilot(to=ANNA, deliver_after=HOUR)
     fake.autopilot(to=fake.recipient(ANNA), deliver_after=2 * HOUR)
     fake.autopilot(deliver_after=3 * HOUR)
@@ -169,9 +159,7 @@ def test_one_for_an_address_beats_one_for_all_and_then_the_latest(fake: ChatFake
     assert [[0, 2], [0, 4]] == [hours(message) for message in messages]
 
 
-def test_an_autopilot_that_is_ended_does_nothing_more_and_gives_way_to_the_one_before(
-    fake: ChatFake,
-) -> None:
+def test_an_autopilot_that_is_ended_does_nothing_more_and_gives_way_to_the_one_before(fake):
     fake.autopilot(deliver_after=HOUR)
     with fake.autopilot(deliver_after=2 * HOUR, read_after=HOUR) as autopilot:
         landed = fake.send_text(to="+1")
@@ -185,7 +173,7 @@ def test_an_autopilot_that_is_ended_does_nothing_more_and_gives_way_to_the_one_b
     assert "autopilot" not in {entry.kind for entry in fake.clock.agenda}
 
 
-def test_messages_with_a_script_are_left_to_it(fake: ChatFake) -> None:
+def test_messages_with_a_script_are_left_to_it(fake):
     fake.autopilot(deliver_after=HOUR, read_after=HOUR)
     message = fake.send_text().after(hours=5).deliver()
     assert ["step", "drop"] == [entry.kind for entry in fake.clock.agenda]
@@ -194,7 +182,7 @@ def test_messages_with_a_script_are_left_to_it(fake: ChatFake) -> None:
     assert [0, 5] == hours(message)
 
 
-def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_there(fake: ChatFake) -> None:
+def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_there(fake):
     fake.autopilot(deliver_after=5 * HOUR, read_after=HOUR)
     delivered = fake.send_text(to="+1").deliver()
     read = fake.send_text(to="+2").read()
@@ -204,7 +192,7 @@ def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_there(fake
     assert [[0, 0, 1], [0, 0], [0, 0]] == [hours(one) for one in (delivered, read, failed)]
 
 
-def test_what_was_sent_before_is_not_its_business(fake: ChatFake) -> None:
+def test_what_was_sent_before_is_not_its_business(fake):
     message = fake.send_text()
     fake.autopilot(deliver_after=HOUR)
     fake.clock.advance(days=1)
@@ -215,8 +203,8 @@ def test_what_was_sent_before_is_not_its_business(fake: ChatFake) -> None:
 # Phones
 
 
-def test_it_waits_for_a_phone_that_is_off(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_it_waits_for_a_phone_that_is_off(play):
+    async def scenario(fake, do):
         fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
         anna = fake.recipient(ANNA, online=False)
         message = await do(fake.send_text(to=anna))
@@ -233,7 +221,7 @@ def test_it_waits_for_a_phone_that_is_off(play: Any) -> None:
 
 
 @pytest.mark.parametrize("obstacle", ["blocked", "withheld"])
-def test_what_is_undeliverable_stays_sent_until_the_drop(fake: ChatFake, obstacle: str) -> None:
+def test_what_is_undeliverable_stays_sent_until_the_drop(fake, obstacle):
     fake.autopilot(deliver_after=HOUR)
     message = fake.send_text(to=fake.recipient(ANNA, **{obstacle: True}))
     fake.recipient(ANNA, **{obstacle: False})
@@ -242,9 +230,7 @@ def test_what_is_undeliverable_stays_sent_until_the_drop(fake: ChatFake, obstacl
     assert message.dropped
 
 
-def test_a_withheld_person_who_is_let_through_again_gets_what_was_sent_before(
-    fake: ChatFake,
-) -> None:
+def test_a_withheld_person_who_is_let_through_again_gets_what_was_sent_before(fake):
     fake.autopilot(deliver_after=HOUR)
     message = fake.send_text(to=ANNA)
     fake.recipient(ANNA, withheld=True)
@@ -254,7 +240,7 @@ def test_a_withheld_person_who_is_let_through_again_gets_what_was_sent_before(
     assert [0, 2] == hours(message)
 
 
-def test_the_person_comes_before_the_autopilot(fake: ChatFake) -> None:
+def test_the_person_comes_before_the_autopilot(fake):
     fake.autopilot(deliver_after=HOUR, read_after=HOUR)
     open_chat = fake.send_text(to=fake.recipient(ANNA, chat_open=True))
     nobody = fake.send_text(to=fake.recipient(BEN, registered=False))
@@ -266,7 +252,7 @@ def test_the_person_comes_before_the_autopilot(fake: ChatFake) -> None:
 # As a whole
 
 
-def test_the_agenda_names_the_line_of_the_autopilot(fake: ChatFake) -> None:
+def test_the_agenda_names_the_line_of_the_autopilot(fake):
     fake.autopilot(deliver_after=HOUR, read_after=HOUR)
     message = fake.send_text()
     delivery, reading, drop = fake.clock.agenda
@@ -279,7 +265,7 @@ def test_the_agenda_names_the_line_of_the_autopilot(fake: ChatFake) -> None:
     assert f"2026-01-01T14:00:00.000Z: read() of message {message.id} by" in str(reading)
 
 
-def promised(fake: ChatFake) -> list[tuple[str, float]]:
+def promised(fake):
     """What the agenda says of autopilots: each verb, and when, in hours since the start."""
     return [
         (entry.text.split(" ")[1], (entry.at.timestamp() - START) / HOUR)
@@ -298,9 +284,7 @@ def promised(fake: ChatFake) -> list[tuple[str, float]]:
         ({"read_receipts": False}, [("deliver()", 1)]),
     ],
 )
-def test_the_agenda_promises_only_what_the_person_lets_happen(
-    fake: ChatFake, person: dict[str, bool], expected: list[tuple[str, float]]
-) -> None:
+def test_the_agenda_promises_only_what_the_person_lets_happen(fake, person, expected):
     fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
     message = fake.send_text(to=fake.recipient(ANNA, **person))
     assert expected == promised(fake)
@@ -311,7 +295,7 @@ def test_the_agenda_promises_only_what_the_person_lets_happen(
     )
 
 
-def test_the_agenda_follows_the_person(fake: ChatFake) -> None:
+def test_the_agenda_follows_the_person(fake):
     fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
     message = fake.send_text(to=ANNA)
     delivery, reading = ("deliver()", 1), ("read()", 3)
@@ -335,7 +319,7 @@ def test_the_agenda_follows_the_person(fake: ChatFake) -> None:
     fake.clock.run_until(lambda: message.status == "read", limit=2 * HOUR)
 
 
-def test_what_was_read_unseen_is_not_seen_later(fake: ChatFake) -> None:
+def test_what_was_read_unseen_is_not_seen_later(fake):
     fake.autopilot(deliver_after=HOUR, read_after=HOUR)
     message = fake.send_text(to=fake.recipient(ANNA, read_receipts=False))
     fake.clock.advance(hours=3)
@@ -345,27 +329,27 @@ def test_what_was_read_unseen_is_not_seen_later(fake: ChatFake) -> None:
     assert ["sent", "delivered"] == statuses(message)
 
 
-def test_a_reading_at_the_moment_of_the_delivery_is_told_apart(fake: ChatFake) -> None:
+def test_a_reading_at_the_moment_of_the_delivery_is_told_apart(fake):
     fake.autopilot(deliver_after=HOUR, read_after=0)
     fake.send_text()
     assert [("deliver()", 1), ("read()", 1)] == promised(fake)
 
 
-def test_a_delivery_that_the_drop_comes_before_is_not_promised(fake: ChatFake) -> None:
+def test_a_delivery_that_the_drop_comes_before_is_not_promised(fake):
     fake.autopilot(deliver_after=timedelta(days=30))
     fake.send_text()
     assert [] == promised(fake)
 
 
-def test_a_function_that_returns_no_length_is_told_at_the_next_use(fake: ChatFake) -> None:
-    fake.autopilot(deliver_after=lambda random: "soon")  # type: ignore[arg-type, return-value]
+def test_a_function_that_returns_no_length_is_told_at_the_next_use(fake):
+    fake.autopilot(deliver_after=lambda random: "soon")
     fake.send_text()
     with pytest.raises(TypeError, match="the length that deliver_after returned: expected"):
         fake.settle()
 
 
-def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_phone_is_on() -> None:
-    def fields(_: object, status: str) -> dict[str, str]:
+def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_phone_is_on():
+    def fields(_, status):
         if status == "read":
             raise RuntimeError("no fields")
         return {}
@@ -384,8 +368,8 @@ def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_pho
         assert "delivered" == message.status
 
 
-def test_where_another_thread_is_faster_it_gives_way() -> None:
-    def fields(message: Message, status: str) -> dict[str, str]:
+def test_where_another_thread_is_faster_it_gives_way():
+    def fields(message, status):
         if status == "delivered":
             in_another_thread(message.fail)
         return {}
@@ -398,9 +382,7 @@ def test_where_another_thread_is_faster_it_gives_way() -> None:
         assert ["sent", "failed"] == statuses(message)
 
 
-def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_when_that_is_on(
-    fake: ChatFake,
-) -> None:
+def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_when_that_is_on(fake):
     autopilot = fake.autopilot(deliver_after=60, read_after=60)
     message = fake.send_text(to=ANNA).deliver()
     anna = fake.recipient(ANNA).goes_offline()
@@ -411,12 +393,12 @@ def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_when_that_is_
     assert ["sent", "delivered"] == statuses(message)
 
 
-def test_an_autopilot_says_for_whom_it_is_and_where_it_was_set_up(fake: ChatFake) -> None:
+def test_an_autopilot_says_for_whom_it_is_and_where_it_was_set_up(fake):
     assert repr(fake.autopilot()).startswith("<Autopilot of all, set up at test_autopilot.py:")
     assert repr(fake.autopilot(to="+1")).startswith("<Autopilot of +1, set up at")
 
 
-def test_a_reset_ends_autopilots(fake: ChatFake) -> None:
+def test_a_reset_ends_autopilots(fake):
     autopilot = fake.autopilot(deliver_after=HOUR, read_after=HOUR)
     fake.send_text().deliver()
     fake.reset()
@@ -429,8 +411,8 @@ def test_a_reset_ends_autopilots(fake: ChatFake) -> None:
     autopilot.end()  # once more does no harm
 
 
-def test_a_function_of_it_may_look_and_not_act(fake: ChatFake) -> None:
-    def draw(random: Random) -> float:
+def test_a_function_of_it_may_look_and_not_act(fake):
+    def draw(random):
         fake.send_text("again")
         return 60
 
@@ -443,8 +425,8 @@ def test_a_function_of_it_may_look_and_not_act(fake: ChatFake) -> None:
     assert note.startswith("in a function of autopilot(), set up at test_autopilot.py:")
 
 
-def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone(fake: ChatFake) -> None:
-    def draw(random: Random) -> float:
+def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone(fake):
+    def draw(random):
         in_another_thread(fake.messages[0].deliver)
         return 60
 
@@ -455,10 +437,10 @@ def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone(fake: C
     assert ["sent", "delivered"] == statuses(message)
 
 
-def test_after_an_error_of_the_test_s_own_function_it_leaves_the_message_alone() -> None:
+def test_after_an_error_of_the_test_s_own_function_it_leaves_the_message_alone():
     errors = [LookupError("no fields")]
 
-    def fields(message: Message, status: str) -> dict[str, str]:
+    def fields(message, status):
         if status == "delivered" and errors:
             raise errors.pop()
         return {}
@@ -474,7 +456,7 @@ def test_after_an_error_of_the_test_s_own_function_it_leaves_the_message_alone()
         assert "delivered" == message.status
 
 
-def life(seed: int) -> list[bytes]:
+def life(seed):
     """Let an autopilot and a test get in each other's way, and return what was emitted."""
     random = Random(seed)
     with frozen_fake(seed="life") as fake:
@@ -493,5 +475,5 @@ def life(seed: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_whatever_a_test_does_no_move_of_time_fails_and_the_run_repeats(seed: int) -> None:
+def test_whatever_a_test_does_no_move_of_time_fails_and_the_run_repeats(seed):
     assert life(seed) == life(seed)

@@ -1,7 +1,5 @@
 """The line that a message names is the test's own, however a verb gets there."""
 
-from __future__ import annotations
-
 import _thread
 import json
 import threading

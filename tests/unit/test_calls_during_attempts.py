@@ -1,11 +1,8 @@
 """Code that calls the fake from the middle of an attempt, or of an answer, waits for nobody."""
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -16,15 +13,10 @@ from .api_clients import call_with_werkzeug, send_call
 from .both_frameworks import hard_limit  # noqa: F401 - a fixture
 from .fakes import received_statuses
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_chatfake import WebhookRequest
-
 #: Real seconds that an attempt may take here: whoever waits for it meets the hard limit before.
 LONG = 60.0
 
-CALLS: dict[str, Callable[[ChatFake], Any]] = {
+CALLS = {
     "settle": lambda fake: fake.settle(),
     "advance": lambda fake: fake.clock.advance(1),
     "assert_held": lambda fake: fake.assert_held("0.05"),
@@ -33,11 +25,11 @@ CALLS: dict[str, Callable[[ChatFake], Any]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_an_async_receiver_does_not_wait_for_its_own_attempt(call: str) -> None:
-    async def scenario() -> None:
+def test_an_async_receiver_does_not_wait_for_its_own_attempt(call):
+    async def scenario():
         with ChatFake(mode="async", timeout=LONG) as fake:
 
-            async def receiver(_: WebhookRequest) -> None:
+            async def receiver(_):
                 performing = CALLS[call](fake)
                 if call in {"settle", "advance"}:
                     await performing
@@ -49,16 +41,16 @@ def test_an_async_receiver_does_not_wait_for_its_own_attempt(call: str) -> None:
     asyncio.run(scenario())
 
 
-def test_an_assertion_beside_an_attempt_does_not_block_the_loop() -> None:
-    async def scenario() -> None:
+def test_an_assertion_beside_an_attempt_does_not_block_the_loop():
+    async def scenario():
         with ChatFake(mode="async", timeout=LONG) as fake:
             began, looked = asyncio.Event(), asyncio.Event()
 
-            async def receiver(_: WebhookRequest) -> None:
+            async def receiver(_):
                 began.set()
                 await looked.wait()
 
-            async def send() -> None:
+            async def send():
                 await fake.send_text()
 
             fake.webhooks.connect(handler=receiver)
@@ -73,15 +65,15 @@ def test_an_assertion_beside_an_attempt_does_not_block_the_loop() -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_route_that_a_receiver_calls_does_not_wait_for_the_attempt(call: str) -> None:
+def test_a_route_that_a_receiver_calls_does_not_wait_for_the_attempt(call):
     with ChatFake(timeout=LONG) as fake:
 
         @fake.route("/call")
-        def answer(_: Any) -> dict[str, Any]:
+        def answer(_):
             CALLS[call](fake)
             return {}
 
-        def receiver(_: WebhookRequest) -> None:
+        def receiver(_):
             request = Request(fake.base_url + "/call", b"", {"X-API-Key": fake.api_key})
             with urlopen(request, timeout=2 * LONG):
                 pass
@@ -92,18 +84,18 @@ def test_a_route_that_a_receiver_calls_does_not_wait_for_the_attempt(call: str) 
         assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]
 
 
-def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards() -> None:
-    async def story() -> list[str]:
+def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards():
+    async def story():
         with ChatFake(mode="async") as fake:
-            tasks: list[asyncio.Task[None]] = []
+            tasks = []
             over = asyncio.Event()
 
-            async def reply() -> None:
+            async def reply():
                 await over.wait()
                 message = await fake.send_text("reply", to="b").deliver()
                 assert "delivered" == message.status
 
-            async def receiver(_: Any) -> None:
+            async def receiver(_):
                 if not tasks:
                     tasks.append(asyncio.create_task(reply()))
 
@@ -116,11 +108,11 @@ def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards() -> No
     assert ["sent", "sent", "delivered"] == asyncio.run(story())
 
 
-def test_a_verb_in_an_attempt_acts_at_once_though_its_message_has_steps_to_come() -> None:
-    async def story() -> list[str]:
+def test_a_verb_in_an_attempt_acts_at_once_though_its_message_has_steps_to_come():
+    async def story():
         with ChatFake(mode="async") as fake:
 
-            def receiver(request: WebhookRequest) -> None:
+            def receiver(request):
                 if request.event.status == "sent":
                     message.deliver()  # a delivery after the reading would be refused
 
@@ -132,11 +124,11 @@ def test_a_verb_in_an_attempt_acts_at_once_though_its_message_has_steps_to_come(
     assert ["sent", "delivered", "read"] == asyncio.run(story())
 
 
-def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent() -> None:
-    async def story() -> list[str]:
+def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent():
+    async def story():
         with ChatFake(mode="async") as fake:
 
-            def receiver(request: WebhookRequest) -> None:
+            def receiver(request):
                 if request.event.message_id == first.id and request.event.status == "sent":
                     second.deliver()
 
@@ -152,12 +144,12 @@ def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent() -> N
 # What is part of a response or an attempt, and what is not
 
 
-def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_request(fake) -> None:
+def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_request(fake):
     with ThreadPoolExecutor(1) as pool:
         receiver = fake.webhooks.receiver()
 
         @fake.route("/send")
-        def send(_: Any) -> None:
+        def send(_):
             pool.submit(copy_context().run, fake.send_text).result(10)
             assert [] == received_statuses(receiver)
 
@@ -168,12 +160,12 @@ def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_reques
         assert [1] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
 
 
-def test_what_goes_on_after_its_response_is_no_part_of_it(fake) -> None:
-    contexts: list[Any] = []
+def test_what_goes_on_after_its_response_is_no_part_of_it(fake):
+    contexts = []
     receiver = fake.webhooks.receiver()
 
     @fake.route("/send")
-    def send(_: Any) -> None:
+    def send(_):
         contexts.append(copy_context())
 
     call_with_werkzeug(fake, "POST", "/send")
@@ -183,11 +175,11 @@ def test_what_goes_on_after_its_response_is_no_part_of_it(fake) -> None:
     assert [None] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
 
 
-def test_a_receiver_that_calls_the_api_causes_what_its_request_causes(fake) -> None:
+def test_a_receiver_that_calls_the_api_causes_what_its_request_causes(fake):
     """The request is the innermost: the attempt has caused nothing by itself."""
     fake.send_endpoint()
 
-    def receive(_: Any) -> None:
+    def receive(_):
         if len(fake.messages) == 1:
             send_call(fake)
 

@@ -2,15 +2,12 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import asyncio
-from typing import Any
 
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from pytest_chatfake import ChatFake, StandardWebhooksSigner, WebhookRequest
+from pytest_chatfake import StandardWebhooksSigner
 
 from .fakes import fake_with_receiver
 
@@ -19,9 +16,7 @@ SECRET = "whsec_c2VjcmV0"
 
 @pytest.mark.parametrize("event_ids", ["unique", "per-message"])
 @pytest.mark.parametrize("how", [{}, {"after": 1}, {"pause": 60}])
-def test_the_same_event_comes_again_under_an_id_that_nothing_else_has(
-    event_ids: str, how: dict[str, int]
-) -> None:
+def test_the_same_event_comes_again_under_an_id_that_nothing_else_has(event_ids, how):
     with fake_with_receiver(event_ids=event_ids, signer=StandardWebhooksSigner(SECRET)) as (
         fake,
         receiver,
@@ -39,7 +34,7 @@ def test_the_same_event_comes_again_under_an_id_that_nothing_else_has(
 
 
 @pytest.mark.parametrize("verb", ["evolve", "duplicate"])
-def test_a_retry_by_the_clock_or_at_a_barrier_has_the_changed_bytes_again(verb: str) -> None:
+def test_a_retry_by_the_clock_or_at_a_barrier_has_the_changed_bytes_again(verb):
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
         getattr(fake.webhooks, verb)(**{"new_id": True} if verb == "duplicate" else {})
         receiver.respond(500, times=2)
@@ -53,7 +48,7 @@ def test_a_retry_by_the_clock_or_at_a_barrier_has_the_changed_bytes_again(verb: 
         _ = fake.webhooks.attempts
 
 
-def test_an_evolved_event_has_more_fields_in_another_order_and_the_same_values() -> None:
+def test_an_evolved_event_has_more_fields_in_another_order_and_the_same_values():
     with fake_with_receiver(signer=StandardWebhooksSigner(SECRET)) as (fake, receiver):
         with fake.webhooks.evolve():
             fake.send_text(price="0.10")
@@ -72,18 +67,18 @@ def test_an_evolved_event_has_more_fields_in_another_order_and_the_same_values()
 
 
 @pytest.mark.parametrize("raw", ["[1]", "{", "[" * 50_000, "\x00", '{"a":NaN}'])
-def test_a_broken_event_stays_as_broken_as_it_was(fake, receiver, raw: str) -> None:
+def test_a_broken_event_stays_as_broken_as_it_was(fake, receiver, raw):
     fake.webhooks.evolve()
     fake.webhooks.emit(fake.send_text(), "sent", raw=raw)
 
     assert raw.encode() == receiver.requests[-1].body
 
 
-def test_what_a_block_makes_at_the_same_time_has_evolved_and_comes_so(fake: ChatFake) -> None:
-    inside: list[Any] = []
-    most: list[int] = []
+def test_what_a_block_makes_at_the_same_time_has_evolved_and_comes_so(fake):
+    inside = []
+    most = []
 
-    async def app(request: WebhookRequest) -> None:
+    async def app(request):
         inside.append(request.event.status)
         await asyncio.sleep(0)
         most.append(len(inside))
@@ -96,11 +91,11 @@ def test_what_a_block_makes_at_the_same_time_has_evolved_and_comes_so(fake: Chat
     assert ["sent", "delivered"] == inside
 
 
-def test_a_duplicate_in_a_block_is_made_at_the_same_time(fake: ChatFake) -> None:
-    inside: list[Any] = []
-    most: list[int] = []
+def test_a_duplicate_in_a_block_is_made_at_the_same_time(fake):
+    inside = []
+    most = []
 
-    async def app(request: WebhookRequest) -> None:
+    async def app(request):
         inside.append((request.event.status, request.id))
         await asyncio.sleep(0)
         most.append(len(inside))

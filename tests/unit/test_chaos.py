@@ -2,29 +2,19 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .fakes import fake_with_receiver, played
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from pytest_chatfake import ChatFake
-
 EVERYTHING = {"duplicate": 0.2, "lose_response": 0.2, "reorder": 0.2, "refuse": 0.2, "delay": 5}
 
 
-def campaign(seed: Any, mode: str = "sync", **chances: float) -> tuple[list[str], tuple[str, ...]]:
+def campaign(seed, mode="sync", **chances):
     """What an app gets of thirty messages, and what went wrong."""
 
-    async def scenario(
-        fake: ChatFake, do: Callable[[Any], Awaitable[Any]]
-    ) -> tuple[list[str], tuple[str, ...]]:
+    async def scenario(fake, do):
         receiver = fake.webhooks.receiver()
         chaos = fake.webhooks.chaos(seed=seed, **chances)
         for number in range(30):
@@ -37,17 +27,17 @@ def campaign(seed: Any, mode: str = "sync", **chances: float) -> tuple[list[str]
 
 
 @pytest.mark.parametrize("seed", [1, "friday"])
-def test_the_same_seed_gives_the_same_run_in_both_modes(seed: Any) -> None:
+def test_the_same_seed_gives_the_same_run_in_both_modes(seed):
     first = campaign(seed, **EVERYTHING)
     assert first == campaign(seed, **EVERYTHING) == campaign(seed, "async", **EVERYTHING)
     assert len(first[1]) > 20
 
 
-def test_another_seed_gives_another_run() -> None:
+def test_another_seed_gives_another_run():
     assert campaign(1, **EVERYTHING) != campaign(2, **EVERYTHING)
 
 
-def test_nothing_is_lost_for_good() -> None:
+def test_nothing_is_lost_for_good():
     got, happened = campaign(3, **EVERYTHING)
     assert 60 == len(set(got)) < len(got)
     kinds = {text.partition("(")[0] for text in happened}
@@ -55,7 +45,7 @@ def test_nothing_is_lost_for_good() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_repeat_that_happened_comes_at_the_next_barrier(fake, receiver, seed: int) -> None:
+def test_a_repeat_that_happened_comes_at_the_next_barrier(fake, receiver, seed):
     chaos = fake.webhooks.chaos(seed=seed, duplicate=1)
     message = fake.send_text()
     fake.settle()
@@ -63,7 +53,7 @@ def test_a_repeat_that_happened_comes_at_the_next_barrier(fake, receiver, seed: 
     assert 1 == len(chaos.happened)
 
 
-def test_one_likelihood_does_not_change_the_luck_of_another() -> None:
+def test_one_likelihood_does_not_change_the_luck_of_another():
     alone = campaign(4, duplicate=0.3)[1]
     beside = campaign(4, duplicate=0.3, reorder=0.3)[1]
     assert set(alone) <= set(beside)
@@ -79,13 +69,13 @@ def test_one_likelihood_does_not_change_the_luck_of_another() -> None:
         ({"reorder": 1}, {f"reorder(by={steps})" for steps in range(1, 4)}),
     ],
 )
-def test_what_is_certain_happens_to_every_event(chances: Any, faults: set[str]) -> None:
+def test_what_is_certain_happens_to_every_event(chances, faults):
     happened = campaign(1, **chances)[1]
     assert 60 == len(happened)
     assert faults == {text.partition(" at ")[0] for text in happened}
 
 
-def test_a_delay_is_of_whole_seconds_and_shorter_than_the_longest() -> None:
+def test_a_delay_is_of_whole_seconds_and_shorter_than_the_longest():
     with fake_with_receiver() as (fake, _):
         chaos = fake.webhooks.chaos(seed=1, delay=3)
         assert "chaos(seed=1, delay=3)" == chaos.description
@@ -97,7 +87,7 @@ def test_a_delay_is_of_whole_seconds_and_shorter_than_the_longest() -> None:
         assert {"delay(1)", "delay(2)"} == {text.partition(" at ")[0] for text in chaos.happened}
 
 
-def test_an_attempt_that_another_fault_has_taken_is_left_to_it() -> None:
+def test_an_attempt_that_another_fault_has_taken_is_left_to_it():
     with fake_with_receiver() as (fake, _):
         fake.webhooks.refuse()
         chaos = fake.webhooks.chaos(seed=1, refuse=1)
@@ -106,7 +96,7 @@ def test_an_attempt_that_another_fault_has_taken_is_left_to_it() -> None:
         fake.settle()
 
 
-def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong() -> None:
+def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong():
     with fake_with_receiver() as (fake, _):
         with pytest.raises(AssertionError) as caught, fake.webhooks.chaos(seed=7, duplicate=1):
             fake.send_text()
@@ -117,7 +107,7 @@ def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong() -> 
         assert f"at sent of message {fake.messages[0].id}" in note
 
 
-def test_a_block_that_ends_well_has_nothing_to_say_and_no_more_goes_wrong(fake, receiver) -> None:
+def test_a_block_that_ends_well_has_nothing_to_say_and_no_more_goes_wrong(fake, receiver):
     with fake.webhooks.chaos(seed=7, refuse=1) as chaos:
         fake.send_text()
     fake.send_text()
@@ -125,7 +115,7 @@ def test_a_block_that_ends_well_has_nothing_to_say_and_no_more_goes_wrong(fake, 
     fake.settle()
 
 
-def test_the_timeline_of_a_failure_names_the_seed() -> None:
+def test_the_timeline_of_a_failure_names_the_seed():
     with fake_with_receiver() as (fake, _):
         fake.webhooks.chaos(seed="friday", refuse=1)
         fake.send_text()
@@ -134,12 +124,12 @@ def test_the_timeline_of_a_failure_names_the_seed() -> None:
         assert "[chaos: refuse(): test_chaos.py:" in str(fake.timeline)
 
 
-def test_chaos_without_a_likelihood_is_refused(fake) -> None:
+def test_chaos_without_a_likelihood_is_refused(fake):
     with pytest.raises(ValueError, match="chaos"):
         fake.webhooks.chaos(seed=1)
 
 
-def test_chaos_meets_what_is_released_from_a_pause(fake, receiver) -> None:
+def test_chaos_meets_what_is_released_from_a_pause(fake, receiver):
     chaos = fake.webhooks.chaos(seed=1, refuse=1)
     with fake.webhooks.paused():
         fake.send_text()

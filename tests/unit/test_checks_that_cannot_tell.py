@@ -2,11 +2,8 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import asyncio
 from operator import attrgetter
-from typing import Any
 
 import pytest
 
@@ -15,16 +12,16 @@ from pytest_chatfake import ChatFake, ChatFakeError, explore
 from .fakes import set_up_fault
 
 
-def repeated(fake: ChatFake) -> list[str]:
+def repeated(fake):
     """Connect an app that counts what comes twice, and let it take two events."""
-    seen: list[str] = []
+    seen = []
     fake.webhooks.connect(handler=lambda request: seen.append(request.id))
     fake.send_text().deliver()
     return seen
 
 
 @pytest.mark.parametrize("kind", ["drop", "delay", "reorder"])
-def test_no_fault_keeps_what_comes_again_from_the_app(kind: str) -> None:
+def test_no_fault_keeps_what_comes_again_from_the_app(kind):
     with ChatFake() as fake:
         seen = repeated(fake)
         with set_up_fault(fake, kind), pytest.raises(AssertionError, match="again"):
@@ -32,7 +29,7 @@ def test_no_fault_keeps_what_comes_again_from_the_app(kind: str) -> None:
         fake.reset()
 
 
-def test_what_does_not_come_again_is_not_called_idempotent() -> None:
+def test_what_does_not_come_again_is_not_called_idempotent():
     with ChatFake() as fake:
         seen = repeated(fake)
         with (
@@ -42,9 +39,9 @@ def test_what_does_not_come_again_is_not_called_idempotent() -> None:
             fake.assert_idempotent(lambda: len(seen))
 
 
-def test_nor_is_it_in_async_mode() -> None:
-    async def main() -> None:
-        seen: list[str] = []
+def test_nor_is_it_in_async_mode():
+    async def main():
+        seen = []
         fake.webhooks.connect(handler=lambda request: seen.append(request.id))
         await fake.send_text().deliver()
         async with fake.webhooks.paused():
@@ -56,7 +53,7 @@ def test_nor_is_it_in_async_mode() -> None:
 
 
 @pytest.mark.parametrize("check", ["assert_idempotent", "webhooks.assert_rejects_forgeries"])
-def test_a_receiver_waits_for_no_attempt_of_its_own(check: str) -> None:
+def test_a_receiver_waits_for_no_attempt_of_its_own(check):
     with ChatFake() as fake:
         repeated(fake)
         fake.webhooks.connect(handler=lambda request: attrgetter(check)(fake)(list) and None)
@@ -66,14 +63,14 @@ def test_a_receiver_waits_for_no_attempt_of_its_own(check: str) -> None:
         assert 4 == len(fake.webhooks.attempts)  # nothing comes again
 
 
-def test_where_nothing_was_taken_there_is_nothing_to_check() -> None:
+def test_where_nothing_was_taken_there_is_nothing_to_check():
     with ChatFake() as fake, pytest.raises(ChatFakeError, match="nothing to attempt again"):
         fake.send_text()
         fake.assert_idempotent(lambda: 1)
 
 
-def test_a_snapshot_that_cannot_be_compared_is_refused() -> None:
-    async def snapshot() -> int:
+def test_a_snapshot_that_cannot_be_compared_is_refused():
+    async def snapshot():
         return 1
 
     with ChatFake() as fake:
@@ -84,8 +81,8 @@ def test_a_snapshot_that_cannot_be_compared_is_refused() -> None:
             fake.assert_idempotent({}.keys)
 
 
-def test_a_check_is_made_as_often_in_each_world() -> None:
-    def world(chat_fake: ChatFake) -> None:
+def test_a_check_is_made_as_often_in_each_world():
+    def world(chat_fake):
         seen = repeated(chat_fake)
         chat_fake.settle()
         for _ in list(seen):
@@ -95,15 +92,15 @@ def test_a_check_is_made_as_often_in_each_world() -> None:
         explore(world, deviations=["duplicate"])
 
 
-async def never_run(chat_fake: ChatFake) -> None:
+async def never_run(chat_fake):
     raise AssertionError(chat_fake)
 
 
-def generated(chat_fake: ChatFake) -> Any:
+def generated(chat_fake):
     yield chat_fake
 
 
 @pytest.mark.parametrize("body", [never_run, generated])
-def test_a_body_that_nobody_would_run_is_refused(body: Any) -> None:
+def test_a_body_that_nobody_would_run_is_refused(body):
     with pytest.raises(TypeError, match="which nobody runs: write `async def`"):
         explore(lambda fake: body(fake))  # noqa: PLW0108 - a function of another kind

@@ -1,11 +1,8 @@
 """The clock of a plain ChatFake: how time moves, who moves it, and what happens on the way."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 import time_machine
@@ -18,7 +15,7 @@ from .fakes import NOON, START, at, frozen_fake
 # -- reading and moving ----------------------------------------------------------------------------
 
 
-def test_now_is_aware_utc_and_process_time(fake: ChatFake) -> None:
+def test_now_is_aware_utc_and_process_time(fake):
     assert NOON == fake.clock.now
     assert UTC is fake.clock.now.tzinfo
     assert time.time_ns() == int(fake.clock.now.timestamp()) * 10**9
@@ -34,16 +31,13 @@ def test_now_is_aware_utc_and_process_time(fake: ChatFake) -> None:
         ((0,), {}, {}),
     ],
 )
-def test_advance_moves_by_a_length(fake: ChatFake, args: Any, kwargs: Any, moved: Any) -> None:
+def test_advance_moves_by_a_length(fake, args, kwargs, moved):
     fake.clock.advance(*args, **kwargs)
 
     assert at(**moved) == fake.clock.now == datetime.now(UTC)
 
 
-def test_an_app_that_sleeps_with_the_clock_lets_what_is_due_happen(
-    fake: ChatFake,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_app_that_sleeps_with_the_clock_lets_what_is_due_happen(fake, monkeypatch):
     monkeypatch.setattr(time, "sleep", fake.clock.sleep)
     message = fake.send_text()
     message.after(1).deliver()
@@ -55,8 +49,8 @@ def test_an_app_that_sleeps_with_the_clock_lets_what_is_due_happen(
         time.sleep(-1)
 
 
-def test_an_app_that_awaits_its_sleep_can_have_the_clock_s() -> None:
-    async def main() -> None:
+def test_an_app_that_awaits_its_sleep_can_have_the_clock_s():
+    async def main():
         with ChatFake(mode="async") as fake:
             before = fake.clock.now
             await fake.clock.sleep(60)
@@ -74,7 +68,7 @@ def test_an_app_that_awaits_its_sleep_can_have_the_clock_s() -> None:
         datetime(2026, 1, 2, 7, tzinfo=timezone(-timedelta(hours=5))),
     ],
 )
-def test_move_to_goes_to_a_moment(fake: ChatFake, moment: Any) -> None:
+def test_move_to_goes_to_a_moment(fake, moment):
     fake.clock.move_to(moment)
 
     assert at(days=1) == fake.clock.now
@@ -91,9 +85,7 @@ def test_move_to_goes_to_a_moment(fake: ChatFake, moment: Any) -> None:
         (lambda clock: clock.advance(1, seconds=1), TypeError, r"advance\(days=30\)"),
     ],
 )
-def test_a_bad_move_is_refused_and_moves_nothing(
-    fake: ChatFake, move: Any, error: Any, words: str
-) -> None:
+def test_a_bad_move_is_refused_and_moves_nothing(fake, move, error, words):
     fake.send_text()
     before = fake.clock.next_due
 
@@ -105,7 +97,7 @@ def test_a_bad_move_is_refused_and_moves_nothing(
     assert 1 == len(fake.events)
 
 
-def test_the_clock_of_a_closed_fake_does_not_move() -> None:
+def test_the_clock_of_a_closed_fake_does_not_move():
     with time_machine.travel(START, tick=False):
         with ChatFake() as fake:
             pass
@@ -118,11 +110,11 @@ def test_the_clock_of_a_closed_fake_does_not_move() -> None:
 # -- what is due -----------------------------------------------------------------------------------
 
 
-def test_each_due_thing_happens_at_its_own_moment_in_order() -> None:
-    seen: list[tuple[datetime, datetime, str, int]] = []
+def test_each_due_thing_happens_at_its_own_moment_in_order():
+    seen = []
     with frozen_fake(retry_after=[10, 300]) as fake:
 
-        def app(request: Any) -> int:
+        def app(request):
             # What the code under test sees, and what the fake says.
             seen.append((datetime.now(UTC), fake.clock.now, request.event.status, request.number))
             return 500
@@ -146,9 +138,7 @@ def test_each_due_thing_happens_at_its_own_moment_in_order() -> None:
         assert at(seconds=3604) == fake.clock.now
 
 
-def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned(
-    fake: ChatFake,
-) -> None:
+def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned(fake):
     messages = [fake.send_text(to=f"+{number}") for number in range(5)]
 
     fake.clock.advance(days=30)
@@ -156,9 +146,7 @@ def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned
     assert [m.id for m in messages] == [e.message_id for e in fake.ledger if e.kind == "release"]
 
 
-def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_later(
-    fake: ChatFake,
-) -> None:
+def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_later(fake):
     fake.webhooks.connect(handler=lambda request: 1 / 0 if request.number == 1 else None)
     fake.webhooks.delay(60)
     dropped = fake.send_text()
@@ -172,11 +160,11 @@ def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_l
     assert dropped.dropped
 
 
-def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch):
     monkeypatch.setattr(due_runner, "_MAX_DUE", 50)
     with frozen_fake(retry_after=[1]) as fake:
 
-        def app(request: Any) -> int:
+        def app(request):
             if len(fake.messages) > 5_000:
                 pytest.fail("nothing stops it")
             if request.number == 2:
@@ -195,7 +183,7 @@ def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.Monk
     assert "after 50 unplanned events: each one seems to schedule the next" in str(caught.value)
 
 
-def test_only_unplanned_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_unplanned_work_is_bounded(monkeypatch):
     monkeypatch.setattr(due_runner, "_MAX_DUE", 1)
     with frozen_fake(retry_after=[1, 1]) as fake:
         fake.webhooks.connect(handler=lambda _: 500)
@@ -207,7 +195,7 @@ def test_only_unplanned_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         assert 3 == len(fake.webhooks.attempts)
 
 
-def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year() -> None:
+def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year():
     longest = timedelta(days=36_000)
     with ChatFake(conversation_length=longest, drop_after=longest) as fake:
         fake.clock.move_to("9899-12-31T00:00:00Z")

@@ -2,12 +2,9 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
-from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
@@ -19,23 +16,18 @@ from .asgi_apps import respond
 from .both_frameworks import BOTH, hard_limit
 from .fakes import attempt_rows, frozen_fake
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .fakes import Do, Play
-
 __all__ = ["hard_limit"]  # every test here has one
 
 
 class Meeting:
     """An ASGI app in which attempts wait for each other: alone, one goes on after some turns."""
 
-    def __init__(self) -> None:
-        self.log: list[str] = []
+    def __init__(self):
+        self.log = []
         self.inside = 0
         self.most = 0
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope, receive, send):
         message = json.loads((await receive())["body"])["chatMessage"]
         self.log.append(f"in {message['status']}")
         self.inside += 1
@@ -46,12 +38,12 @@ class Meeting:
         await respond(send, 204)
 
 
-async def _some_turns() -> None:
+async def _some_turns():
     for _ in range(3):
         await anyio.lowlevel.checkpoint()
 
 
-async def in_a_block(fake: ChatFake, chain: Callable[[], Any]) -> None:
+async def in_a_block(fake, chain):
     """Write a chain inside a block, in the fake's mode."""
     if fake.config.mode == "sync":
         with fake.webhooks.concurrently():
@@ -64,12 +56,12 @@ async def in_a_block(fake: ChatFake, chain: Callable[[], Any]) -> None:
 # -- the block -------------------------------------------------------------------------------------
 
 
-def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(play: Play) -> None:
-    async def scenario(fake: ChatFake, do: Do) -> None:
+def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(play):
+    async def scenario(fake, do):
         app = Meeting()
         fake.webhooks.connect(asgi=app)
 
-        def chain() -> Any:
+        def chain():
             return fake.send_text().deliver().read()
 
         await in_a_block(fake, chain)
@@ -82,12 +74,12 @@ def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(play: 
     play(scenario)
 
 
-def test_a_wsgi_app_is_called_in_several_threads(play: Play) -> None:
-    async def scenario(fake: ChatFake, do: Do) -> None:
-        seen: list[object] = []
+def test_a_wsgi_app_is_called_in_several_threads(play):
+    async def scenario(fake, do):
+        seen = []
         both = threading.Barrier(2, timeout=60)
 
-        def app(environ: Any, start: Any) -> list[bytes]:
+        def app(environ, start):
             both.wait()  # no thread alone gets past it
             seen.append(environ["wsgi.multithread"])
             start("204 No Content", [])
@@ -100,11 +92,11 @@ def test_a_wsgi_app_is_called_in_several_threads(play: Play) -> None:
     play(scenario)
 
 
-def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(play: Play) -> None:
-    async def scenario(fake: ChatFake, do: Do) -> None:
-        log: list[str] = []
+def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(play):
+    async def scenario(fake, do):
+        log = []
 
-        async def awaited(request: Any) -> None:
+        async def awaited(request):
             log.append(f"in {request.event.status}")
             await asyncio.sleep(0)
             log.append(f"out {request.event.status}")
@@ -118,7 +110,7 @@ def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(play: Pla
     play(scenario)
 
 
-def test_a_block_with_one_event_or_none_is_as_no_block(fake: ChatFake) -> None:
+def test_a_block_with_one_event_or_none_is_as_no_block(fake):
     receiver = fake.webhooks.receiver()
     with fake.webhooks.concurrently():
         pass
@@ -129,7 +121,7 @@ def test_a_block_with_one_event_or_none_is_as_no_block(fake: ChatFake) -> None:
     assert () == fake.webhooks.attempts[0].marks
 
 
-def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake: ChatFake) -> None:
+def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake):
     answers = [500, 500]
     fake.webhooks.connect(handler=lambda _: answers.pop() if answers else 200, retry_after=[60])
     gone = fake.webhooks.receiver()
@@ -145,13 +137,13 @@ def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake: 
 
 @pytest.mark.parametrize("outer", ["concurrently", "paused"])
 @pytest.mark.parametrize("inner", ["concurrently", "paused"])
-def test_blocks_are_not_nested(fake: ChatFake, outer: str, inner: str) -> None:
+def test_blocks_are_not_nested(fake, outer, inner):
     with getattr(fake.webhooks, outer)():
         with pytest.raises(RuntimeError, match=rf"^can't enter {inner}\(\): .* leave its block"):
             getattr(fake.webhooks, inner)().__enter__()
 
 
-def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake: ChatFake) -> None:
+def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake):
     fake.webhooks.connect(asgi=Meeting())
     refused = fake.webhooks.refuse(start=3)
     with fake.webhooks.concurrently():
@@ -176,10 +168,8 @@ def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake: ChatFak
         (9, 2, "in sent, out sent, in read, out read, in delivered, out delivered"),
     ],
 )
-def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
-    play: Play, by: int, start: int, expected: str
-) -> None:
-    async def scenario(fake: ChatFake, do: Do) -> None:
+def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(play, by, start, expected):
+    async def scenario(fake, do):
         app = Meeting()
         fake.webhooks.connect(asgi=app)
         fault = fake.webhooks.concurrently(by=by, start=start)
@@ -194,7 +184,7 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
     play(scenario)
 
 
-def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more(fake: ChatFake) -> None:
+def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more(fake):
     gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
     fake.webhooks.concurrently(by=2, endpoint=gone.endpoint)
     message = fake.send_text()
@@ -208,13 +198,11 @@ def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more(fake
 
 
 @pytest.mark.parametrize("overlaps", [True, False])
-def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(
-    fake: ChatFake, overlaps: bool
-) -> None:
-    def plain(request: Any) -> None:
+def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(fake, overlaps):
+    def plain(request):
         raise LookupError(request.event.status)
 
-    async def awaited(request: Any) -> None:
+    async def awaited(request):
         await asyncio.sleep(0)
         plain(request)
 
@@ -224,9 +212,9 @@ def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(
     assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
 
 
-def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play: Play) -> None:
-    async def scenario(fake: ChatFake, do: Do) -> None:
-        async def settling(_: Any) -> None:
+def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play):
+    async def scenario(fake, do):
+        async def settling(_):
             await do(fake.settle())
 
         fake.webhooks.connect(handler=settling)
@@ -237,8 +225,8 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play: Play
 
 
 @pytest.mark.parametrize("failing", ["sent", "delivered"])
-def test_one_that_cannot_be_signed_leaves_the_others(fake: ChatFake, failing: str) -> None:
-    def signer(request: Any) -> dict[str, str]:
+def test_one_that_cannot_be_signed_leaves_the_others(fake, failing):
+    def signer(request):
         if request.event.status == failing:
             raise LookupError("no secret")
         return {}
@@ -252,10 +240,10 @@ def test_one_that_cannot_be_signed_leaves_the_others(fake: ChatFake, failing: st
     assert [failing] == [one.event.status for one in fake.webhooks.attempts if not one.ok]
 
 
-def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake: ChatFake) -> None:
-    called: list[str] = []
+def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake):
+    called = []
 
-    def interrupted(request: Any) -> None:
+    def interrupted(request):
         called.append(request.event.status)
         raise KeyboardInterrupt
 
@@ -271,15 +259,15 @@ def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake: ChatFake) ->
 
 @BOTH
 @pytest.mark.parametrize("raises", [False, True])
-def test_an_interrupt_comes_out_when_all_are_recorded(run: Any, raises: bool) -> None:
-    async def handler(request: Any) -> None:
+def test_an_interrupt_comes_out_when_all_are_recorded(run, raises):
+    async def handler(request):
         await _some_turns()
         if request.event.status == "delivered":
             pytest.fail("not that")
         if raises:
             raise LookupError("mine")
 
-    async def main() -> None:
+    async def main():
         with ChatFake(mode="async") as fake:
             fake.webhooks.connect(handler=handler)
             fake.webhooks.concurrently(by=1)
@@ -294,19 +282,19 @@ def test_an_interrupt_comes_out_when_all_are_recorded(run: Any, raises: bool) ->
 
 
 @BOTH
-def test_a_cancellation_ends_all_of_them_and_the_fake_goes_on(run: Any) -> None:
-    ended: list[str] = []
+def test_a_cancellation_ends_all_of_them_and_the_fake_goes_on(run):
+    ended = []
 
-    async def hanging(request: Any) -> None:
+    async def hanging(request):
         try:
             await anyio.sleep_forever()
         finally:
             ended.append(request.event.status)
 
-    async def main() -> None:
+    async def main():
         with ChatFake(mode="async") as fake:
 
-            async def chain() -> None:
+            async def chain():
                 await fake.send_text().deliver()
 
             fake.webhooks.connect(handler=hanging)
@@ -322,8 +310,8 @@ def test_a_cancellation_ends_all_of_them_and_the_fake_goes_on(run: Any) -> None:
     assert {"sent", "delivered"} == set(ended)
 
 
-def test_a_batch_that_cannot_be_made_says_why_of_each(fake: ChatFake) -> None:
-    async def awaited(_: Any) -> None:
+def test_a_batch_that_cannot_be_made_says_why_of_each(fake):
+    async def awaited(_):
         """Nobody gets here."""
 
     fake.webhooks.connect(handler=awaited)
@@ -333,8 +321,8 @@ def test_a_batch_that_cannot_be_made_says_why_of_each(fake: ChatFake) -> None:
     assert [ClosedError] * 2 == [type(one.error) for one in fake.webhooks.attempts]
 
 
-def test_what_hangs_is_ended_when_its_time_is_up() -> None:
-    async def hanging(_: Any) -> None:
+def test_what_hangs_is_ended_when_its_time_is_up():
+    async def hanging(_):
         await asyncio.Event().wait()
 
     with frozen_fake(timeout=0.1) as fake:
@@ -344,8 +332,8 @@ def test_what_hangs_is_ended_when_its_time_is_up() -> None:
         assert ["TimeoutError"] * 2 == [type(one.error).__name__ for one in fake.webhooks.attempts]
 
 
-def test_what_each_app_causes_has_its_own_cause_in_the_timeline(fake: ChatFake) -> None:
-    async def answering(request: Any) -> None:
+def test_what_each_app_causes_has_its_own_cause_in_the_timeline(fake):
+    async def answering(request):
         await asyncio.sleep(0)
         if request.event.message_id == message.id:
             fake.send_text(f"after {request.event.status}")
@@ -363,10 +351,10 @@ def test_what_each_app_causes_has_its_own_cause_in_the_timeline(fake: ChatFake) 
     assert "delivered m1" in causes["send_text() m3"]
 
 
-def test_the_timeline_shows_each_of_those_that_are_being_made(fake: ChatFake) -> None:
-    texts: list[str] = []
+def test_the_timeline_shows_each_of_those_that_are_being_made(fake):
+    texts = []
 
-    async def looking(request: Any) -> None:
+    async def looking(request):
         texts.append(str(fake.timeline))
 
     fake.webhooks.connect(handler=looking)
@@ -379,11 +367,11 @@ def test_the_timeline_shows_each_of_those_that_are_being_made(fake: ChatFake) ->
 # -- a pause ---------------------------------------------------------------------------------------
 
 
-def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(play: Play) -> None:
-    async def scenario(fake: ChatFake, do: Do) -> None:
+def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(play):
+    async def scenario(fake, do):
         start = fake.clock.now
 
-        def attempts() -> list[tuple[str, float]]:
+        def attempts():
             return [
                 (one.event.status, (one.at - start).total_seconds())
                 for one in fake.webhooks.attempts
@@ -403,7 +391,7 @@ def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(play: P
     play(scenario)
 
 
-def test_a_settle_inside_a_receiver_moves_no_time(fake: ChatFake) -> None:
+def test_a_settle_inside_a_receiver_moves_no_time(fake):
     before = fake.clock.now
     fake.webhooks.connect(handler=lambda _: fake.settle() and None)
     fake.webhooks.duplicate(pause=60)

@@ -2,13 +2,10 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import copy
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
@@ -20,9 +17,6 @@ from pytest_chatfake.wire.validation import deviations
 
 from .event_fields import KINDS, MESSAGE_FIELDS
 from .fakes import frozen_fake
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 DESCRIBED = Naming()
 OWN = Naming(
@@ -42,24 +36,24 @@ namings = pytest.mark.parametrize("naming", [DESCRIBED, OWN], ids=["described", 
 shapes = pytest.mark.parametrize("shape", ["sent", "delivered", "read", "failed", "failed here"])
 
 
-def emitted(kind: str, naming: Naming = DESCRIBED, **config: Any) -> list[Any]:
+def emitted(kind, naming=DESCRIBED, **config):
     with frozen_fake(naming=naming, **config) as fake:
         KINDS[kind].make(fake)
         return [json.loads(event.body, parse_float=Decimal) for event in fake.events]
 
 
-def validator(naming: Naming, *omit: str) -> jsonschema.Draft202012Validator:
+def validator(naming, *omit):
     schema = event_schema(naming, omit)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
 
-ABSENT: Any = "absent"
+ABSENT = "absent"
 #: More digits than a float has.
 LONG = "0.1234567890123456789"
 
 
-def put(place: dict[str, object], changes: dict[str, object]) -> None:
+def put(place, changes):
     """Set the fields, and delete those that are to be absent."""
     for key, value in changes.items():
         place[key] = value
@@ -67,10 +61,10 @@ def put(place: dict[str, object], changes: dict[str, object]) -> None:
             del place[key]
 
 
-def damaged(body: Any) -> Iterator[tuple[str, Any]]:
+def damaged(body):
     """Bodies with one thing wrong, and what."""
 
-    def places(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    def places(value, path):
         for key, inner in value.items():
             yield (*path, key)
             if isinstance(inner, dict):
@@ -90,7 +84,7 @@ def damaged(body: Any) -> Iterator[tuple[str, Any]]:
 
 
 @namings
-def test_every_event_of_the_fake_satisfies_the_schema_and_the_models(naming: Naming) -> None:
+def test_every_event_of_the_fake_satisfies_the_schema_and_the_models(naming):
     other = OWN if naming == DESCRIBED else DESCRIBED
     own_schema, other_schema = validator(naming), validator(other)
     for body in (body for kind in KINDS for body in emitted(kind, naming)):
@@ -101,7 +95,7 @@ def test_every_event_of_the_fake_satisfies_the_schema_and_the_models(naming: Nam
 
 
 @pytest.mark.parametrize("field", sorted(OWN._message_keys.keys() - {"id", "status"}))
-def test_a_field_that_an_account_omits_is_in_no_event_and_nothing_misses_it(field: str) -> None:
+def test_a_field_that_an_account_omits_is_in_no_event_and_nothing_misses_it(field):
     schema = validator(OWN, field)
     for kind in KINDS:
         whole = emitted(kind, OWN, price=LONG)
@@ -127,7 +121,7 @@ HARMLESS = {
 
 
 @shapes
-def test_a_body_that_is_damaged_is_refused_by_the_schema_and_told_in_a_sentence(shape: str) -> None:
+def test_a_body_that_is_damaged_is_refused_by_the_schema_and_told_in_a_sentence(shape):
     schema, body = validator(DESCRIBED), emitted(shape)[-1]
     tried = dict(damaged(body))
     harmless = tried.keys() & HARMLESS
@@ -139,7 +133,7 @@ def test_a_body_that_is_damaged_is_refused_by_the_schema_and_told_in_a_sentence(
     assert len(tried) > 100
 
 
-def test_the_schema_has_no_titles_of_fields_and_no_defaults() -> None:
+def test_the_schema_has_no_titles_of_fields_and_no_defaults():
     schema = event_schema(DESCRIBED)
     message = schema["$defs"]["SentMessage"]
 
@@ -153,14 +147,14 @@ def test_the_schema_has_no_titles_of_fields_and_no_defaults() -> None:
     assert '"default"' not in json.dumps(schema)
 
 
-def told(kind: str, change: Callable[[Any, Any], object], **options: bool) -> list[str]:
+def told(kind, change, **options):
     body = emitted(kind)[-1]
     change(body, body["chatMessage"])
     return deviations(body, DESCRIBED, **options)
 
 
 #: What is told of changes of a message, and of changes of its envelope.
-MESSAGES: dict[str, dict[str, Any]] = {
+MESSAGES = {
     "`chatMessage.type`: missing in a failed message": {"type": ABSENT, "text": ABSENT},
     "`chatMessage.totalPrice`: expected a number, got '0.05'": {"totalPrice": "0.05"},
     "`chatMessage.totalPrice`: expected a number, got true": {"totalPrice": True},
@@ -184,7 +178,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     },
     "`chatMessage.colour`: not in the description": {"colour": "red"},
 }
-ENVELOPES: dict[str, dict[str, Any]] = {
+ENVELOPES = {
     "the event: expected a text without half of a letter (a lone surrogate), got '\\ud800'": {
         "\ud800": 1
     },
@@ -204,7 +198,7 @@ ENVELOPES: dict[str, dict[str, Any]] = {
 }
 
 
-def test_a_deviation_is_told_in_a_sentence_with_its_path() -> None:
+def test_a_deviation_is_told_in_a_sentence_with_its_path():
     assert [[sentence] for sentence in [*MESSAGES, *ENVELOPES]] == [
         *(told("failed", lambda _, one, c=c: put(one, c)) for c in MESSAGES.values()),
         *(told("failed", lambda one, _, c=c: put(one, c)) for c in ENVELOPES.values()),
@@ -212,10 +206,8 @@ def test_a_deviation_is_told_in_a_sentence_with_its_path() -> None:
 
 
 @pytest.mark.parametrize(("status", "shown"), [("seen", "'seen'"), (7, "7"), (None, "null")])
-def test_of_a_message_with_an_unknown_status_only_the_status_is_told(
-    status: object, shown: str
-) -> None:
-    def change(event: Any, message: Any) -> None:
+def test_of_a_message_with_an_unknown_status_only_the_status_is_told(status, shown):
+    def change(event, message):
         message.update(status=status, currency="usd")
         message.pop("bizType")
         event.update(type="chat.message.update")
@@ -227,7 +219,7 @@ def test_of_a_message_with_an_unknown_status_only_the_status_is_told(
     assert ["`chatMessage.status`: missing"] == told("sent", lambda _, one: one.pop("status"))
 
 
-def test_a_conversation_has_a_type_where_its_session_has_begun() -> None:
+def test_a_conversation_has_a_type_where_its_session_has_begun():
     assert ["`chatMessage.conversation.type`: missing in a read message"] == told(
         "read", lambda _, message: message["conversation"].pop("type")
     )
@@ -236,8 +228,8 @@ def test_a_conversation_has_a_type_where_its_session_has_begun() -> None:
     )
 
 
-def test_fields_of_an_account_may_be_let_pass() -> None:
-    def change(event: Any, message: Any) -> None:
+def test_fields_of_an_account_may_be_let_pass():
+    def change(event, message):
         for place in (event, message["text"], message["chatApiError"]["error_data"]):
             place["colour"] = {"of": "sky"}
 
@@ -249,8 +241,8 @@ def test_fields_of_an_account_may_be_let_pass() -> None:
     assert [] == told("failed", change, extra_fields=True)
 
 
-def test_a_message_that_is_no_text_has_its_content_under_its_type() -> None:
-    def change(_: Any, message: Any, content: Any) -> None:
+def test_a_message_that_is_no_text_has_its_content_under_its_type():
+    def change(_, message, content):
         message.update(type="image", image=content)
         del message["text"]
 
@@ -268,7 +260,7 @@ def test_a_message_that_is_no_text_has_its_content_under_its_type() -> None:
 # -- the model that users import -------------------------------------------------------------------
 
 
-def test_a_model_reads_an_event_into_pythons_types() -> None:
+def test_a_model_reads_an_event_into_pythons_types():
     sent, delivered = (ChatMessageUpdated.model_validate(one) for one in emitted("delivered"))
 
     message = delivered.chat_message
@@ -284,12 +276,12 @@ def test_a_model_reads_an_event_into_pythons_types() -> None:
         sent.id = "evt_other"
 
 
-def test_a_model_takes_fields_of_an_account_and_numbers_that_were_read_as_floats() -> None:
+def test_a_model_takes_fields_of_an_account_and_numbers_that_were_read_as_floats():
     body = emitted("read")[-1]
     body["chatMessage"].update(totalPrice=0.05, region="eu")
 
     event = ChatMessageUpdated.model_validate(body)
-    message: Any = event.chat_message
+    message = event.chat_message
     assert (Decimal("0.05"), "eu") == (message.total_price, message.region)
     assert event == ChatMessageUpdated.model_validate(body | {"createTime": event.create_time})
 
@@ -297,7 +289,7 @@ def test_a_model_takes_fields_of_an_account_and_numbers_that_were_read_as_floats
 @pytest.mark.parametrize(
     "change", [{"readTime": None}, {"totalPrice": "0.05"}, {"createTime": "now"}, {"text": None}]
 )
-def test_a_model_refuses_what_the_description_does_not_show(change: dict[str, Any]) -> None:
+def test_a_model_refuses_what_the_description_does_not_show(change):
     body = emitted("sent")[-1]
     body["chatMessage"] |= change
 
@@ -308,10 +300,10 @@ def test_a_model_refuses_what_the_description_does_not_show(change: dict[str, An
         ChatMessageUpdated.model_validate(body)
 
 
-def test_a_model_of_a_teams_own_names_keeps_the_names_of_its_attributes() -> None:
+def test_a_model_of_a_teams_own_names_keeps_the_names_of_its_attributes():
     event = event_model(OWN).model_validate(emitted("failed", OWN)[-1])
 
-    message: Any = event.chat_message
+    message = event.chat_message
     assert "ChatMessageUpdated" == type(event).__name__
     assert message.chat_message_id.startswith("pgid.")
     assert message.chat_api_error is not None

@@ -1,14 +1,7 @@
 """Which messages a conversation has (§2.4)."""
 
-from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake
-
-
-def test_a_conversation_has_the_messages_that_came_since_it_was_last_asked(fake: ChatFake) -> None:
+def test_a_conversation_has_the_messages_that_came_since_it_was_last_asked(fake):
     first = fake.send_text()
     conversation = first.conversation
     assert conversation is not None
@@ -20,7 +13,7 @@ def test_a_conversation_has_the_messages_that_came_since_it_was_last_asked(fake:
     assert (first, second) == conversation.messages
 
 
-def test_a_conversation_of_before_a_reset_has_no_messages(fake: ChatFake) -> None:
+def test_a_conversation_of_before_a_reset_has_no_messages(fake):
     conversation = fake.send_text().conversation
     assert conversation is not None
     fake.reset()

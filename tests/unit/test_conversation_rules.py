@@ -3,28 +3,20 @@
 Random scripts hold all of them against the model.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_chatfake import ChatFake
 
 ALICE, BOB = "+4915100001", "+4915100002"
 
 
-def expiries(message: Any) -> list[str]:
+def expiries(message):
     """`expireTime` in each of the message's events."""
     bodies = [json.loads(event.body) for event in message.events]
     return [body["chatMessage"]["conversation"]["expireTime"] for body in bodies]
 
 
-def test_a_recipient_and_an_origin_type_have_a_conversation_of_their_own(fake: ChatFake) -> None:
+def test_a_recipient_and_an_origin_type_have_a_conversation_of_their_own(fake):
     first, second, other, utility = (
         *(fake.send_text(to=ALICE), fake.send_text(to=ALICE), fake.send_text(to=BOB)),
         fake.send_text(to=ALICE, origin_type="utility"),
@@ -34,7 +26,7 @@ def test_a_recipient_and_an_origin_type_have_a_conversation_of_their_own(fake: C
     assert 3 == len({first.conversation, other.conversation, utility.conversation})
 
 
-def test_a_message_joins_the_open_session_until_the_instant_of_its_expiry(fake: ChatFake) -> None:
+def test_a_message_joins_the_open_session_until_the_instant_of_its_expiry(fake):
     first = fake.send_text().deliver()
     fake.clock.advance(timedelta(hours=24, milliseconds=-1))
     second = fake.send_text()
@@ -44,7 +36,7 @@ def test_a_message_joins_the_open_session_until_the_instant_of_its_expiry(fake: 
     assert first.conversation == second.conversation != third.conversation
 
 
-def test_the_expiry_is_an_estimate_until_the_first_delivery_refreshes_it(fake: ChatFake) -> None:
+def test_the_expiry_is_an_estimate_until_the_first_delivery_refreshes_it(fake):
     message = fake.send_text()
     fake.clock.advance(hours=3)
     message.deliver()
@@ -55,9 +47,7 @@ def test_the_expiry_is_an_estimate_until_the_first_delivery_refreshes_it(fake: C
     assert ["2026-01-02T12:00:00.000Z", refreshed, refreshed] == expiries(message)
 
 
-def test_an_id_that_a_test_has_given_is_left_out_where_the_service_gives_ids(
-    fake: ChatFake,
-) -> None:
+def test_an_id_that_a_test_has_given_is_left_out_where_the_service_gives_ids(fake):
     first = fake.send_text(to=ALICE).conversation
     assert first is not None
     fake.send_text(to=BOB, conversation=first.id[:-1] + "3")  # that of the third one
@@ -66,11 +56,11 @@ def test_an_id_that_a_test_has_given_is_left_out_where_the_service_gives_ids(
     assert ["00000001", "00000003", "00000004"] == [one.id[-8:] for one in fake.conversations]
 
 
-def lines_run_by(work: Callable[[], object]) -> int:
+def lines_run_by(work):
     """How many lines of Python are run meanwhile, those of a loop in each of its turns."""
     count = 0
 
-    def trace(frame: object, event: str, argument: object) -> Any:
+    def trace(frame, event, argument):
         nonlocal count
         count += event == "line"
         return trace
@@ -84,14 +74,12 @@ def lines_run_by(work: Callable[[], object]) -> int:
     return count
 
 
-def test_a_message_costs_no_more_beside_thousands_of_conversations_than_beside_ten(
-    fake: ChatFake,
-) -> None:
-    def beside(numbers: range) -> int:
+def test_a_message_costs_no_more_beside_thousands_of_conversations_than_beside_ten(fake):
+    def beside(numbers):
         for number in numbers:
             fake.send_text(conversation=f"{number:x}")
 
-        def send() -> None:
+        def send():
             fake.send_text(conversation=f"{numbers.stop:x}")
             fake.send_text(conversation="1")
             fake.send_text()

@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -61,9 +59,7 @@ def test_each_line_is_a_point_whenever_it_was_another_one_before():
 
 
 @pytest.mark.parametrize("point", [save, f"{__name__}.save"])
-def test_each_call_of_a_crash_point_is_two_points_and_no_other_deviation_comes_to_them(
-    point,
-):
+def test_each_call_of_a_crash_point_is_two_points_and_no_other_deviation_comes_to_them(point):
     kinds = ["crash", "duplicate"]
     exploration = explore(body_of(calls), deviations=kinds, crash_points=[point])
 

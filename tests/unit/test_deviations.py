@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

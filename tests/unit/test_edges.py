@@ -2,26 +2,18 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ClockError, Edge, IllegalTransition, edges
+from pytest_chatfake import ClockError, IllegalTransition, edges
 
 from .fakes import visible_state
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_chatfake import ChatFake
-
 
 @pytest.mark.parametrize("edge", edges("session", "drop"))
-def test_each_edge_stands_where_it_says(edge: Edge, play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_each_edge_stands_where_it_says(edge, play):
+    async def scenario(fake, do):
         await do(fake.clock.advance(hours=5))
         message = await do(fake.send_text())
         await do(fake.clock.advance(hours=1))
@@ -40,7 +32,7 @@ def test_each_edge_stands_where_it_says(edge: Edge, play: Any) -> None:
     play(scenario)
 
 
-def test_an_edge_is_shown_by_its_name_and_equal_to_its_like() -> None:
+def test_an_edge_is_shown_by_its_name_and_equal_to_its_like():
     edge = edges("session")[0]
     assert "session-1ms-before" == str(edge)
     assert ["<Edge drop, 1 ms before>", "<Edge drop, at>", "<Edge drop, 1 ms after>"] == [
@@ -60,10 +52,8 @@ def test_an_edge_is_shown_by_its_name_and_equal_to_its_like() -> None:
         (lambda fake: fake.send_text().fail(), 4, "is failed, and only what is still sent"),
     ],
 )
-def test_an_edge_that_is_not_there_is_refused_and_time_stays(
-    prepare: Callable[[ChatFake], Any], number: int, text: str, play: Any
-) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_an_edge_that_is_not_there_is_refused_and_time_stays(prepare, number, text, play):
+    async def scenario(fake, do):
         message = await do(prepare(fake))
         before = visible_state(fake)
         with pytest.raises(ClockError, match=text):
@@ -74,7 +64,7 @@ def test_an_edge_that_is_not_there_is_refused_and_time_stays(
     play(scenario)
 
 
-def test_an_edge_that_has_passed_is_refused(fake) -> None:
+def test_an_edge_that_has_passed_is_refused(fake):
     message = fake.send_text().deliver()
     before, at, after = edges("session")
     fake.clock.advance_to(at, message)

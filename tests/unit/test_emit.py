@@ -1,14 +1,11 @@
 """Events that the service would not send (`emit`), and events that come again (`redeliver`)."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, Naming, Receiver
+from pytest_chatfake import ChatFake, Naming
 from pytest_chatfake.wire.validation import deviations
 
 from .fakes import (
@@ -21,7 +18,7 @@ from .fakes import (
 STATES = ["sent", "delivered", "read", "failed"]
 
 
-def bring(fake: ChatFake, state: str) -> Any:
+def bring(fake, state):
     message = fake.send_text("Hello")
     match state:
         case "delivered":
@@ -35,7 +32,7 @@ def bring(fake: ChatFake, state: str) -> Any:
     return message
 
 
-def money(fake: ChatFake) -> Any:
+def money(fake):
     return fake.balance, list(fake.ledger)
 
 
@@ -44,9 +41,7 @@ def money(fake: ChatFake) -> Any:
 
 @pytest.mark.parametrize("forged", STATES)
 @pytest.mark.parametrize("state", [*STATES, "dropped"])
-def test_any_status_can_follow_any_other_and_status_and_money_stay(
-    fake: ChatFake, receiver: Receiver, state: str, forged: str
-) -> None:
+def test_any_status_can_follow_any_other_and_status_and_money_stay(fake, receiver, state, forged):
     message = bring(fake, state)
     fake.clock.advance(seconds=5)
     before = message.status, message.dropped, message.total_price, money(fake)
@@ -64,7 +59,7 @@ def test_any_status_can_follow_any_other_and_status_and_money_stay(
     assert [] == deviations(event.json(), fake.config.naming)
 
 
-def test_what_did_not_happen_is_shown_as_of_now(fake: ChatFake) -> None:
+def test_what_did_not_happen_is_shown_as_of_now(fake):
     message = bring(fake, "failed")
     fake.clock.advance(seconds=5)
     fake.webhooks.emit(message, "read")
@@ -75,7 +70,7 @@ def test_what_did_not_happen_is_shown_as_of_now(fake: ChatFake) -> None:
     assert "2026-01-02T12:00:00.000Z" == resource["conversation"]["expireTime"]
 
 
-def test_what_did_happen_is_shown_as_it_was(fake: ChatFake) -> None:
+def test_what_did_happen_is_shown_as_it_was(fake):
     message = bring(fake, "read")
     honest = message.events[-1].json()["chatMessage"]
     fake.clock.advance(hours=30)
@@ -84,7 +79,7 @@ def test_what_did_happen_is_shown_as_it_was(fake: ChatFake) -> None:
     assert honest == message.events[-1].json()["chatMessage"]
 
 
-def test_a_failure_that_never_was_is_131026_and_one_that_was_is_itself(fake: ChatFake) -> None:
+def test_a_failure_that_never_was_is_131026_and_one_that_was_is_itself(fake):
     delivered = bring(fake, "delivered")
     failed = fake.send_text().fail("999", "Own", platform_error=False)
     fake.webhooks.emit(delivered, "failed")
@@ -96,9 +91,7 @@ def test_a_failure_that_never_was_is_131026_and_one_that_was_is_itself(fake: Cha
 
 
 @pytest.mark.parametrize("state", ["sent", "delivered", "read"])
-def test_an_unknown_status_has_exactly_the_fields_of_a_sent_event(
-    fake: ChatFake, state: str
-) -> None:
+def test_an_unknown_status_has_exactly_the_fields_of_a_sent_event(fake, state):
     message = bring(fake, state)
     fake.webhooks.emit(message, "played")
     sent = message.events[0].json()["chatMessage"]
@@ -110,7 +103,7 @@ def test_an_unknown_status_has_exactly_the_fields_of_a_sent_event(
 
 
 @pytest.mark.parametrize("status", ['quo"ted', "back\\slash", "line\nbreak", "\ud800", "é"])
-def test_a_forged_status_may_be_any_text(fake: ChatFake, status: str) -> None:
+def test_a_forged_status_may_be_any_text(fake, status):
     message = fake.send_text()
     fake.webhooks.emit(message, status)
 
@@ -118,7 +111,7 @@ def test_a_forged_status_may_be_any_text(fake: ChatFake, status: str) -> None:
     assert status == fake.events[-1].status
 
 
-def test_a_rejected_message_can_have_any_event_too(fake: ChatFake, receiver: Receiver) -> None:
+def test_a_rejected_message_can_have_any_event_too(fake, receiver):
     message = fake.submit_text().reject()
     fake.webhooks.emit(message, "delivered")
 
@@ -126,9 +119,7 @@ def test_a_rejected_message_can_have_any_event_too(fake: ChatFake, receiver: Rec
     assert "conversation" not in receiver.events[-1].json()["chatMessage"]
 
 
-def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path(fake, receiver):
     message = bring(fake, "delivered")
     changes = {
         "totalPrice": Decimal("0.123456789012345678901234567890"),
@@ -158,7 +149,7 @@ def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path(
     assert b"0.123456789012345678901234567890" in receiver.requests[-1].body
 
 
-def test_fields_are_left_out_by_their_path(fake: ChatFake, receiver: Receiver) -> None:
+def test_fields_are_left_out_by_their_path(fake, receiver):
     message = bring(fake, "delivered")
     honest = message.events[-1].json()
     fake.webhooks.emit(
@@ -173,7 +164,7 @@ def test_fields_are_left_out_by_their_path(fake: ChatFake, receiver: Receiver) -
     assert {"id", "originType", "expireTime"} == set(event["chatMessage"]["conversation"])
 
 
-def test_paths_go_by_the_teams_own_names() -> None:
+def test_paths_go_by_the_teams_own_names():
     with fake_with_receiver(naming=Naming(message_key="brandMessage")) as (fake, receiver):
         fake.webhooks.emit(fake.send_text(), "sent", changes={"status": "x"}, remove=["currency"])
 
@@ -183,7 +174,7 @@ def test_paths_go_by_the_teams_own_names() -> None:
 
 
 @pytest.mark.parametrize("raw", ["{", b"\xff\xfe", "", "x" * 5_000_000, '{"chatMessage": null}'])
-def test_a_whole_body_can_be_anything(fake: ChatFake, receiver: Receiver, raw: Any) -> None:
+def test_a_whole_body_can_be_anything(fake, receiver, raw):
     fake.webhooks.emit(bring(fake, "sent"), "delivered", raw=raw)
 
     expected = raw if isinstance(raw, bytes) else raw.encode()
@@ -191,13 +182,13 @@ def test_a_whole_body_can_be_anything(fake: ChatFake, receiver: Receiver, raw: A
     assert "delivered" == receiver.events[-1].status
 
 
-def test_a_refused_forgery_is_no_news() -> None:
-    def app(environ: Any, start_response: Any) -> list[bytes]:
+def test_a_refused_forgery_is_no_news():
+    def app(environ, start_response):
         forged = environ["wsgi.input"].read() == b"{"
         start_response("400 Bad" if forged else "200 OK", [])
         return []
 
-    def scenario(fake: ChatFake) -> None:
+    def scenario(fake):
         fake.webhooks.connect(wsgi=app)
         fake.webhooks.emit(fake.send_text(), "sent", raw="{")
 
@@ -207,7 +198,7 @@ def test_a_refused_forgery_is_no_news() -> None:
 # -- redeliver -------------------------------------------------------------------------------------
 
 
-def test_a_past_event_comes_again_byte_for_byte_with_a_fresh_signature() -> None:
+def test_a_past_event_comes_again_byte_for_byte_with_a_fresh_signature():
     with fake_with_receiver(signer=lambda request: {"X-Time": str(request.timestamp)}) as (
         fake,
         receiver,
@@ -227,9 +218,7 @@ def test_a_past_event_comes_again_byte_for_byte_with_a_fresh_signature() -> None
         assert [1, 1, 1] == [one.number for one in fake.webhooks.attempts]
 
 
-def test_an_event_from_before_an_endpoint_was_connected_can_be_delivered_to_it(
-    fake: ChatFake,
-) -> None:
+def test_an_event_from_before_an_endpoint_was_connected_can_be_delivered_to_it(fake):
     message = fake.send_text().deliver()
     receiver = fake.webhooks.receiver()
     for event in reversed(message.events):
@@ -238,7 +227,7 @@ def test_an_event_from_before_an_endpoint_was_connected_can_be_delivered_to_it(
     assert ["delivered", "sent"] == receiver.statuses(message)
 
 
-def test_only_an_event_of_this_fake_comes_again(fake: ChatFake, receiver: Receiver) -> None:
+def test_only_an_event_of_this_fake_comes_again(fake, receiver):
     with ChatFake() as other:
         stranger = other.send_text().events[0]
         own = fake.send_text().events[0]
@@ -246,7 +235,7 @@ def test_only_an_event_of_this_fake_comes_again(fake: ChatFake, receiver: Receiv
         with pytest.raises(ValueError, match="was not emitted by this fake"):
             fake.webhooks.redeliver(stranger)
         with pytest.raises(TypeError, match=r"one of fake\.events"):
-            fake.webhooks.redeliver(own.id)  # type: ignore[arg-type]
+            fake.webhooks.redeliver(own.id)
         assert ["sent"] == received_statuses(receiver)
 
         fake.reset()

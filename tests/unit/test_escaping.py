@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -25,11 +23,11 @@ from .fakes import frozen_fake
         ("\U0001ffff\U0010fffe", r"\U0001ffff\U0010fffe"),
     ],
 )
-def test_what_is_no_character_for_people_is_written_out(text: str, shown: str) -> None:
+def test_what_is_no_character_for_people_is_written_out(text, shown):
     assert shown == printable(text)
 
 
-def test_what_a_test_holds_tells_the_essentials_in_one_line() -> None:
+def test_what_a_test_holds_tells_the_essentials_in_one_line():
     address = "+1\n\x1b2"
     with frozen_fake() as fake:
         fake.webhooks.receiver(events="*")
@@ -53,14 +51,12 @@ def test_what_a_test_holds_tells_the_essentials_in_one_line() -> None:
     assert r"+1\n\x1b2: sent" in repr(message)
 
 
-def test_a_line_stays_one_and_markup_is_none() -> None:
+def test_a_line_stays_one_and_markup_is_none():
     assert r"a\nb" == one_line("a\nb")
     assert r"&lt;b&gt;\x00&amp;" == escape("<b>\x00&")
 
 
-def test_the_timeline_has_a_line_for_each_happening_whatever_an_address_or_a_path_has_in_it() -> (
-    None
-):
+def test_the_timeline_has_a_line_for_each_happening_whatever_an_address_or_a_path_has_in_it():
     with frozen_fake() as fake:
         fake.webhooks.receiver(events="*")
         fake.send_text("\x1b[31m", to="+1\n\x1b[2J")

@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess
@@ -18,7 +16,7 @@ from pytest_chatfake.exploring.deviations import DEFAULT
 ROOT = Path(__file__).parents[2]
 
 
-def modules_after(statement: str) -> set[str]:
+def modules_after(statement):
     """The modules that a new process has loaded after a statement."""
     done = subprocess.run(
         [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
@@ -30,16 +28,16 @@ def modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def ours(modules: set[str]) -> set[str]:
+def ours(modules):
     return {name for name in modules if name.partition(".")[0] == "pytest_chatfake"}
 
 
-def test_the_names_are_sorted_and_there_once() -> None:
+def test_the_names_are_sorted_and_there_once():
     assert sorted(set(pytest_chatfake.__all__)) == pytest_chatfake.__all__
 
 
 @pytest.mark.parametrize("name", pytest_chatfake._HOMES)
-def test_a_name_is_the_thing_of_that_name(name: str) -> None:
+def test_a_name_is_the_thing_of_that_name(name):
     thing = getattr(pytest_chatfake, name)
     if name == "DEFAULT":
         assert thing is DEFAULT
@@ -48,7 +46,7 @@ def test_a_name_is_the_thing_of_that_name(name: str) -> None:
     assert "pytest_chatfake" == thing.__module__.partition(".")[0]
 
 
-def test_type_checkers_see_the_same_names() -> None:
+def test_type_checkers_see_the_same_names():
     tree = ast.parse(Path(pytest_chatfake.__file__).read_text("utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {
@@ -60,12 +58,12 @@ def test_type_checkers_see_the_same_names() -> None:
     assert {name: f"{home}.{name}" for name, home in pytest_chatfake._HOMES.items()} == seen
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'pytest_chatfake' has no attribute 'Chat'"):
         _ = pytest_chatfake.Chat
 
 
-def test_the_names_are_listed_before_anything_is_imported() -> None:
+def test_the_names_are_listed_before_anything_is_imported():
     listed = subprocess.run(
         [sys.executable, "-c", "import pytest_chatfake; print(*dir(pytest_chatfake))"],
         capture_output=True,
@@ -78,9 +76,7 @@ def test_the_names_are_listed_before_anything_is_imported() -> None:
     assert sorted(listed) == listed
 
 
-def test_freezegun_is_refused_what_is_not_loaded_and_no_other_caller_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_freezegun_is_refused_what_is_not_loaded_and_no_other_caller_is(monkeypatch):
     monkeypatch.delitem(vars(pytest_chatfake), "Chaos", raising=False)
     freezegun = {"__name__": "freezegun.api", "package": pytest_chatfake}
 
@@ -89,7 +85,7 @@ def test_freezegun_is_refused_what_is_not_loaded_and_no_other_caller_is(
     assert pytest_chatfake.Chaos is eval("package.Chaos", {"package": pytest_chatfake})
 
 
-def test_freezegun_can_look_at_every_name_and_imports_nothing_by_it() -> None:
+def test_freezegun_can_look_at_every_name_and_imports_nothing_by_it():
     loaded = modules_after(
         "import pytest_chatfake; from freezegun import freeze_time\n"
         "with freeze_time('2026-01-01'): pass"
@@ -98,13 +94,13 @@ def test_freezegun_can_look_at_every_name_and_imports_nothing_by_it() -> None:
     assert {"pytest_chatfake"} == ours(loaded)
 
 
-def test_a_star_import_gives_all_names() -> None:
-    namespace: dict[str, object] = {}
+def test_a_star_import_gives_all_names():
+    namespace = {}
     exec("from pytest_chatfake import *", namespace)
     assert set(pytest_chatfake.__all__) == set(namespace) - {"__builtins__"}
 
 
-def test_importing_the_package_imports_none_of_its_parts() -> None:
+def test_importing_the_package_imports_none_of_its_parts():
     before = modules_after("pass")
     after = modules_after("import pytest_chatfake")
     assert {"pytest_chatfake"} == ours(after)
@@ -112,7 +108,7 @@ def test_importing_the_package_imports_none_of_its_parts() -> None:
     assert set() == (after - before) & heavy
 
 
-def test_loading_the_plugin_imports_no_other_part() -> None:
+def test_loading_the_plugin_imports_no_other_part():
     before = modules_after("import pytest")
     after = modules_after("import pytest\nimport pytest_chatfake.plugin")
     assert {
@@ -124,12 +120,12 @@ def test_loading_the_plugin_imports_no_other_part() -> None:
 
 
 @pytest.mark.parametrize("name", ["ChatFakeConfig", "Naming", "ChatFakeError", "PlatformError"])
-def test_what_a_conftest_needs_brings_no_server_and_no_models(name: str) -> None:
+def test_what_a_conftest_needs_brings_no_server_and_no_models(name):
     after = modules_after(f"from pytest_chatfake import {name}")
     assert set() == after & {"pydantic", "pytest_httpserver", "werkzeug", "time_machine"}
 
 
-def test_every_name_is_in_the_reference_and_every_object_of_it_is_public() -> None:
+def test_every_name_is_in_the_reference_and_every_object_of_it_is_public():
     pages = (ROOT / "docs" / "reference").glob("*.md")
     text = "\n".join(page.read_text("utf-8") for page in pages)
     in_code = {word for code in re.findall(r"`[^`\n]+`", text) for word in re.findall(r"\w+", code)}

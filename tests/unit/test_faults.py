@@ -1,9 +1,6 @@
 """Events that come twice, late, never or changed: the faults of the webhooks."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,16 +15,13 @@ from .fakes import (
     warnings_at_the_end,
 )
 
-if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake
-
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 # -- what each does --------------------------------------------------------------------------------
 
 
-def test_a_duplicate_is_the_same_event_twice_byte_for_byte(fake, receiver) -> None:
+def test_a_duplicate_is_the_same_event_twice_byte_for_byte(fake, receiver):
     fault = fake.webhooks.duplicate()
 
     fake.send_text()
@@ -39,7 +33,7 @@ def test_a_duplicate_is_the_same_event_twice_byte_for_byte(fake, receiver) -> No
     assert 1 == fault.fired
 
 
-def test_a_dropped_event_is_emitted_and_never_attempted() -> None:
+def test_a_dropped_event_is_emitted_and_never_attempted():
     with fake_with_receiver(retry_after=[1]) as (fake, receiver):
         fault = fake.webhooks.drop()
 
@@ -55,9 +49,7 @@ def test_a_dropped_event_is_emitted_and_never_attempted() -> None:
 
 
 @pytest.mark.parametrize("duration", [30, 30.0, timedelta(seconds=30)])
-def test_a_delayed_event_comes_so_much_later_on_the_fakes_clock(
-    fake, receiver, duration: Any
-) -> None:
+def test_a_delayed_event_comes_so_much_later_on_the_fakes_clock(fake, receiver, duration):
     fake.webhooks.delay(duration)
     fake.send_text().deliver()
 
@@ -73,7 +65,7 @@ def test_a_delayed_event_comes_so_much_later_on_the_fakes_clock(
 
 
 @pytest.mark.parametrize("kind", [*FAULT_KINDS, "reorder", "lose_response", "refuse"])
-def test_no_fault_concerns_what_a_test_redelivers(fake, receiver, kind: str) -> None:
+def test_no_fault_concerns_what_a_test_redelivers(fake, receiver, kind):
     fault = set_up_fault(fake, kind)
     fake.send_text()
     fake.clock.advance(30)
@@ -91,10 +83,10 @@ def test_no_fault_concerns_what_a_test_redelivers(fake, receiver, kind: str) -> 
     assert fake.events[0].body in received_bodies(receiver)
 
 
-def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
-    signed: list[bytes] = []
+def test_a_tampered_body_is_changed_after_it_was_signed():
+    signed = []
 
-    def signer(request: Any) -> dict[str, str]:
+    def signer(request):
         signed.append(request.body)
         return {"X-Signed": "yes"}
 
@@ -118,8 +110,8 @@ def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
     ],
 )
 def test_a_tampering_function_that_goes_wrong_is_met_and_spares_other_endpoints(
-    fake, receiver, change: Any, error: type[Exception], words: str
-) -> None:
+    fake, receiver, change, error, words
+):
     other = fake.webhooks.receiver()
     fake.webhooks.tamper(change, endpoint=receiver.endpoint)
     with pytest.raises(error, match=words):
@@ -130,7 +122,7 @@ def test_a_tampering_function_that_goes_wrong_is_met_and_spares_other_endpoints(
     assert {receiver.endpoint: error, other.endpoint: type(None)} == errors
 
 
-def test_another_signer_signs_in_place_of_the_configured_one() -> None:
+def test_another_signer_signs_in_place_of_the_configured_one():
     with fake_with_receiver(signer=lambda request: {"X-Signature": "right"}) as (fake, receiver):
         fake.webhooks.sign(lambda request: {"X-Signature": "wrong"})
         fake.webhooks.sign(lambda request: {}, start=2)
@@ -141,7 +133,7 @@ def test_another_signer_signs_in_place_of_the_configured_one() -> None:
         ]
 
 
-def test_faults_work_together_in_the_order_in_which_they_were_set_up_fault(fake, receiver) -> None:
+def test_faults_work_together_in_the_order_in_which_they_were_set_up_fault(fake, receiver):
     fake.webhooks.duplicate()
     fake.webhooks.delay(60)
     fake.send_text()
@@ -151,7 +143,7 @@ def test_faults_work_together_in_the_order_in_which_they_were_set_up_fault(fake,
     assert ["sent", "sent"] == received_statuses(receiver)
 
 
-def test_what_is_dropped_is_not_duplicated(fake, receiver) -> None:
+def test_what_is_dropped_is_not_duplicated(fake, receiver):
     fake.webhooks.drop()
     fake.webhooks.duplicate()
     fake.send_text()
@@ -174,7 +166,7 @@ def test_what_is_dropped_is_not_duplicated(fake, receiver) -> None:
         ({"start": 4, "times": None}, [4, 5]),
     ],
 )
-def test_times_and_start_count_the_events_that_match(options: Any, expected: list[int]) -> None:
+def test_times_and_start_count_the_events_that_match(options, expected):
     with fake_with_receiver() as (fake, _):
         fault = fake.webhooks.drop(**options, status="delivered")
         for number in range(1, 6):
@@ -186,7 +178,7 @@ def test_times_and_start_count_the_events_that_match(options: Any, expected: lis
 
 
 @pytest.mark.parametrize("kind", FAULT_KINDS)
-def test_a_fault_can_be_for_one_status_one_message_and_one_endpoint(kind: str) -> None:
+def test_a_fault_can_be_for_one_status_one_message_and_one_endpoint(kind):
     with fake_with_receiver() as (fake, _):
         second = fake.webhooks.receiver().endpoint
         one, other = fake.send_text(), fake.send_text()
@@ -201,7 +193,7 @@ def test_a_fault_can_be_for_one_status_one_message_and_one_endpoint(kind: str) -
 
 
 @pytest.mark.parametrize("kind", [*FAULT_KINDS, "reorder", "lose_response", "refuse"])
-def test_an_event_counts_once_for_each_endpoint_whatever_the_fault(kind: str) -> None:
+def test_an_event_counts_once_for_each_endpoint_whatever_the_fault(kind):
     with fake_with_receiver() as (fake, first):
         second = fake.webhooks.receiver()
         faults = [set_up_fault(fake, kind, start=start, times=1) for start in (1, 4)]
@@ -213,7 +205,7 @@ def test_an_event_counts_once_for_each_endpoint_whatever_the_fault(kind: str) ->
         assert [1, 1] == [fault.fired for fault in faults]
 
 
-def test_several_faults_of_the_content_and_a_repeat_come_together() -> None:
+def test_several_faults_of_the_content_and_a_repeat_come_together():
     with fake_with_receiver(signer=lambda _: {"X-Signature": "right"}) as (fake, receiver):
         fake.webhooks.tamper()
         fake.webhooks.duplicate(after=1)
@@ -239,7 +231,7 @@ def test_several_faults_of_the_content_and_a_repeat_come_together() -> None:
 
 
 @pytest.mark.parametrize("kind", ["refuse", "lose_response"])
-def test_a_repeat_is_no_new_choice_of_a_fault_that_lets_the_first_attempt_fail(kind: str) -> None:
+def test_a_repeat_is_no_new_choice_of_a_fault_that_lets_the_first_attempt_fail(kind):
     with fake_with_receiver() as (fake, _):
         fake.webhooks.duplicate()
         fault = getattr(fake.webhooks, kind)(times=None)
@@ -251,8 +243,8 @@ def test_a_repeat_is_no_new_choice_of_a_fault_that_lets_the_first_attempt_fail(k
         assert 1 == fault.fired
 
 
-def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate(fake) -> None:
-    def raising(_: Any) -> None:
+def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate(fake):
+    def raising(_):
         raise LookupError("mine")
 
     raises = fake.webhooks.connect(handler=raising)
@@ -265,7 +257,7 @@ def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate(fake) 
     assert 3 == len(fake.webhooks.attempts)
 
 
-def test_a_retry_is_not_concerned() -> None:
+def test_a_retry_is_not_concerned():
     with fake_with_receiver(retry_after=[1]) as (fake, receiver):
         receiver.respond(500)
         fake.send_text()
@@ -278,7 +270,7 @@ def test_a_retry_is_not_concerned() -> None:
 
 
 @pytest.mark.parametrize("kind", ["drop", "delay"])
-def test_what_is_lost_or_late_leaves_retries_to_the_clock(kind: str) -> None:
+def test_what_is_lost_or_late_leaves_retries_to_the_clock(kind):
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
         set_up_fault(fake, kind, status="read")
         receiver.respond(500)
@@ -294,7 +286,7 @@ def test_what_is_lost_or_late_leaves_retries_to_the_clock(kind: str) -> None:
 # -- how it ends -----------------------------------------------------------------------------------
 
 
-def test_a_fault_is_over_when_it_is_removed(fake, receiver) -> None:
+def test_a_fault_is_over_when_it_is_removed(fake, receiver):
     fault = fake.webhooks.drop(times=None)
     fake.send_text()
     fault.remove()
@@ -305,7 +297,7 @@ def test_a_fault_is_over_when_it_is_removed(fake, receiver) -> None:
     assert 1 == fault.fired
 
 
-def test_a_fault_names_itself() -> None:
+def test_a_fault_names_itself():
     with fake_with_receiver() as (fake, _):
         fault = fake.webhooks.drop(status="read", start=2)
 
@@ -317,10 +309,10 @@ def test_a_fault_names_itself() -> None:
             fake.send_text().read()
 
 
-def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line() -> None:
-    faults: list[Any] = []
+def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line():
+    faults = []
 
-    def scenario(fake: ChatFake) -> None:
+    def scenario(fake):
         fake.webhooks.receiver()
         message = fake.send_text()
         faults.append(fake.webhooks.duplicate(status="played"))
@@ -335,8 +327,8 @@ def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line() -> Non
     assert [head, *lines] == text.splitlines()
 
 
-def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt():
+    def scenario(fake):
         fake.webhooks.receiver()
         fake.webhooks.drop()
         fake.send_text()
@@ -344,8 +336,8 @@ def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt() -> No
     assert [] == warnings_at_the_end(scenario)
 
 
-def test_a_reset_forgets_faults_and_warns_of_none() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_reset_forgets_faults_and_warns_of_none():
+    def scenario(fake):
         receiver = fake.webhooks.receiver()
         fake.webhooks.drop(times=None)
         fake.webhooks.delay(60, status="read")

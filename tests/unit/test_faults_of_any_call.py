@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
 
 import pytest
 from werkzeug import Response
 from werkzeug.exceptions import abort
 
-from pytest_chatfake import ApiFault, ChatFake
 from pytest_chatfake.report.hints import why_unused
 
-from .api_clients import Answer, call_with_werkzeug
+from .api_clients import call_with_werkzeug
 from .fakes import fake_with_receiver, frozen_fake, warnings_at_the_end
 
 ORDER = json.dumps({"to": "+4915", "type": "text", "text": {"body": "Sale"}}).encode()
 
-SetUp: TypeAlias = Callable[..., ApiFault]
-
 #: The faults for which a request is not carried out, with the status that the client gets.
-INSTEAD: dict[str, tuple[SetUp, Any]] = {
+INSTEAD = {
     "fail": (lambda fake, **more: fake.api.fail(503, **more), 503),
     "disconnect": (lambda fake, **more: fake.api.disconnect(**more), None),
     "rate_limit": (lambda fake, **more: fake.api.rate_limit(60, times=1, **more), 429),
 }
 #: Those for which it is.
-AFTERWARDS: dict[str, tuple[SetUp, Any]] = {
+AFTERWARDS = {
     "delay": (lambda fake, **more: fake.api.delay(60, **more), 200),
     "truncate": (lambda fake, **more: fake.api.truncate(**more), 200),
     "lose_response": (lambda fake, **more: fake.api.lose_response(**more), None),
@@ -36,7 +31,7 @@ AFTERWARDS: dict[str, tuple[SetUp, Any]] = {
 EVERY = {**INSTEAD, **AFTERWARDS}
 
 
-def post(fake: ChatFake, path: str = "/v2/messages", method: str = "POST", **more: Any) -> Any:
+def post(fake, path="/v2/messages", method="POST", **more):
     """Call, and return the response; None if the connection was closed."""
     try:
         return call_with_werkzeug(fake, method, path, body=ORDER, **more)
@@ -44,13 +39,13 @@ def post(fake: ChatFake, path: str = "/v2/messages", method: str = "POST", **mor
         return None
 
 
-def status(fake: ChatFake, *arguments: Any, **more: Any) -> int | None:
-    answer: Answer | None = post(fake, *arguments, **more)
+def status(fake, *arguments, **more):
+    answer = post(fake, *arguments, **more)
     return answer and answer.status
 
 
 @pytest.fixture
-def fake() -> Iterator[ChatFake]:
+def fake():
     """A fake with a send endpoint, a route with a variable, and a handler."""
     with frozen_fake() as fake:
         fake.send_endpoint()
@@ -65,7 +60,7 @@ def fake() -> Iterator[ChatFake]:
 
 
 @pytest.mark.parametrize("kind", INSTEAD)
-def test_a_call_that_fails_has_no_effect(fake: ChatFake, kind: str) -> None:
+def test_a_call_that_fails_has_no_effect(fake, kind):
     set_up, expected = INSTEAD[kind]
     fault = set_up(fake)
 
@@ -76,7 +71,7 @@ def test_a_call_that_fails_has_no_effect(fake: ChatFake, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", AFTERWARDS)
-def test_a_call_whose_response_suffers_takes_effect(fake: ChatFake, kind: str) -> None:
+def test_a_call_whose_response_suffers_takes_effect(fake, kind):
     set_up, expected = AFTERWARDS[kind]
     fault = set_up(fake)
 
@@ -85,7 +80,7 @@ def test_a_call_whose_response_suffers_takes_effect(fake: ChatFake, kind: str) -
     fake.assert_held("0.05")
 
 
-def test_a_response_in_place_of_the_lost_one_is_that_of_a_failure(fake: ChatFake) -> None:
+def test_a_response_in_place_of_the_lost_one_is_that_of_a_failure(fake):
     fake.api.fail(599)
     fake.api.lose_response(status=599)
 
@@ -93,7 +88,7 @@ def test_a_response_in_place_of_the_lost_one_is_that_of_a_failure(fake: ChatFake
     assert 1 == len(fake.messages)
 
 
-def test_a_call_that_is_refused_has_no_webhooks_that_come_first(fake: ChatFake) -> None:
+def test_a_call_that_is_refused_has_no_webhooks_that_come_first(fake):
     fake.api.fail(path="/v2/messages")
     first = fake.api.webhooks_first(times=None)
 
@@ -114,9 +109,7 @@ def test_a_call_that_is_refused_has_no_webhooks_that_come_first(fake: ChatFake) 
         ("//v2/messages", "POST", 404),
     ],
 )
-def test_every_request_with_the_key_is_concerned(
-    fake: ChatFake, kind: str, path: str, method: str, usual: int
-) -> None:
+def test_every_request_with_the_key_is_concerned(fake, kind, path, method, usual):
     set_up, expected = EVERY[kind]
     place = f"http://test{path}"  # or werkzeug's client takes the first of two slashes for a host's
     fault = set_up(fake)
@@ -128,15 +121,15 @@ def test_every_request_with_the_key_is_concerned(
 
 
 @pytest.mark.parametrize("key", ["wrong", None])
-def test_a_401_is_no_request_of_this_fake(fake: ChatFake, key: Any) -> None:
+def test_a_401_is_no_request_of_this_fake(fake, key):
     fault = fake.api.fail(path="/v2/messages")
 
     assert 401 == status(fake, key=key)
     assert (0, 503) == (fault.fired, status(fake))
 
 
-def test_what_an_endpoint_returns_is_cut_off_whatever_it_is(fake: ChatFake) -> None:
-    def parts(_: Any) -> Response:
+def test_what_an_endpoint_returns_is_cut_off_whatever_it_is(fake):
+    def parts(_):
         return Response(
             iter(["whole ", "body"]), 299, {"X-Own": "é", "Connection": "close"}, content_type="a/b"
         )
@@ -149,7 +142,7 @@ def test_what_an_endpoint_returns_is_cut_off_whatever_it_is(fake: ChatFake) -> N
     assert {"x-own": "é", "content-type": "a/b", "content-length": "10"} == answer.headers
 
 
-def test_delays_add_up_and_the_first_other_fault_decides(fake: ChatFake) -> None:
+def test_delays_add_up_and_the_first_other_fault_decides(fake):
     faults = [
         fake.api.delay(1, times=None),
         fake.api.lose_response(),
@@ -183,9 +176,7 @@ def test_delays_add_up_and_the_first_other_fault_decides(fake: ChatFake) -> None
         ({}, [503, 503, 503, 503]),
     ],
 )
-def test_a_path_or_a_rule_and_a_method_limit_a_fault(
-    fake: ChatFake, where: Any, expected: list[int]
-) -> None:
+def test_a_path_or_a_rule_and_a_method_limit_a_fault(fake, where, expected):
     fault = fake.api.fail(**where, times=None)
 
     assert expected == [
@@ -197,7 +188,7 @@ def test_a_path_or_a_rule_and_a_method_limit_a_fault(
     assert expected.count(503) == fault.fired
 
 
-def test_each_fault_counts_the_calls_that_match_it(fake: ChatFake) -> None:
+def test_each_fault_counts_the_calls_that_match_it(fake):
     fake.api.fail(500, path="/v2/messages", start=2)
     fake.api.fail(501, start=4)
     asked = [("/v2/balance", "GET"), *[("/v2/messages", "POST")] * 2, ("/own", "GET")]
@@ -205,7 +196,7 @@ def test_each_fault_counts_the_calls_that_match_it(fake: ChatFake) -> None:
     assert [200, 200, 500, 501] == [status(fake, *one) for one in asked]
 
 
-def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost() -> None:
+def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost():
     with fake_with_receiver() as (fake, receiver):
         fake.send_endpoint()
         fake.send_endpoint("/v3/messages")
@@ -219,7 +210,7 @@ def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost() -> N
 
 
 @pytest.mark.parametrize("path", ["/v2/messages/<", "/v2/<no:id>", "/<id>/<id>"])
-def test_a_route_refuses_the_same_and_is_not_added(fake: ChatFake, path: str) -> None:
+def test_a_route_refuses_the_same_and_is_not_added(fake, path):
     with pytest.raises(ValueError, match=r"^path: expected a path, or a rule such as .*, got '/"):
         fake.route(path)(lambda _: {})
 
@@ -230,11 +221,11 @@ def test_a_route_refuses_the_same_and_is_not_added(fake: ChatFake, path: str) ->
 
 
 @pytest.mark.parametrize("kind", AFTERWARDS)
-def test_a_fault_of_a_route_that_raises_has_not_fired(fake: ChatFake, kind: str) -> None:
+def test_a_fault_of_a_route_that_raises_has_not_fired(fake, kind):
     set_up, expected = AFTERWARDS[kind]
 
     @fake.route("/v2/messages")
-    def send(_: Any) -> dict[str, Any]:
+    def send(_):
         raise LookupError("no such campaign")
 
     fault = set_up(fake)
@@ -248,8 +239,8 @@ def test_a_fault_of_a_route_that_raises_has_not_fired(fake: ChatFake, kind: str)
     assert 1 == fault.fired
 
 
-def test_a_body_that_raises_while_it_is_read_is_a_route_that_raises(fake: ChatFake) -> None:
-    def parts() -> Iterator[str]:
+def test_a_body_that_raises_while_it_is_read_is_a_route_that_raises(fake):
+    def parts():
         yield "whole"
         raise LookupError("no more")
 
@@ -261,8 +252,8 @@ def test_a_body_that_raises_while_it_is_read_is_a_route_that_raises(fake: ChatFa
         fake.settle()
 
 
-def test_a_fault_of_a_handler_that_raises_has_not_fired(fake: ChatFake) -> None:
-    def broken(_: Any) -> Response:
+def test_a_fault_of_a_handler_that_raises_has_not_fired(fake):
+    def broken(_):
         raise LookupError("no such page")
 
     fake.http.expect_request("/broken").respond_with_handler(broken)
@@ -275,7 +266,7 @@ def test_a_fault_of_a_handler_that_raises_has_not_fired(fake: ChatFake) -> None:
     assert status(fake) is None
 
 
-def test_a_route_that_aborts_has_responded(fake: ChatFake) -> None:
+def test_a_route_that_aborts_has_responded(fake):
     fake.route("/v2/messages")(lambda _: abort(422))
     fault = fake.api.lose_response()
 
@@ -285,7 +276,7 @@ def test_a_route_that_aborts_has_responded(fake: ChatFake) -> None:
 # What is told
 
 
-def test_requests_and_the_timeline_show_what_went_wrong(fake: ChatFake) -> None:
+def test_requests_and_the_timeline_show_what_went_wrong(fake):
     lost = fake.api.lose_response(path="/v2/messages", method="POST")
     status(fake)
     fake.api.fail(404, code="GONE", start=2)
@@ -316,8 +307,8 @@ def test_requests_and_the_timeline_show_what_went_wrong(fake: ChatFake) -> None:
     ] == [(one.kind, one.cause) for one in fake.timeline][:5]
 
 
-def test_a_request_is_shown_where_it_arrived(fake: ChatFake) -> None:
-    def slow(_: Any) -> Response:
+def test_a_request_is_shown_where_it_arrived(fake):
+    def slow(_):
         fake.clock.advance(5)
         return Response("")
 
@@ -331,9 +322,9 @@ def test_a_request_is_shown_where_it_arrived(fake: ChatFake) -> None:
     ]
 
 
-def test_a_reset_forgets_a_request_that_is_being_answered(fake: ChatFake) -> None:
+def test_a_reset_forgets_a_request_that_is_being_answered(fake):
     @fake.route("/reset")
-    def reset(_: Any) -> None:
+    def reset(_):
         fake.reset()
 
     fake.api.delay(1)
@@ -342,7 +333,7 @@ def test_a_reset_forgets_a_request_that_is_being_answered(fake: ChatFake) -> Non
     assert ((), []) == (fake.api.requests, list(fake.timeline))
 
 
-def test_a_long_method_is_cut(fake: ChatFake) -> None:
+def test_a_long_method_is_cut(fake):
     status(fake, "/own", "M" * 1_000)
 
     assert str(fake.api.requests[0]).startswith("M" * 20 + " /own with")
@@ -372,9 +363,7 @@ def test_a_long_method_is_cut(fake: ChatFake) -> None:
         ({"start": 1_000}, "3 requests matched, and it begins with number 1,000"),
     ],
 )
-def test_a_fault_that_never_fired_says_what_there_was_instead(
-    fake: ChatFake, where: Any, why: str
-) -> None:
+def test_a_fault_that_never_fired_says_what_there_was_instead(fake, where, why):
     fault = fake.api.fail(**where)
     for request in (("/v2/balance", "GET"), ("/own",), ("/v2/balance", "GET")):
         status(fake, *request)
@@ -392,14 +381,14 @@ def test_a_fault_that_never_fired_says_what_there_was_instead(
         (lambda api: api.webhooks_first(), "no request to an endpoint of your own after that"),
     ],
 )
-def test_without_a_request_it_says_that(fake: ChatFake, set_up: Any, why: str) -> None:
+def test_without_a_request_it_says_that(fake, set_up, why):
     fault = set_up(fake.api)
     status(fake, key="wrong")
 
     assert f" ({why})" == why_unused(fault, fake._engine, str)
 
 
-def test_a_fault_whose_calls_another_one_took_says_that(fake: ChatFake) -> None:
+def test_a_fault_whose_calls_another_one_took_says_that(fake):
     fake.api.fail()
     second = fake.api.fail()
     status(fake)
@@ -407,8 +396,8 @@ def test_a_fault_whose_calls_another_one_took_says_that(fake: ChatFake) -> None:
     assert " (1 request matched, and got another response)" == why_unused(second, fake._engine, str)
 
 
-def test_the_report_of_what_is_unused_has_the_request_that_there_was() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_the_report_of_what_is_unused_has_the_request_that_there_was():
+    def scenario(fake):
         fake.api.lose_response(path="/v2/messages")
         status(fake, "/v2/balance", "GET")
 
@@ -418,9 +407,7 @@ def test_the_report_of_what_is_unused_has_the_request_that_there_was() -> None:
 
 
 @pytest.mark.parametrize("kind", ["lose_response", "webhooks_first"])
-def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(
-    fake: ChatFake, kind: str
-) -> None:
+def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(fake, kind):
     fake.webhooks.connect(handler=lambda request: 503, retry_after=[60])
     with pytest.raises(ValueError, match="times"):
         getattr(fake.api, kind)(times=0)

@@ -2,18 +2,15 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import hmac
 import json
 import time
 from contextlib import nullcontext
-from typing import Any
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from pytest_chatfake import ChatFake, ChatFakeError, HmacSigner, StandardWebhooksSigner, explore
+from pytest_chatfake import ChatFakeError, HmacSigner, StandardWebhooksSigner, explore
 from pytest_chatfake.report.section import section
 
 from .fakes import frozen_fake, played, visible_state, warnings_at_the_end
@@ -40,17 +37,17 @@ INBOUND = "chat.inbound_message.received"
 class App:
     """Verifies signatures with a flaw, and keeps the ids of events."""
 
-    def __init__(self, flaw: str = "") -> None:
+    def __init__(self, flaw=""):
         self.flaw = flaw
-        self.ids: list[str] = []
+        self.ids = []
 
-    def __call__(self, request: Any) -> int:
+    def __call__(self, request):
         genuine = self.accepts(request.headers, request.body)
         if genuine or self.flaw == "stores first":
             self.ids.append(request.json()["id"])
         return 204 if genuine else 401
 
-    def accepts(self, headers: Any, body: bytes) -> bool:
+    def accepts(self, headers, body):
         flaw = self.flaw
         if flaw == "accepts everything":
             return True
@@ -76,7 +73,7 @@ class App:
 class Library(App):
     """Verifies with the package of the convention."""
 
-    def accepts(self, headers: Any, body: bytes) -> bool:
+    def accepts(self, headers, body):
         try:
             Webhook("c2VjcmV0").verify(body, dict(headers))
         except WebhookVerificationError:
@@ -88,10 +85,8 @@ class Library(App):
 @pytest.mark.parametrize(
     ("app", "signer"), [(App(), SIGNER), (Library(), StandardWebhooksSigner("c2VjcmV0"))]
 )
-def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(
-    mode: str, app: App, signer: Any
-) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(mode, app, signer):
+    async def scenario(fake, do):
         fake.webhooks.connect(handler=app, signer=signer, retry_after=[60])
         await do(fake.send_text().deliver())
         with fake.webhooks.tamper(), fake.webhooks.drop():
@@ -125,9 +120,7 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(
         ("stores first", ALL, "status 401; the snapshot changed from"),
     ],
 )
-def test_a_wrong_verifier_is_named_by_what_got_through(
-    flaw: str, got_through: list[str], how: str
-) -> None:
+def test_a_wrong_verifier_is_named_by_what_got_through(flaw, got_through, how):
     with frozen_fake() as fake, fake.webhooks.paused():
         app = App(flaw)
         fake.webhooks.connect(handler=app, signer=SIGNER)
@@ -156,11 +149,11 @@ def test_a_wrong_verifier_is_named_by_what_got_through(
     ],
 )
 def test_events_of_each_type_are_forged_and_what_got_through_is_named_red_and_looked_at(
-    sends: bool, flaw: str, passed: dict[str, list[str]]
-) -> None:
+    sends, flaw, passed
+):
     app = App(flaw)
 
-    def receive(request: Any) -> int:
+    def receive(request):
         is_inbound = request.json()["type"] == INBOUND
         return 204 if is_inbound and "X-Signature" in request.headers else app(request)
 
@@ -224,7 +217,7 @@ def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret
         (HmacSigner("a", content="{body}", timestamp_header="T"), ALL[9:10] + ALL[11:]),
     ],
 )
-def test_what_makes_no_sense_for_a_signer_is_named(fake, signer: Any, left_out: list[str]) -> None:
+def test_what_makes_no_sense_for_a_signer_is_named(fake, signer, left_out):
     fake.webhooks.connect(handler=lambda _: None, signer=signer)
     fake.send_text()
     with pytest.raises(AssertionError, match="unsigned") as caught:
@@ -234,10 +227,10 @@ def test_what_makes_no_sense_for_a_signer_is_named(fake, signer: Any, left_out: 
         assert "under a new" not in str(told)
 
 
-def test_each_of_several_apps_is_forged_what_it_gets_and_what_was_left_out_is_said_of_it() -> None:
+def test_each_of_several_apps_is_forged_what_it_gets_and_what_was_left_out_is_said_of_it():
     unsigned = App("accepts everything")
 
-    def careless(_: Any) -> None:
+    def careless(_):
         pass
 
     with frozen_fake() as fake:
@@ -255,7 +248,7 @@ def test_each_of_several_apps_is_forged_what_it_gets_and_what_was_left_out_is_sa
     assert 1 == len(unsigned.ids)
 
 
-def test_an_app_that_got_no_event_to_forge_is_named(fake) -> None:
+def test_an_app_that_got_no_event_to_forge_is_named(fake):
     fake.webhooks.connect(handler=App(), signer=SIGNER)
     fake.webhooks.connect(handler=Library(), signer=SIGNER, events=[INBOUND])
     fake.send_text()
@@ -263,10 +256,10 @@ def test_an_app_that_got_no_event_to_forge_is_named(fake) -> None:
         fake.webhooks.assert_rejects_forgeries()
 
 
-def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through() -> None:
+def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through():
     of_inbound = iter([204])
 
-    def careless(request: Any) -> int:
+    def careless(request):
         return 204 if request.event.status else next(of_inbound, 401)
 
     with frozen_fake() as fake:
@@ -292,10 +285,8 @@ def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through() -> 
         (SIGNER, 204, nullcontext()),
     ],
 )
-def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(
-    signer: Any, genuine: int, error: Any
-) -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(signer, genuine, error):
+    def scenario(fake):
         statuses = iter([500, genuine])
         fake.webhooks.connect(handler=lambda _: next(statuses, 401))
         fake.webhooks.receiver()
@@ -307,9 +298,9 @@ def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(
     assert warning.startswith("1 attempt failed")
 
 
-def test_an_exploration_has_as_many_worlds_with_the_check() -> None:
-    def worlds(checks: int) -> int:
-        def body(fake: ChatFake) -> None:
+def test_an_exploration_has_as_many_worlds_with_the_check():
+    def worlds(checks):
+        def body(fake):
             app = App()
             fake.webhooks.connect(handler=app, signer=SIGNER)
             fake.send_text().deliver()

@@ -1,7 +1,5 @@
 """The index over a list that grows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pytest_chatfake.base.growing_index import GrowingIndex
@@ -12,12 +10,12 @@ class Counted(list[Any]):
 
     looks = 0
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index):
         self.looks += 1
         return super().__getitem__(index)
 
 
-def test_the_records_of_a_key_are_found_without_looking_at_all_of_them_again() -> None:
+def test_the_records_of_a_key_are_found_without_looking_at_all_of_them_again():
     records = Counted(["Ada", "Bert", "Anna"])
     index = GrowingIndex[str, str](records, lambda name: name[0])
     assert [0, 2] == index.places("A")
@@ -29,11 +27,11 @@ def test_the_records_of_a_key_are_found_without_looking_at_all_of_them_again() -
     assert 3 + 1 + 2 == records.looks
 
 
-def test_a_record_that_another_thread_adds_while_an_index_reads_is_found_later() -> None:
+def test_a_record_that_another_thread_adds_while_an_index_reads_is_found_later():
     class Added(list[str]):
         """A list to which another thread adds a record when the end was read."""
 
-        def __getitem__(self, index: Any) -> Any:
+        def __getitem__(self, index):
             if len(self) < 2:
                 self.append("Bert")
             return super().__getitem__(index)
@@ -43,7 +41,7 @@ def test_a_record_that_another_thread_adds_while_an_index_reads_is_found_later()
     assert "Bert" == index.first("Bert")
 
 
-def test_a_key_that_no_record_has_gives_nothing() -> None:
+def test_a_key_that_no_record_has_gives_nothing():
     index = GrowingIndex[str, str](["Ada"], str)
 
     assert ([], None) == (index.all("Zoe"), index.first("Zoe"))

@@ -1,7 +1,5 @@
 """What a handler function's result means as an answer."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from types import SimpleNamespace
 

@@ -1,10 +1,7 @@
 """What a test reads from its handles: messages, conversations and views."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
@@ -14,13 +11,10 @@ from pytest_chatfake import ChatFake, ChatFakeError, NotAwaited
 from .api_clients import call_with_werkzeug
 from .fakes import START, at, frozen_fake
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 # -- handles ---------------------------------------------------------------------------------------
 
 
-def test_a_conversation_tells_its_life(fake: ChatFake) -> None:
+def test_a_conversation_tells_its_life(fake):
     first, second = fake.send_text(to="+1"), fake.send_text(to="+1")
     fake.send_text(to="+2")
     conversation = first.conversation
@@ -47,7 +41,7 @@ def test_a_conversation_tells_its_life(fake: ChatFake) -> None:
     assert f"<Conversation {conversation.id} with +1: expired>" == repr(conversation)
 
 
-def test_handles_of_the_same_thing_are_equal(fake: ChatFake) -> None:
+def test_handles_of_the_same_thing_are_equal(fake):
     message, other = fake.send_text(), fake.send_text(to="+2")
 
     assert message == fake.messages[0] == fake.message(message.id)
@@ -58,7 +52,7 @@ def test_handles_of_the_same_thing_are_equal(fake: ChatFake) -> None:
     assert message.conversation != other.conversation
 
 
-def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset(fake: ChatFake) -> None:
+def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset(fake):
     fake.webhooks.receiver()
     fake.send_text().deliver()
     sent, delivered = fake.events
@@ -79,7 +73,7 @@ def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset(fake: 
     assert ("sent", body, sent) == (sent.status, sent.body, first.event)
 
 
-def test_handles_show_themselves_in_a_word(fake: ChatFake) -> None:
+def test_handles_show_themselves_in_a_word(fake):
     submission = fake.submit_text()
     message = fake.send_text()
 
@@ -94,7 +88,7 @@ def test_handles_show_themselves_in_a_word(fake: ChatFake) -> None:
     )
 
 
-def test_views_are_sequences_that_go_on_growing(fake: ChatFake) -> None:
+def test_views_are_sequences_that_go_on_growing(fake):
     messages = fake.messages
     assert [] == messages
     first, second = (fake.send_text(to=f"+{number}") for number in range(2))
@@ -116,8 +110,8 @@ def test_views_are_sequences_that_go_on_growing(fake: ChatFake) -> None:
 # -- corners ---------------------------------------------------------------------------------------
 
 
-def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(play):
+    async def scenario(fake, do):
         endpoint = fake.webhooks.connect(handler=lambda _: fake.close())
         with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
             await do(fake.send_text())
@@ -131,7 +125,7 @@ def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(play:
     play(scenario)
 
 
-def test_a_fake_that_is_closed_twice_is_closed() -> None:
+def test_a_fake_that_is_closed_twice_is_closed():
     fake = ChatFake()
     fake.close()
     fake.close()
@@ -141,7 +135,7 @@ def test_a_fake_that_is_closed_twice_is_closed() -> None:
     assert repr(fake).startswith("<ChatFake closed")
 
 
-def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end() -> None:
+def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end():
     fake = ChatFake()
     fake.clock.advance(1)
     time_machine.travel(START).stop()  # ends the one on top, which is the fake's
@@ -150,7 +144,7 @@ def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end() -> None:
     assert [] == time_machine.traveller_stack
 
 
-def test_what_stands_for_many_things_counts_them(fake: ChatFake) -> None:
+def test_what_stands_for_many_things_counts_them(fake):
     receiver = fake.webhooks.receiver()
     fake.send_text()
     (attempt,) = fake.webhooks.attempts
@@ -164,7 +158,7 @@ def test_what_stands_for_many_things_counts_them(fake: ChatFake) -> None:
 
 
 @pytest.mark.asyncio
-async def test_what_is_to_be_awaited_says_so() -> None:
+async def test_what_is_to_be_awaited_says_so():
     with frozen_fake(mode="async") as fake:
         pending = fake.top_up(1)
         assert "<Pending: steps to await>" == repr(pending)
@@ -183,9 +177,7 @@ async def test_what_is_to_be_awaited_says_so() -> None:
     ],
     ids=["submit_text", "submit"],
 )
-async def test_a_submission_after_steps_is_named_as_the_test_wrote_it(
-    submit: Callable[[ChatFake], object], call: str
-) -> None:
+async def test_a_submission_after_steps_is_named_as_the_test_wrote_it(submit, call):
     with frozen_fake(mode="async") as fake:
         fake.top_up(1)
         submit(fake)

@@ -1,7 +1,5 @@
 """Texts show a key's last four characters, and nothing that a URL carries in secret."""
 
-from __future__ import annotations
-
 import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, UndeliveredWebhooks
@@ -14,28 +12,28 @@ URL = "http://127.0.0.1:1/hooks?token=hush-hush"
 SHOWN = "http://127.0.0.1:1/hooks?..."
 
 
-def test_a_configuration_shows_the_end_of_its_key_and_no_value_of_its_url() -> None:
+def test_a_configuration_shows_the_end_of_its_key_and_no_value_of_its_url():
     config = ChatFakeConfig(api_key=KEY, webhook_url=URL)
 
     assert f"ChatFakeConfig(api_key='...cdef', webhook_url={SHOWN!r})" == repr(config)
     assert (KEY, URL) == (config.api_key, config.webhook_url)
 
 
-def test_a_configuration_shows_what_is_not_as_it_is_by_default() -> None:
+def test_a_configuration_shows_what_is_not_as_it_is_by_default():
     assert "ChatFakeConfig()" == repr(ChatFakeConfig())
     text = repr(ChatFakeConfig(price="0.10", currency="USD", naming=Naming(biz_type="brand")))
     assert text.startswith("ChatFakeConfig(price='0.10', naming=Naming(")
     assert "currency" not in text
 
 
-def test_a_bad_key_is_not_cited_whole() -> None:
+def test_a_bad_key_is_not_cited_whole():
     with pytest.raises(ValueError, match=r"without spaces, got '\.\.\.cdef'$"):
         ChatFakeConfig(api_key="live 0123456789abcdef")
 
 
-def test_a_key_that_is_no_text_is_not_cited_at_all() -> None:
+def test_a_key_that_is_no_text_is_not_cited_at_all():
     with pytest.raises(TypeError, match=r"api_key: expected a str, got bytes$"):
-        ChatFakeConfig(api_key=KEY.encode())  # type: ignore[arg-type] # as a user may write it
+        ChatFakeConfig(api_key=KEY.encode())  # as a user may write it
 
 
 @pytest.mark.parametrize(
@@ -50,11 +48,11 @@ def test_a_key_that_is_no_text_is_not_cited_at_all() -> None:
         ("at http://h/p; then", "at http://h/p; then"),
     ],
 )
-def test_of_a_url_a_text_shows_no_more_than_host_and_path(url: str, shown: str) -> None:
+def test_of_a_url_a_text_shows_no_more_than_host_and_path(url, shown):
     assert shown == redacted(url)
 
 
-def test_a_short_key_is_no_reason_to_hide_letters_of_words() -> None:
+def test_a_short_key_is_no_reason_to_hide_letters_of_words():
     with frozen_fake(api_key="e") as fake:
         fake.webhooks.connect(handler=lambda _: (500, "the shed"))
         message = fake.send_text()
@@ -63,7 +61,7 @@ def test_a_short_key_is_no_reason_to_hide_letters_of_words() -> None:
         assert "sent" == message.status
 
 
-def test_two_fakes_with_one_key_are_refused_without_the_key() -> None:
+def test_two_fakes_with_one_key_are_refused_without_the_key():
     with (
         ChatFake(api_key=KEY),
         pytest.raises(ValueError, match=r"another running fake has the key \.\.\.cdef"),
@@ -71,7 +69,7 @@ def test_two_fakes_with_one_key_are_refused_without_the_key() -> None:
         ChatFake(api_key=KEY)
 
 
-def test_an_error_about_a_failed_attempt_hides_the_token() -> None:
+def test_an_error_about_a_failed_attempt_hides_the_token():
     with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake(webhook_url=URL) as fake:
         fake.send_text()
 
@@ -79,8 +77,8 @@ def test_an_error_about_a_failed_attempt_hides_the_token() -> None:
     assert "hush" not in str(refused.value)
 
 
-def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url() -> None:
-    def app(environ: object, start_response: object) -> list[bytes]:
+def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url():
+    def app(environ, start_response):
         raise KeyError("mistake")
 
     with frozen_fake() as fake:
@@ -93,7 +91,7 @@ def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url() -> None:
     assert "hush-hush" in endpoint.name
 
 
-def test_everything_that_is_told_of_an_endpoint_hides_the_token(fake) -> None:
+def test_everything_that_is_told_of_an_endpoint_hides_the_token(fake):
     endpoint = fake.webhooks.connect(URL)
     fault = fake.webhooks.duplicate(endpoint=endpoint)
     message = fake.send_text()

@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from pytest_chatfake import ChatFake
 
 
-def ids(fake: ChatFake) -> list[str]:
+def ids(fake):
     """One id of each kind."""
     message = fake.send_text()
     assert message.conversation is not None
@@ -21,7 +19,7 @@ def ids(fake: ChatFake) -> list[str]:
     ]
 
 
-def test_fakes_without_a_seed_share_no_ids() -> None:
+def test_fakes_without_a_seed_share_no_ids():
     with ChatFake() as first, ChatFake() as second:
         every = ids(first) + ids(second)
     assert 8 == len(set(every))
@@ -29,20 +27,20 @@ def test_fakes_without_a_seed_share_no_ids() -> None:
     assert 8 == len(parts)  # nor do they differ by a number alone
 
 
-def test_a_reset_begins_with_the_same_ids_also_without_a_seed() -> None:
+def test_a_reset_begins_with_the_same_ids_also_without_a_seed():
     with ChatFake() as fake:
         before = ids(fake)
         fake.reset()
         assert before == ids(fake)
 
 
-def test_the_same_seed_gives_the_same_ids() -> None:
+def test_the_same_seed_gives_the_same_ids():
     with ChatFake(seed="a") as first, ChatFake(seed="a") as second, ChatFake(seed="b") as other:
         assert ids(first) == ids(second)
         assert set() == {*ids(first)} & {*ids(other)}
 
 
-def test_ids_have_the_shapes_of_the_services() -> None:
+def test_ids_have_the_shapes_of_the_services():
     with ChatFake() as fake:
         shapes = ["[0-9a-f]{24}", "[0-9A-F]{24}", "[0-9a-f]{24}", "[0-9a-f]{32}"]
         assert [] == [
@@ -52,7 +50,7 @@ def test_ids_have_the_shapes_of_the_services() -> None:
         ]
 
 
-def test_an_event_of_another_type_has_an_id_of_the_same_shape_and_none_that_is_taken() -> None:
+def test_an_event_of_another_type_has_an_id_of_the_same_shape_and_none_that_is_taken():
     with ChatFake(seed="a") as fake:
         fake.webhooks.connect(handler=lambda request: None, events="*")
         fake.send_text()
@@ -62,7 +60,7 @@ def test_an_event_of_another_type_has_an_id_of_the_same_shape_and_none_that_is_t
     assert 2 == len({one[:12] for one in ids})
 
 
-def test_a_derived_key_is_32_hex_digits() -> None:
+def test_a_derived_key_is_32_hex_digits():
     with ChatFake(seed="a") as fake:
         assert re.fullmatch("key_[0-9a-f]{32}", fake.api_key)
 
@@ -76,7 +74,7 @@ def test_a_derived_key_is_32_hex_digits() -> None:
         ("0b5c7f2e-1111-4222-8333-94445556666a", "0b5c7f2e-1111-4222-8333-[0-9a-f]{12}"),
     ],
 )
-def test_another_id_for_an_event_has_the_shape_of_the_first(given: str, other: str) -> None:
+def test_another_id_for_an_event_has_the_shape_of_the_first(given, other):
     with ChatFake(seed="a") as fake:
         receiver = fake.webhooks.receiver(events="*")
         fake.webhooks.duplicate(new_id=True)

@@ -1,14 +1,11 @@
 """Ctrl-C, or a test's timeout, at any point: the fake is closed, and the process is as it was."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
@@ -21,11 +18,6 @@ from pytest_chatfake.transport.client.crash_watch import CrashPoint, CrashWatch,
 from pytest_chatfake.transport.client.watchdog import watchdog
 
 from .api_clients import send_call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from decimal import Decimal
-    from types import FrameType
 
 PACKAGE = str(Path(pytest_chatfake.__file__).parent)
 
@@ -51,21 +43,21 @@ class Interruption:
         until: The function that gives back what it protects: after it begins, nothing is raised.
     """
 
-    def __init__(self, number: int, until: str = "") -> None:
+    def __init__(self, number, until=""):
         self._left = number
         self._until = until
         self.came = False
 
-    def __enter__(self) -> None:
+    def __enter__(self):
         gc.disable()
         sys.setprofile(self._profile)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         sys.setprofile(None)
         gc.enable()
         service.clear()  # of the error, which the server keeps for the test that runs
 
-    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _profile(self, frame, event, argument):
         if event not in POINTS or not frame.f_code.co_filename.startswith(PACKAGE):
             return
         if event == "c_return" and argument.__name__ in HANDS:
@@ -80,11 +72,11 @@ class Interruption:
             raise Interrupted
 
 
-def is_free(lock: Any) -> bool:
+def is_free(lock):
     """Whether another thread can take a lock."""
-    taken: list[bool] = []
+    taken = []
 
-    def take() -> None:
+    def take():
         if lock.acquire(timeout=60):
             taken.append(True)
             lock.release()
@@ -98,20 +90,20 @@ def is_free(lock: Any) -> bool:
 class Process:
     """What belongs to the process, and has to be as it was."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._before = self._state()
 
-    def is_whole(self) -> bool:
+    def is_whole(self):
         return self._before == self._state() and is_free(service._lock)
 
-    def _state(self) -> tuple[object, ...]:
+    def _state(self):
         return (
             *(list(service._accounts.values()), service._users, list(opened)),
             *(list(watchdog._watched), list(time_machine.traveller_stack)),
         )
 
 
-VERBS: dict[str, Callable[[ChatFake, Any], object]] = {
+VERBS = {
     "send_text, priced": lambda fake, _: fake.send_text(price=lambda _: 2),
     "deliver": lambda _, message: message.deliver(devices=2),
     "advance": lambda fake, _: fake.clock.advance(days=31),
@@ -125,7 +117,7 @@ VERBS: dict[str, Callable[[ChatFake, Any], object]] = {
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::pytest.PytestWarning")
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb: str) -> None:
+def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb):
     number, came, closed = 1, True, 0
     while came:
         process, interruption = Process(), Interruption(number)
@@ -162,9 +154,9 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb: str)
 # Python tells of a coroutine, and of an object half made, that an interrupt left behind.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::pytest.PytestWarning")
 @pytest.mark.parametrize("passes", [True, False])
-def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(passes: bool) -> None:
-    def body(fake: ChatFake) -> None:
-        seen: list[str] = []
+def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(passes):
+    def body(fake):
+        seen = []
         fake.webhooks.connect(handler=lambda request: seen.append(request.id))
         fake.send_text().deliver()
         fake.settle()
@@ -181,8 +173,8 @@ def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(pa
     assert number > 1_000
 
 
-def test_an_interrupt_at_any_point_leaves_a_function_where_an_app_may_crash_as_it_was() -> None:
-    def save() -> None:
+def test_an_interrupt_at_any_point_leaves_a_function_where_an_app_may_crash_as_it_was():
+    def save():
         """Is called by an app."""
 
     before = save.__code__, None, gc.get_freeze_count()
@@ -199,8 +191,8 @@ def test_an_interrupt_at_any_point_leaves_a_function_where_an_app_may_crash_as_i
     assert number > 20
 
 
-def test_an_interrupt_while_the_line_of_progress_is_wiped_leaves_the_process_whole() -> None:
-    def progress(text: str) -> None:
+def test_an_interrupt_while_the_line_of_progress_is_wiped_leaves_the_process_whole():
+    def progress(text):
         if not text:
             raise Interrupted
 
@@ -211,10 +203,8 @@ def test_an_interrupt_while_the_line_of_progress_is_wiped_leaves_the_process_who
 
 
 @pytest.mark.parametrize("raises", [True, False])
-def test_an_interrupt_in_a_receiver_closes_the_fake_and_is_never_only_recorded(
-    raises: bool,
-) -> None:
-    def interrupted(_: object) -> None:
+def test_an_interrupt_in_a_receiver_closes_the_fake_and_is_never_only_recorded(raises):
+    def interrupted(_):
         raise KeyboardInterrupt
 
     with ChatFake() as fake:
@@ -227,11 +217,11 @@ def test_an_interrupt_in_a_receiver_closes_the_fake_and_is_never_only_recorded(
         fake.close()
 
 
-def test_an_interrupt_of_an_awaited_chain_closes_the_fake() -> None:
-    async def interrupted(_: object) -> None:
+def test_an_interrupt_of_an_awaited_chain_closes_the_fake():
+    async def interrupted(_):
         pytest.fail("a test's timeout, say")
 
-    async def main() -> None:
+    async def main():
         with ChatFake(mode="async") as fake:
             fake.webhooks.connect(handler=interrupted)
             with pytest.raises(pytest.fail.Exception):
@@ -242,7 +232,7 @@ def test_an_interrupt_of_an_awaited_chain_closes_the_fake() -> None:
     asyncio.run(main())
 
 
-async def failing_in_its_shutdown(scope: Any, receive: Any, send: Any) -> None:
+async def failing_in_its_shutdown(scope, receive, send):
     """An ASGI app that says that it could not shut down."""
     for answer in ("startup.complete", "shutdown.failed"):
         await receive()
@@ -250,7 +240,7 @@ async def failing_in_its_shutdown(scope: Any, receive: Any, send: Any) -> None:
 
 
 #: Blocks, each of which ends with a call of ours.
-BLOCKS: dict[str, Callable[[ChatFake], Any]] = {
+BLOCKS = {
     "paused": lambda fake: fake.webhooks.paused(),
     "concurrently": lambda fake: fake.webhooks.concurrently(),
     "lifespan": lambda fake: fake.webhooks.lifespan(failing_in_its_shutdown),
@@ -265,11 +255,11 @@ BLOCKS: dict[str, Callable[[ChatFake], Any]] = {
 
 @pytest.mark.parametrize("is_closed", [False, True])
 @pytest.mark.parametrize("block", BLOCKS)
-def test_an_interrupt_leaves_each_block_as_it_is(block: str, is_closed: bool) -> None:
-    def failing(_: object) -> None:
+def test_an_interrupt_leaves_each_block_as_it_is(block, is_closed):
+    def failing(_):
         raise LookupError("not that")
 
-    def interrupted(_: object) -> Decimal:
+    def interrupted(_):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), ChatFake() as fake, BLOCKS[block](fake):
@@ -284,11 +274,11 @@ def test_an_interrupt_leaves_each_block_as_it_is(block: str, is_closed: bool) ->
 
 @pytest.mark.parametrize("is_closed", [False, True])
 @pytest.mark.parametrize("block", ["paused", "concurrently", "lifespan"])
-def test_an_interrupt_leaves_each_awaited_block_as_it_is(block: str, is_closed: bool) -> None:
-    def interrupted(_: object) -> Decimal:
+def test_an_interrupt_leaves_each_awaited_block_as_it_is(block, is_closed):
+    def interrupted(_):
         raise KeyboardInterrupt
 
-    async def main() -> None:
+    async def main():
         async with BLOCKS[block](fake):
             await fake.send_text(price=interrupted if is_closed else 1)
             raise KeyboardInterrupt
@@ -297,8 +287,8 @@ def test_an_interrupt_leaves_each_awaited_block_as_it_is(block: str, is_closed: 
         asyncio.run(main())
 
 
-def test_events_are_attempted_by_the_next_call_after_a_block_that_an_interrupt_has_left() -> None:
-    seen: list[str | None] = []
+def test_events_are_attempted_by_the_next_call_after_a_block_that_an_interrupt_has_left():
+    seen = []
     with ChatFake() as fake:
         fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
         with pytest.raises(KeyboardInterrupt), fake.webhooks.paused():

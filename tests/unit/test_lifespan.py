@@ -1,7 +1,5 @@
 """An app's lifespan around a block, in asyncio, in trio, and from plain code."""
 
-from __future__ import annotations
-
 import asyncio
 import traceback
 from contextlib import asynccontextmanager

@@ -2,15 +2,13 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from werkzeug.test import Client
@@ -30,9 +28,6 @@ from pytest_chatfake.transport.server import listener as listener_module
 from pytest_chatfake.webhooks import core as core_module
 from pytest_chatfake.webhooks.drain import Drain
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 #: How long a test waits for what must come at once, in real seconds, before it fails.
 PATIENCE = 30
 
@@ -40,11 +35,11 @@ PATIENCE = 30
 class WatchedLock:
     """A lock that says when somebody has to wait for it; or none at all, if `inner` is None."""
 
-    def __init__(self, inner: Any, waits: Callable[[], object]) -> None:
+    def __init__(self, inner, waits):
         self._inner = inner
         self._waits = waits
 
-    def acquire(self, blocking: bool = True, *, timeout: float = -1) -> bool:
+    def acquire(self, blocking=True, *, timeout=-1):
         if self._inner is not None and not self._inner.acquire(blocking=False):
             if not blocking:
                 return False
@@ -52,17 +47,17 @@ class WatchedLock:
             self._inner.acquire(timeout=timeout)
         return True
 
-    def release(self) -> None:
+    def release(self):
         if self._inner is not None:
             self._inner.release()
 
-    def locked(self) -> bool:
+    def locked(self):
         return self._inner is not None and self._inner.locked()
 
-    def __enter__(self) -> None:
+    def __enter__(self):
         self.acquire()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.release()
 
 
@@ -73,39 +68,39 @@ class Meeting:
         outcome: What the other one did: "waited", or "got in".
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.outcome = ""
         self._inside = threading.Event()
         self._decided = threading.Event()
         self._armed = threading.Lock()
 
-    def waits(self) -> None:
+    def waits(self):
         """The second thread has to wait for the lock."""
         self._decide("waited")
 
-    def stand(self) -> None:
+    def stand(self):
         """Stand here, once, until the other thread waits or has got through."""
         if self._armed.acquire(blocking=False):
             self._inside.set()
             assert self._decided.wait(PATIENCE)
 
-    def stands_in(self, patch: pytest.MonkeyPatch, owner: type, name: str) -> None:
+    def stands_in(self, patch, owner, name):
         """Let whoever calls a method, or reads a property, stand before it returns."""
-        inner: Any = vars(owner)[name]
+        inner = vars(owner)[name]
         read = inner.fget if isinstance(inner, property) else inner
 
-        def standing(*arguments: Any) -> Any:
+        def standing(*arguments):
             result = read(*arguments)
             self.stand()
             return result
 
         patch.setattr(owner, name, property(standing) if read is not inner else standing)
 
-    def standing(self, base: type, *names: str) -> Any:
+    def standing(self, base, *names):
         """A subclass, in which whoever calls one of these methods stands before it returns."""
 
-        def method(name: str) -> Callable[..., Any]:
-            def standing(*arguments: Any) -> Any:
+        def method(name):
+            def standing(*arguments):
                 result = getattr(base, name)(*arguments)
                 self.stand()
                 return result
@@ -114,7 +109,7 @@ class Meeting:
 
         return type(base.__name__, (base,), {name: method(name) for name in names})
 
-    def hold(self, first: Callable[[], Any], second: Callable[[], Any]) -> list[Any]:
+    def hold(self, first, second):
         """Let `second` begin when `first` stands in the middle; return what both returned."""
         with ThreadPoolExecutor(2) as pool:
             one = pool.submit(first)
@@ -123,33 +118,33 @@ class Meeting:
             other.add_done_callback(lambda _: self._decide("got in"))
             return [one.result(PATIENCE), other.result(PATIENCE)]
 
-    def _decide(self, outcome: str) -> None:
+    def _decide(self, outcome):
         self.outcome = self.outcome or outcome
         self._decided.set()
 
 
 @pytest.fixture(params=[True, False], ids=["with", "without"])
-def locked(request: pytest.FixtureRequest) -> bool:
+def locked(request):
     """Whether the lock is there."""
     return request.param
 
 
 @pytest.fixture
-def meeting() -> Meeting:
+def meeting():
     return Meeting()
 
 
 @pytest.fixture
-def lock(locked: bool, meeting: Meeting) -> Any:
+def lock(locked, meeting):
     """A lock that is watched, or missing."""
     return WatchedLock(threading.Lock() if locked else None, meeting.waits)
 
 
 @pytest.fixture
-def fake(locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatFake]:
+def fake(locked, meeting, monkeypatch):
     """A fake whose engine has a watched lock, or none."""
 
-    def make() -> WatchedLock:
+    def make():
         return WatchedLock(threading.RLock() if locked else None, meeting.waits)
 
     shim = SimpleNamespace(RLock=make, get_ident=threading.get_ident)
@@ -160,13 +155,13 @@ def fake(locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch) -> Ite
         fake.settle()
 
 
-def ask_balance(fake: ChatFake) -> int:
+def ask_balance(fake):
     """Ask the API, and return the status of its response."""
     client = Client(fake.wsgi_app)
     return client.get("/v2/balance", headers={"X-API-Key": fake.api_key}).status_code
 
 
-def expected(locked: bool) -> str:
+def expected(locked):
     return "waited" if locked else "got in"
 
 
@@ -183,13 +178,7 @@ def expected(locked: bool) -> str:
     ],
     ids=["verb", "balance", "conversations", "events", "next_due", "reset", "query"],
 )
-def test_nobody_gets_into_the_middle_of_a_verb(
-    fake: ChatFake,
-    locked: bool,
-    meeting: Meeting,
-    second: Callable[[ChatFake], Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nobody_gets_into_the_middle_of_a_verb(fake, locked, meeting, second, monkeypatch):
     fake.send_text(to="+1")
     meeting.stands_in(monkeypatch, Account, "apply")
     meeting.hold(lambda: fake.send_text(to="+3"), lambda: second(fake))
@@ -211,23 +200,15 @@ def test_nobody_gets_into_the_middle_of_a_verb(
     ids=["next_due", "is_due", "due", "move", "request", "predicate", "events"],
 )
 def test_no_verb_gets_into_the_middle_of_a_look(
-    fake: ChatFake,
-    locked: bool,
-    meeting: Meeting,
-    owner: type,
-    name: str,
-    first: Callable[[ChatFake], Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    fake, locked, meeting, owner, name, first, monkeypatch
+):
     meeting.stands_in(monkeypatch, owner, name)
     meeting.hold(lambda: first(fake), lambda: fake.send_text(to="+2"))
 
     assert expected(locked) == meeting.outcome
 
 
-def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(
-    fake: ChatFake, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(fake, locked, meeting, monkeypatch):
     fake.webhooks.connect(handler=lambda _: None)
     with fake.webhooks.paused() as queue:
         fake.send_text(to="+1")
@@ -239,9 +220,7 @@ def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(
     assert expected(locked) == meeting.outcome
 
 
-def test_an_attempt_begins_before_a_reset_or_not_at_all(
-    fake: ChatFake, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_attempt_begins_before_a_reset_or_not_at_all(fake, locked, meeting, monkeypatch):
     fake.webhooks.connect(handler=lambda _: None)
     meeting.stands_in(monkeypatch, Drain, "_take_next")
     meeting.hold(fake.send_text, fake.reset)
@@ -249,9 +228,7 @@ def test_an_attempt_begins_before_a_reset_or_not_at_all(
     assert expected(locked) == meeting.outcome
 
 
-def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
-    fake: ChatFake, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(fake, locked, meeting, monkeypatch):
     fake.api.fail(times=None)
     meeting.stands_in(monkeypatch, ApiFault, "_is_due")
 
@@ -260,8 +237,8 @@ def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
 
 
 def test_a_fault_of_the_api_is_taken_back_while_no_query_is_counted(
-    fake: ChatFake, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    fake, locked, meeting, monkeypatch
+):
     faults = [fake.api.delay(1, times=None)]
     meeting.stands_in(monkeypatch, ApiFault, "_is_due")
     meeting.hold(partial(ask_balance, fake), partial(fake.api._take_back, faults))
@@ -270,13 +247,13 @@ def test_a_fault_of_the_api_is_taken_back_while_no_query_is_counted(
     assert expected(locked) == meeting.outcome
 
 
-def test_one_thread_drains_the_queue_at_a_time(locked: bool, lock: Any) -> None:
+def test_one_thread_drains_the_queue_at_a_time(locked, lock):
     """A thread that emits while another one attempts leaves its event to that one."""
-    seen: list[str] = []
+    seen = []
     with ChatFake() as fake, suppress(IndexError):  # without the lock, two threads collide
         fake._engine.drain._turn = lock
 
-        def app(request: Any) -> None:
+        def app(request):
             seen.append(request.event.message_id)
             if len(seen) == 1:
                 with ThreadPoolExecutor(1) as pool:
@@ -293,7 +270,7 @@ def test_one_thread_drains_the_queue_at_a_time(locked: bool, lock: Any) -> None:
 
 
 @pytest.fixture
-def service(lock: Any) -> Service:
+def service(lock):
     """A service whose lock is watched, or missing."""
     service = Service()
     service._lock = lock
@@ -311,11 +288,9 @@ def service(lock: Any) -> Service:
     ],
     ids=["open", "close", "rekey", "url", "release"],
 )
-def test_nobody_gets_into_the_middle_of_a_change_of_the_service(
-    service: Service, locked: bool, meeting: Meeting, first: Callable[[Service, Any], Any]
-) -> None:
-    account: Any = SimpleNamespace(_key="key", _set_key=lambda _: meeting.stand())
-    listener: Any = SimpleNamespace(is_running=lambda: meeting.stand() or True, host="", port=0)
+def test_nobody_gets_into_the_middle_of_a_change_of_the_service(service, locked, meeting, first):
+    account = SimpleNamespace(_key="key", _set_key=lambda _: meeting.stand())
+    listener = SimpleNamespace(is_running=lambda: meeting.stand() or True, host="", port=0)
     listener.stop = lambda: None
     service._listener = listener
     accounts = meeting.standing(dict, "__contains__", "__len__", "get")
@@ -326,11 +301,9 @@ def test_nobody_gets_into_the_middle_of_a_change_of_the_service(
     assert expected(locked) == meeting.outcome
 
 
-def test_two_threads_get_one_listener(
-    service: Service, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_threads_get_one_listener(service, locked, meeting, monkeypatch):
     class StandingListener:
-        def __init__(self, *_: object) -> None:
+        def __init__(self, *_):
             meeting.stand()
 
     monkeypatch.setattr(listener_module, "Listener", StandingListener)
@@ -339,18 +312,18 @@ def test_two_threads_get_one_listener(
     assert locked == (one is other)
 
 
-def test_users_let_the_listener_go_one_at_a_time(locked: bool, lock: Any, meeting: Meeting) -> None:
+def test_users_let_the_listener_go_one_at_a_time(locked, lock, meeting):
     class StandingService(Service):
         """A service in which whoever reads the count stands for a moment before it writes."""
 
         @property
-        def _users(self) -> int:
+        def _users(self):
             count = self.count
             meeting.stand()
             return count
 
         @_users.setter
-        def _users(self, count: int) -> None:
+        def _users(self, count):
             self.count = count
 
     service = StandingService()
@@ -364,10 +337,10 @@ def test_users_let_the_listener_go_one_at_a_time(locked: bool, lock: Any, meetin
 # -- below the fakes
 
 
-def test_two_threads_begin_one_watch(locked: bool, lock: Any, meeting: Meeting) -> None:
-    begun: list[object] = []
+def test_two_threads_begin_one_watch(locked, lock, meeting):
+    begun = []
     watchdog = Watchdog()
-    watchdog._begin = lambda: begun.append(meeting.stand()) or threading.current_thread()  # type: ignore[func-returns-value]
+    watchdog._begin = lambda: begun.append(meeting.stand()) or threading.current_thread()
     watchdog._lock = lock
     meeting.hold(*[lambda: watchdog.add(Watched())] * 2)
 
@@ -377,26 +350,24 @@ def test_two_threads_begin_one_watch(locked: bool, lock: Any, meeting: Meeting) 
 class Watched:
     """Something that is watched."""
 
-    current: object | None = None
+    current = None
     limit = 1.0
 
-    def on_timeout(self, current: object) -> float | None:
+    def on_timeout(self, current):
         return None
 
 
-def test_what_is_added_while_the_watch_ends_is_watched(
-    locked: bool, lock: Any, meeting: Meeting
-) -> None:
+def test_what_is_added_while_the_watch_ends_is_watched(locked, lock, meeting):
     class StandingThings(dict[Any, None]):
         """A dict in which whoever asks whether it is empty stands for a moment."""
 
-        def __len__(self) -> int:
+        def __len__(self):
             meeting.stand()
             return super().__len__()
 
-    begun: list[object] = []
+    begun = []
     watchdog = Watchdog()
-    watchdog._begin = lambda: begun.append(1) or threading.current_thread()  # type: ignore[func-returns-value]
+    watchdog._begin = lambda: begun.append(1) or threading.current_thread()
     watchdog._lock = lock
     watchdog._thread = threading.current_thread()
     watchdog._watched = StandingThings()
@@ -406,9 +377,7 @@ def test_what_is_added_while_the_watch_ends_is_watched(
     assert ([] if locked else [1]) == begun  # without it there are two
 
 
-def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(
-    locked: bool, lock: Any, meeting: Meeting
-) -> None:
+def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(locked, lock, meeting):
     with closing(meeting.standing(PrivateLoop, "_take")()) as loop:
         loop._turn = lock
         meeting.hold(*[lambda: (loop._take(object()), loop._give_back())] * 2)
@@ -418,8 +387,8 @@ def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(
 
 @pytest.mark.parametrize("second", [lambda history: history.add(Record()), History.reset])
 def test_a_record_gets_a_number_of_its_own_in_the_list_that_it_is_added_to(
-    locked: bool, lock: Any, meeting: Meeting, second: Callable[[History], Any]
-) -> None:
+    locked, lock, meeting, second
+):
     history = History()
     history._lock = lock
     history.records = meeting.standing(list, "__len__")()
@@ -428,7 +397,7 @@ def test_a_record_gets_a_number_of_its_own_in_the_list_that_it_is_added_to(
     assert expected(locked) == meeting.outcome
 
 
-def test_an_index_has_each_record_once(locked: bool, lock: Any, meeting: Meeting) -> None:
+def test_an_index_has_each_record_once(locked, lock, meeting):
     index = GrowingIndex[str, str](["a"], lambda _: meeting.stand() or "key")
     index._lock = lock
     meeting.hold(*[lambda: index.all("key")] * 2)
@@ -436,7 +405,7 @@ def test_an_index_has_each_record_once(locked: bool, lock: Any, meeting: Meeting
     assert (1 if locked else 2) == len(index.all("key"))
 
 
-def test_the_locks_of_this_file_are_all_there_are() -> None:
+def test_the_locks_of_this_file_are_all_there_are():
     """Whoever adds a lock adds its test here."""
     from pathlib import Path
 

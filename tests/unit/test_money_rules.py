@@ -3,11 +3,8 @@
 Random scripts hold the whole life of the money against the model.
 """
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal, localcontext
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,7 @@ from pytest_chatfake import ChatFake
 from .fakes import frozen_fake
 
 
-def prices(message: Any) -> list[Decimal]:
+def prices(message):
     """`totalPrice` in each of the message's events."""
     bodies = [json.loads(event.body, parse_float=Decimal) for event in message.events]
     return [body["chatMessage"]["totalPrice"] for body in bodies]
@@ -26,13 +23,13 @@ def prices(message: Any) -> list[Decimal]:
 
 
 @pytest.mark.parametrize("amount", ["1E-40", "1E+40", "9" * 28])
-def test_amounts_at_the_bounds_are_taken(fake: ChatFake, amount: str) -> None:
+def test_amounts_at_the_bounds_are_taken(fake, amount):
     fake.set_balance(amount)
 
     assert Decimal(amount) == fake.balance.available
 
 
-def test_every_digit_of_an_amount_is_kept() -> None:
+def test_every_digit_of_an_amount_is_kept():
     with frozen_fake(opening_balance="1234567890123456789.123456789") as fake:
         fake.send_text(price="0.0000000000000000000000000001").deliver()
 
@@ -40,7 +37,7 @@ def test_every_digit_of_an_amount_is_kept() -> None:
         assert expected == fake.balance.available
 
 
-def test_the_callers_decimal_context_rounds_nothing() -> None:
+def test_the_callers_decimal_context_rounds_nothing():
     with localcontext(prec=4), ChatFake(opening_balance="0", price="12345.678901") as fake:
         fake.send_text()
 
@@ -48,7 +45,7 @@ def test_the_callers_decimal_context_rounds_nothing() -> None:
         fake.assert_available(Decimal("-12345.678901"))
 
 
-def test_numbers_have_no_exponent_whatever_the_context_of_the_test_writes() -> None:
+def test_numbers_have_no_exponent_whatever_the_context_of_the_test_writes():
     with localcontext() as context:
         context.capitals = 0  # 1e-7, and not 1E-7
         with frozen_fake(price="1E-7") as fake:
@@ -85,7 +82,7 @@ after 720                     | 2, 0 0       | 2, 0 0
 """
 
 
-def charged(fake: ChatFake, beside: str, *steps: str) -> str:
+def charged(fake, beside, *steps):
     other = fake.send_text(price="1", to="+1" if beside == "alone" else None)
     if beside == "before":
         other.deliver()
@@ -100,13 +97,13 @@ def charged(fake: ChatFake, beside: str, *steps: str) -> str:
     return f"{' '.join(map(str, prices(message)))}, {message.held:f} {message.charged:f}"
 
 
-def test_a_second_device_is_not_charged_again(fake: ChatFake) -> None:
+def test_a_second_device_is_not_charged_again(fake):
     fake.send_text().deliver(devices=3).deliver()
 
     fake.assert_charged("0.05")
 
 
-def test_each_message_costs_what_the_table_says() -> None:
+def test_each_message_costs_what_the_table_says():
     for line in CHARGED.strip().splitlines():
         story, *columns = (cell.strip() for cell in line.split("|"))
         for charge_per, expected in zip(["conversation", "message"], columns, strict=True):

@@ -2,11 +2,8 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import re
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,11 +13,6 @@ from pytest_chatfake.fake.mutants import MUTANTS, mutated
 
 from .api_clients import call_with_werkzeug, send_call
 from .fakes import START, frozen_fake, own_lines, played
-
-if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake, Receiver, WebhookRequest
-
-    from .fakes import Do
 
 #: The field in which the app sees a difference, and what it sees there first.
 TOLD = """
@@ -62,7 +54,7 @@ FIELD = re.compile(r'"(\w+)":("[^"]*"|[\d.]+)')
 SIGNERS = HmacSigner("secret"), HmacSigner("secret", offset=-86_400)
 
 
-def seen_in(request: WebhookRequest) -> str:
+def seen_in(request):
     """All that an app can know from a request, as JSON but for the end."""
     valid, stale = (signer(request)["X-Signature"] for signer in SIGNERS)
     named = {None: "missing", valid: "valid", stale: "stale"}
@@ -70,11 +62,11 @@ def seen_in(request: WebhookRequest) -> str:
     return f'{request.body.decode()},"signature":"{signature}"'
 
 
-async def story(fake: ChatFake, do: Do) -> tuple[list[str], list[object]]:
+async def story(fake, do):
     """What the app sees of a story in which all mutants have a place, and what the fake says."""
-    seen: list[str] = []
+    seen = []
 
-    def app(request: WebhookRequest) -> int:
+    def app(request):
         seen.append(seen_in(request))
         return 500 if request.timestamp == START else 204
 
@@ -98,7 +90,7 @@ async def story(fake: ChatFake, do: Do) -> tuple[list[str], list[object]]:
     return seen, [bodies, own_lines(str(fake.timeline)), *[event.body for event in fake.events]]
 
 
-def difference(truth: list[str], told: list[str]) -> str:
+def difference(truth, told):
     """The one field that differs, and its first false value."""
     if len(told) < len(truth):
         gone = [dict(FIELD.findall(one)) for one in {*truth} - {*told}]
@@ -112,9 +104,7 @@ def difference(truth: list[str], told: list[str]) -> str:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_changes_one_fact_of_what_the_app_sees_and_nothing_that_the_fake_says(
-    name: str, mode: str
-) -> None:
+def test_a_mutant_changes_one_fact_of_what_the_app_sees_and_nothing_that_the_fake_says(name, mode):
     config = {"naming": Naming(message_key="my.message"), "signer": SIGNERS[0], "api_key": "key"}
     play = partial(played, mode, story, **config)
     truth, face = play()
@@ -128,7 +118,7 @@ def test_a_mutant_changes_one_fact_of_what_the_app_sees_and_nothing_that_the_fak
     assert len({one[:42] for one in told}) == len({*told})  # what is told again is as false
 
 
-def test_only_a_byte_that_would_reach_the_app_exercises_a_mutant() -> None:
+def test_only_a_byte_that_would_reach_the_app_exercises_a_mutant():
     with frozen_fake(balance_amount="total") as fake, mutated(None) as plain:
         nobody = fake.webhooks.connect("http://127.0.0.1:1/")
         fake.send_text().fail()
@@ -154,9 +144,7 @@ def test_only_a_byte_that_would_reach_the_app_exercises_a_mutant() -> None:
     ("status", "is_tampered", "count"),
     [(401, False, 0), (403, False, 0), (400, True, 0), (400, False, 6), (204, True, 6)],
 )
-def test_what_an_app_refuses_for_its_signature_exercises_nothing(
-    status: int, is_tampered: bool, count: int
-) -> None:
+def test_what_an_app_refuses_for_its_signature_exercises_nothing(status, is_tampered, count):
     with frozen_fake() as fake, mutated(None) as plain:
         fake.webhooks.connect(handler=lambda _: status)
         if is_tampered:
@@ -167,11 +155,11 @@ def test_what_an_app_refuses_for_its_signature_exercises_nothing(
 
 
 @pytest.mark.parametrize("name", ["no-inbound", "no-sent"])
-def test_no_mutant_gets_a_forgery_through(name: str) -> None:
-    def play() -> None:
+def test_no_mutant_gets_a_forgery_through(name):
+    def play():
         with frozen_fake(signer=SIGNERS[0]) as fake:
 
-            def bot(request: WebhookRequest) -> int:
+            def bot(request):
                 if '"signature":"valid"' not in seen_in(request):
                     return 401
                 if not fake.messages:
@@ -189,7 +177,7 @@ def test_no_mutant_gets_a_forgery_through(name: str) -> None:
     assert ({name}, True) == (mutation.exercised, name in plain.exercised)
 
 
-def test_where_each_message_is_charged_a_session_has_no_price() -> None:
+def test_where_each_message_is_charged_a_session_has_no_price():
     with frozen_fake(charge_per="message") as fake, mutated(None) as plain:
         fake.webhooks.connect(handler=lambda _: 200)
         fake.send_text().deliver()
@@ -197,9 +185,7 @@ def test_where_each_message_is_charged_a_session_has_no_price() -> None:
     assert "open-session-priced" not in plain.exercised
 
 
-def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(fake, receiver):
     fake.webhooks.crash(before=type(receiver).__call__)
     with mutated("no-sent"):
         fake.send_text()
@@ -211,9 +197,7 @@ def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(
         assert 2 == service.balance(fake.api_key).delay
 
 
-def test_there_is_one_mutant_at_a_time_and_none_after_an_error(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_there_is_one_mutant_at_a_time_and_none_after_an_error(fake, receiver):
     with pytest.raises(ChatFakeError), mutated("no-sent"), mutated("no-read"):
         pass
     with pytest.raises(ValueError, match="mutant 'no-end'"), mutated("no-end"):

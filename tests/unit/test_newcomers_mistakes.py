@@ -1,9 +1,6 @@
 """Mistakes that a newcomer makes, and what the fake says to them."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import Any
 
 import pytest
 from werkzeug.test import Client
@@ -11,20 +8,20 @@ from werkzeug.test import Client
 from pytest_chatfake import ChatFake
 
 
-def test_a_queue_that_was_never_entered_holds_nothing_back(fake: ChatFake) -> None:
+def test_a_queue_that_was_never_entered_holds_nothing_back(fake):
     queue = fake.webhooks.paused()
 
     with pytest.raises(RuntimeError, match=r"write `with webhooks\.paused"):
         queue.release()
 
 
-def test_of_two_routes_for_the_same_request_the_last_one_answers(fake: ChatFake) -> None:
+def test_of_two_routes_for_the_same_request_the_last_one_answers(fake):
     @fake.route("/v2/messages", methods=["POST", "PUT"])
-    def first(_: object) -> dict[str, int]:
+    def first(_):
         return {"route": 1}
 
     @fake.route("/v2/messages")
-    def second(_: object) -> tuple[dict[str, int], int]:
+    def second(_):
         return {"route": 2}, 503
 
     client = Client(fake.wsgi_app)
@@ -34,11 +31,11 @@ def test_of_two_routes_for_the_same_request_the_last_one_answers(fake: ChatFake)
     assert {"route": 1} == client.put("/v2/messages", headers=headers).json
 
 
-def test_a_lifespan_is_refused_in_the_other_mode_s_words() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+def test_a_lifespan_is_refused_in_the_other_mode_s_words():
+    async def app(scope, receive, send):
         raise LookupError("never called")
 
-    async def wrong(fake: ChatFake) -> None:
+    async def wrong(fake):
         async with fake.webhooks.lifespan(app):
             pass
 

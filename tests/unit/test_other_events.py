@@ -1,20 +1,17 @@
 """Events of other types: who gets them, what they look like, and what goes wrong with them."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, HmacSigner, NotAwaited
+from pytest_chatfake import HmacSigner, NotAwaited
 
 from .fakes import frozen_fake, warnings_at_the_end
 
 TYPE = "chat.inbound_message.received"
 
 
-def types(receiver: Any) -> list[str]:
+def types(receiver):
     return [event.type for event in receiver.events]
 
 
@@ -30,7 +27,7 @@ def types(receiver: Any) -> list[str]:
         (None, ["chat.message.updated"]),
     ],
 )
-def test_an_endpoint_gets_the_types_that_it_listens_for(fake, events: Any, got: list[str]) -> None:
+def test_an_endpoint_gets_the_types_that_it_listens_for(fake, events, got):
     everything = fake.webhooks.receiver(events="*")
     receiver = fake.webhooks.receiver(events=events)
     fake.send_text()
@@ -40,8 +37,8 @@ def test_an_endpoint_gets_the_types_that_it_listens_for(fake, events: Any, got: 
     assert ["chat.message.updated", TYPE] == types(everything)
 
 
-def test_an_event_that_no_connected_endpoint_listens_for_is_named() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_an_event_that_no_connected_endpoint_listens_for_is_named():
+    def scenario(fake):
         fake.webhooks.receiver()
         fake.webhooks.receiver(events="*").endpoint.disconnect()
         fake.webhooks.emit_event(TYPE)
@@ -70,9 +67,7 @@ def test_an_event_that_no_connected_endpoint_listens_for_is_named() -> None:
         ({"body": b"\xff"}, None, b"\xff"),
     ],
 )
-def test_its_id_is_the_given_one_or_the_bodys_or_one_of_a_sequence(
-    fake, arguments: Any, id_: str | None, body: bytes | None
-) -> None:
+def test_its_id_is_the_given_one_or_the_bodys_or_one_of_a_sequence(fake, arguments, id_, body):
     receiver = fake.webhooks.receiver(events="*")
     fake.webhooks.emit_event(TYPE, **arguments)
 
@@ -86,11 +81,11 @@ def test_its_id_is_the_given_one_or_the_bodys_or_one_of_a_sequence(
 # -- everything else about events goes for it too --------------------------------------------------
 
 
-def test_it_is_signed_retried_and_redelivered() -> None:
+def test_it_is_signed_retried_and_redelivered():
     answers = [500, 200, 200]
-    seen: list[tuple[int, bool]] = []
+    seen = []
 
-    def app(request: Any) -> int:
+    def app(request):
         seen.append((request.number, "X-Signature" in request.headers))
         return answers.pop(0)
 
@@ -106,7 +101,7 @@ def test_it_is_signed_retried_and_redelivered() -> None:
 @pytest.mark.parametrize(
     ("kind", "times"), [("duplicate", 2), ("drop", 0), ("delay", 0), ("tamper", 1)]
 )
-def test_a_fault_for_its_type_concerns_it_alone(fake, kind: str, times: int) -> None:
+def test_a_fault_for_its_type_concerns_it_alone(fake, kind, times):
     receiver = fake.webhooks.receiver(events="*")
     needed = [30] if kind == "delay" else []
     fault = getattr(fake.webhooks, kind)(*needed, type=TYPE, times=None)
@@ -121,7 +116,7 @@ def test_a_fault_for_its_type_concerns_it_alone(fake, kind: str, times: int) -> 
 
 
 @pytest.mark.parametrize("limit", ["status", "message"])
-def test_a_fault_for_a_status_or_a_message_spares_other_types(fake, limit: str) -> None:
+def test_a_fault_for_a_status_or_a_message_spares_other_types(fake, limit):
     receiver = fake.webhooks.receiver(events="*")
     message = fake.send_text()
     fake.webhooks.drop(**{limit: {"status": "delivered", "message": message}[limit]})
@@ -131,7 +126,7 @@ def test_a_fault_for_a_status_or_a_message_spares_other_types(fake, limit: str) 
     assert ["chat.message.updated", TYPE] == types(receiver)
 
 
-def test_an_emitted_event_of_a_changed_type_goes_to_those_who_listen_for_it(fake) -> None:
+def test_an_emitted_event_of_a_changed_type_goes_to_those_who_listen_for_it(fake):
     usual = fake.webhooks.receiver()
     others = fake.webhooks.receiver(events=["chat.message.changed"])
     message = fake.send_text()
@@ -142,8 +137,8 @@ def test_an_emitted_event_of_a_changed_type_goes_to_those_who_listen_for_it(fake
     assert "chat.message.changed" == fake.events[-1].type == fake.events[-1].json()["type"]
 
 
-def test_a_failure_at_it_is_named_by_its_type(fake) -> None:
-    def app(_: Any) -> None:
+def test_a_failure_at_it_is_named_by_its_type(fake):
+    def app(_):
         raise KeyError("customer")
 
     fake.webhooks.connect(handler=app, events="*")
@@ -152,8 +147,8 @@ def test_a_failure_at_it_is_named_by_its_type(fake) -> None:
     assert f"at the {TYPE} event, caused at test_other_events.py" in caught.value.__notes__[0]
 
 
-def test_in_async_mode_it_is_a_step_that_an_await_performs() -> None:
-    async def story(fake: ChatFake) -> None:
+def test_in_async_mode_it_is_a_step_that_an_await_performs():
+    async def story(fake):
         receiver = fake.webhooks.receiver(events="*")
         fake.webhooks.emit_event(TYPE, {"n": 1})
         with pytest.raises(NotAwaited, match=r"missing await at .*: emit_event\(\) was not"):
@@ -166,9 +161,9 @@ def test_in_async_mode_it_is_a_step_that_an_await_performs() -> None:
 
 
 @pytest.mark.parametrize("limit", ["status", "message"])
-def test_a_foreign_type_goes_with_no_status_and_no_message(fake, limit: str) -> None:
+def test_a_foreign_type_goes_with_no_status_and_no_message(fake, limit):
     message = fake.send_text()
-    options: Any = {limit: {"status": "sent", "message": message}[limit]}
+    options = {limit: {"status": "sent", "message": message}[limit]}
     with pytest.raises(ValueError, match="select events of messages"):
         fake.webhooks.drop(type=TYPE, **options)
     fake.webhooks.drop(type="chat.message.updated", **options).remove()

@@ -1,12 +1,9 @@
 """Whoever else moves time: the fake follows, shares, or says who stands in the way."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
 from datetime import datetime, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -20,7 +17,7 @@ from pytest_chatfake.domain.instants import instant
 from .fakes import NOON, START, at
 
 
-def test_without_a_move_time_runs_on() -> None:
+def test_without_a_move_time_runs_on():
     with ChatFake() as fake:
         before = fake.clock.now
         time.sleep(0.002)
@@ -29,7 +26,7 @@ def test_without_a_move_time_runs_on() -> None:
         assert [] == time_machine.traveller_stack
 
 
-def test_the_first_move_freezes_at_the_present_and_the_end_gives_time_back() -> None:
+def test_the_first_move_freezes_at_the_present_and_the_end_gives_time_back():
     real = time.time()
     with ChatFake() as fake:
         fake.clock.advance(days=1)
@@ -42,7 +39,7 @@ def test_the_first_move_freezes_at_the_present_and_the_end_gives_time_back() -> 
     assert [] == time_machine.traveller_stack
 
 
-def test_a_traveller_that_is_there_is_used_and_left_to_its_owner() -> None:
+def test_a_traveller_that_is_there_is_used_and_left_to_its_owner():
     with time_machine.travel(START, tick=True) as traveller:
         with ChatFake() as fake:
             fake.clock.advance(hours=1)
@@ -55,7 +52,7 @@ def test_a_traveller_that_is_there_is_used_and_left_to_its_owner() -> None:
         assert first == time.time_ns()
 
 
-def test_a_jump_of_somebody_elses_is_caught_up_in_due_order_on_the_next_use() -> None:
+def test_a_jump_of_somebody_elses_is_caught_up_in_due_order_on_the_next_use():
     with time_machine.travel(START, tick=False) as traveller, ChatFake(retry_after=[60]) as fake:
         fake.webhooks.receiver().respond(500, times=2)
         fake.send_text(to="+1")
@@ -91,7 +88,7 @@ def test_a_jump_of_somebody_elses_is_caught_up_in_due_order_on_the_next_use() ->
     ],
     ids=["balance", "ledger", "settle", "advance", "assert", "message", "send", "top_up"],
 )
-def test_any_use_of_the_fake_catches_up(use: Any) -> None:
+def test_any_use_of_the_fake_catches_up(use):
     with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
         message = fake.send_text(to="+1")
         traveller.shift(timedelta(days=31))
@@ -114,7 +111,7 @@ def test_any_use_of_the_fake_catches_up(use: Any) -> None:
     ],
     ids=["fault", "fault of the API", "note", "request", "request with no key", "balance"],
 )
-def test_what_was_due_before_stands_before_all_that_is_recorded(use: Any) -> None:
+def test_what_was_due_before_stands_before_all_that_is_recorded(use):
     with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
         fake.send_text(to="+1")
         traveller.shift(timedelta(days=31))
@@ -126,11 +123,11 @@ def test_what_was_due_before_stands_before_all_that_is_recorded(use: Any) -> Non
         fake.reset()  # the faults are unused
 
 
-def call(fake: ChatFake, path: str, key: str) -> None:
+def call(fake, path, key):
     Client(fake.wsgi_app).get(path, headers={"X-API-Key": key})
 
 
-def test_a_jump_backwards_is_followed_for_stamps_and_undoes_nothing() -> None:
+def test_a_jump_backwards_is_followed_for_stamps_and_undoes_nothing():
     with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
         message = fake.send_text()
         fake.clock.advance(days=30)
@@ -143,7 +140,7 @@ def test_a_jump_backwards_is_followed_for_stamps_and_undoes_nothing() -> None:
         assert at(days=-1, hours=1) == fake.clock.now
 
 
-def test_a_traveller_that_ended_is_forgotten() -> None:
+def test_a_traveller_that_ended_is_forgotten():
     with ChatFake() as fake:
         with time_machine.travel(START, tick=False):
             fake.clock.advance(1)
@@ -155,7 +152,7 @@ def test_a_traveller_that_ended_is_forgotten() -> None:
     assert [] == time_machine.traveller_stack
 
 
-def test_a_traveller_on_top_is_moved_and_the_one_below_carries_on_when_it_ends() -> None:
+def test_a_traveller_on_top_is_moved_and_the_one_below_carries_on_when_it_ends():
     with time_machine.travel(START, tick=False) as below, ChatFake() as fake:
         fake.clock.advance(hours=1)
         with time_machine.travel(START + 7_200, tick=False):
@@ -167,7 +164,7 @@ def test_a_traveller_on_top_is_moved_and_the_one_below_carries_on_when_it_ends()
         assert at(hours=2) == fake.clock.now
 
 
-def test_a_traveller_on_top_ticks_no_more_once_it_was_moved(fake: ChatFake) -> None:
+def test_a_traveller_on_top_ticks_no_more_once_it_was_moved(fake):
     with time_machine.travel(START + 7_200):
         fake.clock.advance(hours=1)
         first = time.time_ns()
@@ -177,7 +174,7 @@ def test_a_traveller_on_top_ticks_no_more_once_it_was_moved(fake: ChatFake) -> N
         assert 3 * 3_600 <= first // 10**9 - START < 3 * 3_600 + 60
 
 
-def test_what_falls_due_is_run_under_a_traveller_on_top(fake: ChatFake) -> None:
+def test_what_falls_due_is_run_under_a_traveller_on_top(fake):
     fake.send_text()
     with time_machine.travel(START + 86_400, tick=False):
         fake.clock.advance(days=29)
@@ -186,14 +183,14 @@ def test_what_falls_due_is_run_under_a_traveller_on_top(fake: ChatFake) -> None:
         assert at(days=30) == fake.ledger[-1].at
 
 
-def test_freezegun_on_top_is_named(fake: ChatFake) -> None:
+def test_freezegun_on_top_is_named(fake):
     fake.clock.advance(hours=1)
     with freeze_time("2026-01-02"), pytest.raises(ClockError, match="freezegun was started"):
         fake.clock.advance(hours=1)
     assert at(hours=1) == fake.clock.now
 
 
-def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first() -> None:
+def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first():
     fake = ChatFake()
     fake.clock.advance(1)
     with time_machine.travel(START, tick=False):
@@ -204,7 +201,7 @@ def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first() -> No
     assert [] == time_machine.traveller_stack
 
 
-def test_freezegun_can_not_be_moved_by_the_clock_and_is_followed() -> None:
+def test_freezegun_can_not_be_moved_by_the_clock_and_is_followed():
     with freeze_time("2026-01-01T12:00:00Z") as frozen, ChatFake() as fake:
         message = fake.send_text()
         with pytest.raises(ClockError, match="move time with freezegun"):
@@ -217,7 +214,7 @@ def test_freezegun_can_not_be_moved_by_the_clock_and_is_followed() -> None:
         assert at(days=31) == fake.clock.now
 
 
-def test_under_freezegun_stamps_are_exact_to_the_millisecond() -> None:
+def test_under_freezegun_stamps_are_exact_to_the_millisecond():
     moments = [NOON + timedelta(milliseconds=number) for number in range(0, 1_000, 37)]
     with freeze_time(NOON) as frozen, ChatFake() as fake:
         for moment in moments:
@@ -227,10 +224,10 @@ def test_under_freezegun_stamps_are_exact_to_the_millisecond() -> None:
         assert moments == [event.create_time for event in fake.events]
 
 
-def test_under_freezegun_a_short_lived_thread_reads_the_tests_time() -> None:
+def test_under_freezegun_a_short_lived_thread_reads_the_tests_time():
     with freeze_time("2026-01-01T12:00:00Z"), ChatFake() as fake:
         fake.send_text()
-        seen: list[datetime] = []
+        seen = []
 
         thread = threading.Thread(target=lambda: seen.append(fake.clock.now))
         thread.start()
@@ -239,7 +236,7 @@ def test_under_freezegun_a_short_lived_thread_reads_the_tests_time() -> None:
         assert [NOON] == seen
 
 
-def test_the_zone_of_the_process_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_zone_of_the_process_is_left_alone(monkeypatch):
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -255,7 +252,7 @@ def test_the_zone_of_the_process_is_left_alone(monkeypatch: pytest.MonkeyPatch) 
         time.tzset()
 
 
-def test_a_zone_that_a_traveller_set_is_kept() -> None:
+def test_a_zone_that_a_traveller_set_is_kept():
     tokyo = datetime(2026, 1, 1, 21, tzinfo=ZoneInfo("Asia/Tokyo"))
     with time_machine.travel(tokyo), ChatFake() as fake:
         fake.clock.advance(hours=1)
@@ -268,9 +265,7 @@ def test_a_zone_that_a_traveller_set_is_kept() -> None:
 @pytest.mark.parametrize(
     "zone", ["No/Such/Zone", "EST5EDT,M3.2.0,M11.1.0", "../etc/passwd", "Europe"]
 )
-def test_a_zone_that_only_the_system_knows_does_not_stop_the_clock(
-    zone: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zone_that_only_the_system_knows_does_not_stop_the_clock(zone, monkeypatch):
     monkeypatch.setenv("TZ", zone)
     try:
         with time_machine.travel(START), ChatFake() as fake:

@@ -1,15 +1,12 @@
 """Attempts in process: to whom, in which order, and what becomes of what goes wrong."""
 
-from __future__ import annotations
-
 import json
 from enum import Enum
-from typing import Any
 
 import pytest
 from flask import Flask, request
 
-from pytest_chatfake import ChatFake, Receiver, UndeliveredWebhooks
+from pytest_chatfake import UndeliveredWebhooks
 from pytest_chatfake.webhooks import drain
 
 from .fakes import NOON, received_statuses
@@ -17,7 +14,7 @@ from .fakes import NOON, received_statuses
 # -- who gets what ---------------------------------------------------------------------------------
 
 
-def test_an_endpoint_gets_what_is_emitted_from_its_connection_on(fake: ChatFake) -> None:
+def test_an_endpoint_gets_what_is_emitted_from_its_connection_on(fake):
     message = fake.send_text()
     assert () == fake.webhooks.attempts
     receiver = fake.webhooks.receiver()
@@ -27,8 +24,8 @@ def test_an_endpoint_gets_what_is_emitted_from_its_connection_on(fake: ChatFake)
     assert ["delivered"] == received_statuses(receiver)
 
 
-def test_each_event_goes_to_all_endpoints_in_the_order_of_their_connection(fake: ChatFake) -> None:
-    seen: list[tuple[str, str]] = []
+def test_each_event_goes_to_all_endpoints_in_the_order_of_their_connection(fake):
+    seen = []
     for name in ("a", "b", "c"):
         fake.webhooks.connect(
             handler=lambda request, name=name: seen.append((name, request.event.status))
@@ -38,7 +35,7 @@ def test_each_event_goes_to_all_endpoints_in_the_order_of_their_connection(fake:
     assert [(name, status) for status in ("sent", "delivered") for name in "abc"] == seen
 
 
-def test_a_disconnected_endpoint_gets_nothing_more(fake: ChatFake, receiver: Receiver) -> None:
+def test_a_disconnected_endpoint_gets_nothing_more(fake, receiver):
     message = fake.send_text()
     receiver.endpoint.disconnect()
     receiver.endpoint.disconnect()
@@ -49,7 +46,7 @@ def test_a_disconnected_endpoint_gets_nothing_more(fake: ChatFake, receiver: Rec
     assert repr(receiver.endpoint).endswith("(disconnected)>")
 
 
-def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more(fake: ChatFake) -> None:
+def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more(fake):
     fake.webhooks.connect(handler=lambda _: second.endpoint.disconnect())
     second = fake.webhooks.receiver()
     fake.send_text()
@@ -60,12 +57,12 @@ def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more(fake: 
 # -- what an attempt looks like --------------------------------------------------------------------
 
 
-def test_a_request_is_a_post_of_json_to_the_path_with_the_host_testserver(fake: ChatFake) -> None:
+def test_a_request_is_a_post_of_json_to_the_path_with_the_host_testserver(fake):
     app = Flask("shop")
-    seen: list[Any] = []
+    seen = []
 
     @app.post("/hooks/chat")
-    def hook() -> str:
+    def hook():
         seen.append((request.method, request.host, request.content_type, request.args.to_dict(),
                      request.headers["X-Tenant"], request.get_json()))  # fmt: skip
         return ""
@@ -78,12 +75,12 @@ def test_a_request_is_a_post_of_json_to_the_path_with_the_host_testserver(fake: 
     assert [expected] == seen
 
 
-def test_headers_of_the_test_replace_ours(fake: ChatFake) -> None:
+def test_headers_of_the_test_replace_ours(fake):
     app = Flask("shop")
-    seen: list[Any] = []
+    seen = []
 
     @app.post("/")
-    def hook() -> str:
+    def hook():
         seen.append((request.host, request.content_type))
         return ""
 
@@ -95,7 +92,7 @@ def test_headers_of_the_test_replace_ours(fake: ChatFake) -> None:
     assert [("shop.example", "application/vnd.x+json")] == seen
 
 
-def test_an_attempt_records_all_there_is_to_know(fake: ChatFake) -> None:
+def test_an_attempt_records_all_there_is_to_know(fake):
     endpoint = fake.webhooks.connect(handler=lambda _: (422, "no such campaign"))
     fake.send_text()
 
@@ -118,10 +115,10 @@ def test_an_attempt_records_all_there_is_to_know(fake: ChatFake) -> None:
 # -- emitted while attempting ----------------------------------------------------------------------
 
 
-def test_what_a_receiver_causes_comes_after_what_was_emitted_before(fake: ChatFake) -> None:
-    seen: list[str] = []
+def test_what_a_receiver_causes_comes_after_what_was_emitted_before(fake):
+    seen = []
 
-    def app(one: Any) -> None:
+    def app(one):
         text = one.json()["chatMessage"]["text"]["body"]
         seen.append(f"{text} {one.event.status}")
         if seen == ["first sent"]:
@@ -133,12 +130,10 @@ def test_what_a_receiver_causes_comes_after_what_was_emitted_before(fake: ChatFa
     assert ["first sent", "second sent", "second delivered", "first delivered"] == seen
 
 
-def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line(
-    fake: ChatFake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line(fake, monkeypatch):
     monkeypatch.setattr(drain, "MAX_DEPTH", 1_600)
 
-    def app(_: Any) -> None:
+    def app(_):
         fake.send_text()
 
     fake.webhooks.connect(handler=app)
@@ -155,8 +150,8 @@ def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line(
     assert ["sent"] == received_statuses(receiver)
 
 
-def test_a_long_chain_of_replies_that_ends_is_not_endless(fake: ChatFake) -> None:
-    def reply(_: Any) -> None:
+def test_a_long_chain_of_replies_that_ends_is_not_endless(fake):
+    def reply(_):
         if len(fake.messages) < 1_500:
             fake.send_text("Reply")
 
@@ -166,21 +161,19 @@ def test_a_long_chain_of_replies_that_ends_is_not_endless(fake: ChatFake) -> Non
     assert 1_500 == len(fake.webhooks.attempts)
 
 
-def test_many_events_of_one_verb_are_no_chain(fake: ChatFake, receiver: Receiver) -> None:
+def test_many_events_of_one_verb_are_no_chain(fake, receiver):
     fake.send_text().deliver(devices=2_000)
 
     assert 2_001 == len(receiver.requests)
 
 
-def test_a_header_may_be_the_member_of_an_enumeration_and_is_text_for_everyone(
-    fake: ChatFake,
-) -> None:
+def test_a_header_may_be_the_member_of_an_enumeration_and_is_text_for_everyone(fake):
     class Color(str, Enum):  # noqa: UP042 - its text is another one
         BLUE = "blue"
 
-    seen: list[Any] = []
+    seen = []
 
-    def app(environ: Any, start_response: Any) -> list[bytes]:
+    def app(environ, start_response):
         seen.append(environ["HTTP_X_COLOR"])
         start_response("204 No Content", [])
         return []
@@ -192,8 +185,8 @@ def test_a_header_may_be_the_member_of_an_enumeration_and_is_text_for_everyone(
     assert [("blue", str), ("blue", str)] == [(value, type(value)) for value in seen]
 
 
-def test_a_receiver_can_not_change_the_headers_of_later_attempts(fake: ChatFake) -> None:
-    def receiver(request: Any) -> None:
+def test_a_receiver_can_not_change_the_headers_of_later_attempts(fake):
+    def receiver(request):
         with pytest.raises(TypeError):
             request.headers["X-Seen"] = "1"
 
@@ -203,9 +196,9 @@ def test_a_receiver_can_not_change_the_headers_of_later_attempts(fake: ChatFake)
     assert {"Content-Type": "application/json"} == endpoint.headers
 
 
-def test_a_handler_without_a_parameter_is_refused_when_it_is_connected(fake: ChatFake) -> None:
+def test_a_handler_without_a_parameter_is_refused_when_it_is_connected(fake):
     with pytest.raises(TypeError, match="handler: expected a function"):
-        fake.webhooks.connect(handler=lambda: None)  # type: ignore[misc,arg-type]
+        fake.webhooks.connect(handler=lambda: None)
     fake.webhooks.connect(handler=print)
     fake.webhooks.connect(handler=lambda *requests: None)
     fake.send_text()

@@ -2,20 +2,17 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import freezegun
 import pytest
 import trio
 from werkzeug import Response
 
-from pytest_chatfake import ChatFake, UndeliveredWebhooks, WebhookRequest
+from pytest_chatfake import ChatFake, UndeliveredWebhooks
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledExternally
 from pytest_chatfake.transport.client.loops import new_event
@@ -33,20 +30,20 @@ LATE = "TimeoutError: no complete response within 0.01 s"
 CAME_LATE = f"{LATE}, then status 204"
 
 
-def a_fake(mode: str, timeout: float = SHORT, **config: Any) -> ChatFake:
+def a_fake(mode, timeout=SHORT, **config):
     own = "sync" if mode == "sync" else "async"
     return ChatFake(mode=own, seed="overdue", timeout=timeout, **config)
 
 
-async def hangs(scope: Any, receive: Any, send: Any) -> None:
+async def hangs(scope, receive, send):
     await hang()
 
 
-async def works(scope: Any, receive: Any, send: Any) -> None:
+async def works(scope, receive, send):
     await respond(send, 204)
 
 
-def outcomes(fake: ChatFake) -> list[str]:
+def outcomes(fake):
     return [attempt.outcome for attempt in fake.webhooks.attempts]
 
 
@@ -54,9 +51,7 @@ def outcomes(fake: ChatFake) -> list[str]:
 
 
 @MODES
-def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_raised(
-    mode: str,
-) -> None:
+def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_raised(mode):
     with a_fake(mode) as fake:
         fake.webhooks.connect(asgi=hangs)
         fake.webhooks.connect(asgi=works)
@@ -69,7 +64,7 @@ def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_rais
 
 
 @MODES
-def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mode: str) -> None:
+def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mode):
     with freezegun.freeze_time("2026-01-01"), a_fake(mode) as fake:
         fake.webhooks.connect(asgi=hangs)
         fake.webhooks.connect(handler=lambda _: hang())
@@ -78,14 +73,14 @@ def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mo
 
 
 @MODES
-def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode: str) -> None:
-    async def answers(scope: Any, receive: Any, send: Any) -> None:
+def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode):
+    async def answers(scope, receive, send):
         try:
             await hang()
         except asyncio.CancelledError:
             await respond(send, 204)
 
-    async def raises(scope: Any, receive: Any, send: Any) -> None:
+    async def raises(scope, receive, send):
         try:
             await hang()
         finally:
@@ -99,10 +94,10 @@ def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode: s
         assert [LATE if mode == "trio" else CAME_LATE, LATE] == outcomes(fake)
 
 
-def test_a_request_is_cancelled_and_the_apps_lifespan_is_not() -> None:
-    log: list[str] = []
+def test_a_request_is_cancelled_and_the_apps_lifespan_is_not():
+    log = []
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    async def app(scope, receive, send):
         if scope["type"] == "http":
             await hang()
         await receive()
@@ -120,8 +115,8 @@ def test_a_request_is_cancelled_and_the_apps_lifespan_is_not() -> None:
     assert ["shut down"] == log
 
 
-def test_a_timeout_of_the_apps_own_comes_back_as_it_is() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+def test_a_timeout_of_the_apps_own_comes_back_as_it_is():
+    async def app(scope, receive, send):
         raise TimeoutError("the database's")
 
     with a_fake("sync", timeout=SECONDS) as fake:
@@ -130,16 +125,16 @@ def test_a_timeout_of_the_apps_own_comes_back_as_it_is() -> None:
             fake.send_text()
 
 
-def test_a_request_that_timed_out_unseen_is_told_at_the_end() -> None:
+def test_a_request_that_timed_out_unseen_is_told_at_the_end():
     with pytest.raises(UndeliveredWebhooks, match=LATE), a_fake("sync", strict=True) as fake:
         fake.webhooks.connect(asgi=hangs)
         fake.send_text()
 
 
 @BOTH
-def test_the_tests_own_cancellation_is_the_tests(run: Any) -> None:
-    async def main() -> None:
-        async def app(scope: Any, receive: Any, send: Any) -> None:
+def test_the_tests_own_cancellation_is_the_tests(run):
+    async def main():
+        async def app(scope, receive, send):
             end_test()
             await new_event().wait()
 
@@ -161,10 +156,10 @@ def test_the_tests_own_cancellation_is_the_tests(run: Any) -> None:
 
 
 @MODES
-def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mode: str) -> None:
-    received: list[str] = []
+def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mode):
+    received = []
 
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
+    async def slow(scope, receive, send):
         with hanging():
             received.extend([(await receive())["type"], (await receive())["type"]])
         await respond(send, 204)
@@ -179,8 +174,8 @@ def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mod
         assert [CAME_LATE] == outcomes(fake)
 
 
-def test_an_exception_that_comes_late_comes_back_in_the_test() -> None:
-    async def breaks(scope: Any, receive: Any, send: Any) -> None:
+def test_an_exception_that_comes_late_comes_back_in_the_test():
+    async def breaks(scope, receive, send):
         with hanging():
             await receive()
             await receive()
@@ -197,8 +192,8 @@ def test_an_exception_that_comes_late_comes_back_in_the_test() -> None:
 
 
 @MODES
-def test_work_after_the_response_makes_no_attempt_late(mode: str) -> None:
-    async def goes_on(scope: Any, receive: Any, send: Any) -> None:
+def test_work_after_the_response_makes_no_attempt_late(mode):
+    async def goes_on(scope, receive, send):
         await respond(send, 204)
         await hang()
 
@@ -210,15 +205,13 @@ def test_work_after_the_response_makes_no_attempt_late(mode: str) -> None:
 
 
 @MODES
-def test_nothing_is_cancelled_while_somebody_debugs(
-    mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_cancelled_while_somebody_debugs(mode, monkeypatch):
     asked = threading.Semaphore(0)
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
-    said: list[str] = []
+    said = []
     monkeypatch.setattr(drain, "say", said.append)
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    async def app(scope, receive, send):
         with hanging():
             while asked._value < 3:
                 await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
@@ -232,11 +225,11 @@ def test_nothing_is_cancelled_while_somebody_debugs(
 
 
 @pytest.mark.usefixtures("connected_in_any_time")
-def test_a_server_is_waited_for_while_somebody_debugs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_is_waited_for_while_somebody_debugs_it(monkeypatch):
     asked = threading.Semaphore(0)
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
 
-    def debugged(request: object) -> Response:
+    def debugged(request):
         with hanging():
             for _ in range(3):
                 assert asked.acquire(timeout=SECONDS)
@@ -250,12 +243,12 @@ def test_a_server_is_waited_for_while_somebody_debugs_it(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("timeout", [None, 10**9])
-def test_without_a_timeout_it_waits(timeout: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_timeout_it_waits(timeout, monkeypatch):
     looks = threading.Semaphore(0)
     look = watchdog_module._look
     monkeypatch.setattr(watchdog_module, "_look", lambda *seen: looks.release() or look(*seen))
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    async def app(scope, receive, send):
         while looks._value < 3:
             await asyncio.sleep(0)
         await respond(send, 204)
@@ -273,30 +266,30 @@ def test_without_a_timeout_it_waits(timeout: Any, monkeypatch: pytest.MonkeyPatc
 class Words:
     """What is said on the terminal; who hangs can wait for it."""
 
-    def __init__(self) -> None:
-        self.said: list[str] = []
+    def __init__(self):
+        self.said = []
         self.word = threading.Event()
 
-    def __call__(self, text: str) -> None:
+    def __call__(self, text):
         self.said.append(text)
         self.word.set()
 
-    def wait(self) -> None:
+    def wait(self):
         with hanging():
             assert self.word.wait(SECONDS)
         self.word.clear()
 
 
 @pytest.fixture
-def words(monkeypatch: pytest.MonkeyPatch) -> Words:
+def words(monkeypatch):
     words = Words()
     monkeypatch.setattr(drain, "say", words)
     return words
 
 
 @MODES
-def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode: str, words: Words) -> None:
-    def slow_app(environ: Any, start_response: Any) -> list[bytes]:
+def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode, words):
+    def slow_app(environ, start_response):
         words.wait()
         start_response("204 No Content", [])
         return []
@@ -315,7 +308,7 @@ def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode: str, words
 
 
 @MODES
-def test_a_plain_function_is_waited_for_with_a_line(mode: str, words: Words) -> None:
+def test_a_plain_function_is_waited_for_with_a_line(mode, words):
     with a_fake(mode) as fake:
         fake.webhooks.connect(handler=lambda _: words.wait(), events="*")
         perform(mode, lambda: fake.webhooks.emit_event("chat.order.placed"))
@@ -324,12 +317,10 @@ def test_a_plain_function_is_waited_for_with_a_line(mode: str, words: Words) -> 
     assert "0.01 s: <lambda>(), chat.order.placed (from test_overdue.py:" in line
 
 
-def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(
-    words: Words, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(words, monkeypatch):
     monkeypatch.setattr(drain, "GRACE_SECONDS", SHORT)
 
-    async def stubborn(scope: Any, receive: Any, send: Any) -> None:
+    async def stubborn(scope, receive, send):
         with hanging():
             try:
                 await hang()
@@ -346,12 +337,10 @@ def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(
     assert "0.02 s: stubborn /, sent of message " in line
 
 
-def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
-    words: Words, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(words, monkeypatch):
     monkeypatch.setattr(drain, "GRACE_SECONDS", SHORT)
 
-    async def blocks(scope: Any, receive: Any, send: Any) -> None:
+    async def blocks(scope, receive, send):
         words.wait()
         await respond(send, 204)
 
@@ -366,7 +355,7 @@ def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
 # -- retries ---------------------------------------------------------------------------------------
 
 
-def test_a_retry_counts_from_the_moment_at_which_the_time_was_up(words: Words) -> None:
+def test_a_retry_counts_from_the_moment_at_which_the_time_was_up(words):
     with a_fake("sync", retry_after=[60]) as fake:
         fake.clock.advance(0)  # time is frozen from now on: the time was up now
         fake.webhooks.connect(handler=lambda _: words.wait())
@@ -375,12 +364,10 @@ def test_a_retry_counts_from_the_moment_at_which_the_time_was_up(words: Words) -
         assert fake.clock.now + timedelta(seconds=60) == fake.clock.next_due
 
 
-def test_a_retry_that_is_due_when_the_late_response_comes_is_next_and_does_not_overlap(
-    words: Words,
-) -> None:
-    begun: list[int] = []
+def test_a_retry_that_is_due_when_the_late_response_comes_is_next_and_does_not_overlap(words):
+    begun = []
 
-    def handler(request: WebhookRequest) -> None:
+    def handler(request):
         begun.append(request.number)
         if request.number == 1:
             words.wait()
@@ -398,14 +385,14 @@ def test_a_retry_that_is_due_when_the_late_response_comes_is_next_and_does_not_o
 
 
 @BOTH
-def test_only_what_is_awaited_now_and_under_its_own_key_is_ended(run: Any) -> None:
+def test_only_what_is_awaited_now_and_under_its_own_key_is_ended(run):
     cancellable = Cancellable()
     why = TimeoutError("late")
 
-    async def ends(key: object) -> bool:
+    async def ends(key):
         return cancellable.cancel(key, why)
 
-    async def main() -> list[bool]:
+    async def main():
         before = cancellable.cancel("a", why)
         other = await cancellable.run("a", ends("b"))
         return [before, other, cancellable.cancel("a", why)]
@@ -414,36 +401,36 @@ def test_only_what_is_awaited_now_and_under_its_own_key_is_ended(run: Any) -> No
 
 
 @BOTH
-def test_what_is_ended_in_its_last_moment_leaves_the_next_one_alone(run: Any) -> None:
+def test_what_is_ended_in_its_last_moment_leaves_the_next_one_alone(run):
     cancellable = Cancellable()
 
-    async def first() -> str:
+    async def first():
         assert cancellable.cancel("first", TimeoutError("of the first"))
         return "done"
 
-    async def second() -> str:
+    async def second():
         await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
         return "done, too"
 
-    async def main() -> list[str]:
+    async def main():
         return [await cancellable.run("first", first()), await cancellable.run("second", second())]
 
     assert ["done", "done, too"] == run(main)
 
 
 @BOTH
-def test_what_has_ended_says_why_and_from_what_it_came(run: Any) -> None:
+def test_what_has_ended_says_why_and_from_what_it_came(run):
     cancellable = Cancellable()
     why, error = TimeoutError("late"), KeyError("in its clean-up")
 
-    async def hangs() -> None:
+    async def hangs():
         assert cancellable.cancel("it", why)
         try:
             await new_event().wait()
         finally:
             raise error
 
-    async def main() -> None:
+    async def main():
         with pytest.raises(CancelledExternally, match="late") as ended:
             await cancellable.run("it", hangs())
         assert why is ended.value.why

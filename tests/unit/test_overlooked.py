@@ -1,7 +1,5 @@
 """What a test may have overlooked: failed attempts, queued events; and what is no news."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import traceback

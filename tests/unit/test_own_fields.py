@@ -1,28 +1,22 @@
 """Fields that every event carries, addresses, and messages that are no text."""
 
-from __future__ import annotations
-
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeError, Message, Naming
+from pytest_chatfake import ChatFakeConfig, ChatFakeError, Naming
 
 from .fakes import frozen_fake, unchanged
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-
-def resources(fake: ChatFake) -> list[dict[str, Any]]:
+def resources(fake):
     return [event.json()["chatMessage"] for event in fake.events]
 
 
 # -- for a whole suite -----------------------------------------------------------------------------
 
 
-def test_a_suites_fields_are_in_every_event_and_a_calls_own_count_more() -> None:
+def test_a_suites_fields_are_in_every_event_and_a_calls_own_count_more():
     with frozen_fake(extra={"account": "a1", "tag": None}) as fake:
         fake.send_text().deliver().read()
         fake.send_text(to="+2", extra={"account": "a2"}).fail()
@@ -33,11 +27,11 @@ def test_a_suites_fields_are_in_every_event_and_a_calls_own_count_more() -> None
         assert [None] * 7 == [one["tag"] for one in resources(fake)]
 
 
-def test_a_function_is_asked_once_for_each_verb_and_status() -> None:
-    asked: list[tuple[str, str]] = []
-    conversations: list[object] = []
+def test_a_function_is_asked_once_for_each_verb_and_status():
+    asked = []
+    conversations = []
 
-    def extra(message: Message, status: str) -> Mapping[str, object]:
+    def extra(message, status):
         asked.append((message.id, status))
         conversations.append(message.conversation)
         return {"seq": len(asked), "own": "function"}
@@ -54,10 +48,10 @@ def test_a_function_is_asked_once_for_each_verb_and_status() -> None:
         assert 4 == len(asked)
 
 
-def test_the_function_may_look_but_not_act() -> None:
-    caught: list[str] = []
+def test_the_function_may_look_but_not_act():
+    caught = []
 
-    def extra(_: Message, __: str) -> Mapping[str, object]:
+    def extra(_, __):
         assert 0 <= fake.balance.held
         try:
             fake.top_up(1)
@@ -82,10 +76,8 @@ def test_the_function_may_look_but_not_act() -> None:
     ],
 )
 @pytest.mark.parametrize("status", ["sent", "delivered", "failed"])
-def test_an_error_of_the_function_leaves_everything_as_it_was(
-    result: Any, error: type[Exception], words: str, status: str
-) -> None:
-    def extra(_: Message, to_come: str) -> Any:
+def test_an_error_of_the_function_leaves_everything_as_it_was(result, error, words, status):
+    def extra(_, to_come):
         if to_come != status:
             return {}
         if isinstance(result, Exception):
@@ -107,7 +99,7 @@ def test_an_error_of_the_function_leaves_everything_as_it_was(
 
 
 @pytest.mark.parametrize("keys", [["to"], ["from"], ["to", "from"]])
-def test_addresses_stand_under_the_keys_that_the_naming_has(keys: list[str]) -> None:
+def test_addresses_stand_under_the_keys_that_the_naming_has(keys):
     naming = Naming(**{f"{key}_key": key for key in keys})
     with frozen_fake(naming=naming, sender="+4930") as fake:
         fake.send_text(to="+4915").fail()
@@ -128,9 +120,7 @@ def test_addresses_stand_under_the_keys_that_the_naming_has(keys: list[str]) -> 
         ({"from": "x"}, r"'from'.*ChatFakeConfig\(sender=\) sets it"),
     ],
 )
-def test_a_field_of_the_description_is_not_replaced_and_the_error_says_what_sets_it(
-    extra: Any, words: str
-) -> None:
+def test_a_field_of_the_description_is_not_replaced_and_the_error_says_what_sets_it(extra, words):
     naming = Naming(to_key="to", from_key="from")
     with pytest.raises(ValueError, match=words):
         ChatFakeConfig(extra=extra, naming=naming)
@@ -142,7 +132,7 @@ def test_a_field_of_the_description_is_not_replaced_and_the_error_says_what_sets
 # -- messages that are no text ---------------------------------------------------------------------
 
 
-def test_a_text_that_is_sent_by_its_type_is_the_same_byte_for_byte() -> None:
+def test_a_text_that_is_sent_by_its_type_is_the_same_byte_for_byte():
     with frozen_fake() as fake:
         fake.send_text("Hällo", extra={"x": 1}).deliver().read()
         expected = [event.body for event in fake.events]
@@ -152,7 +142,7 @@ def test_a_text_that_is_sent_by_its_type_is_the_same_byte_for_byte() -> None:
         assert ("text", "Hällo") == (fake.messages[0].type, fake.messages[0].body)
 
 
-def test_a_template_is_a_message_whose_content_stands_under_its_type(fake, receiver) -> None:
+def test_a_template_is_a_message_whose_content_stands_under_its_type(fake, receiver):
     message = fake.send("template", {"name": "sale", "price": Decimal("0.10")}).deliver()
 
     fake.assert_charged("0.05", message=message)
@@ -176,17 +166,15 @@ def test_a_template_is_a_message_whose_content_stands_under_its_type(fake, recei
         ("text", ["x"], TypeError, "content: expected a mapping"),
     ],
 )
-def test_a_bad_type_or_content_is_refused_and_sends_nothing(
-    type_: Any, content: Any, error: type[Exception], words: str
-) -> None:
+def test_a_bad_type_or_content_is_refused_and_sends_nothing(type_, content, error, words):
     with frozen_fake(naming=Naming(to_key="who")) as fake:
         for send in (fake.send, fake.submit):
             with unchanged(fake), pytest.raises(error, match=words):
                 send(type_, content)
 
 
-def test_a_contents_later_change_is_not_the_messages(fake) -> None:
-    content: dict[str, object] = {"name": "sale"}
+def test_a_contents_later_change_is_not_the_messages(fake):
+    content = {"name": "sale"}
     message = fake.send("template", content)
     content["name"] = "changed"
     message.content["name"] = "changed"
@@ -195,7 +183,7 @@ def test_a_contents_later_change_is_not_the_messages(fake) -> None:
 
 
 @pytest.mark.parametrize("verb", ["send", "submit"])
-def test_more_fields_do_not_replace_the_content_of_another_type(verb: str) -> None:
+def test_more_fields_do_not_replace_the_content_of_another_type(verb):
     text = "can't give 'image' to a message of that type: it is the key of its content"
     with frozen_fake() as fake:
         with unchanged(fake), pytest.raises(ValueError, match=f"^extra {text}$"):
@@ -214,7 +202,7 @@ def test_more_fields_do_not_replace_the_content_of_another_type(verb: str) -> No
         assert ["video"] == [one["image"] for one in resources(fake)]
 
 
-def test_a_number_of_very_many_digits_is_refused_before_it_is_written(fake) -> None:
+def test_a_number_of_very_many_digits_is_refused_before_it_is_written(fake):
     for number in ("1e4300", "1e-4301", "-1e999999999", "12e4299"):
         with pytest.raises(ValueError, match="it has more than 4300 digits"):
             fake.send_text(extra={"n": Decimal(number)})
@@ -224,8 +212,8 @@ def test_a_number_of_very_many_digits_is_refused_before_it_is_written(fake) -> N
 
 
 @pytest.mark.parametrize("wraps", [lambda one: [one], lambda one: {"n": one}])
-def test_fields_may_be_nested_a_hundred_levels_deep_and_no_more(wraps: Any) -> None:
-    value: Any = 1
+def test_fields_may_be_nested_a_hundred_levels_deep_and_no_more(wraps):
+    value = 1
     for _ in range(100):
         value = wraps(value)
     with frozen_fake() as fake:

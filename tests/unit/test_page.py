@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
@@ -20,16 +18,16 @@ from pytest_chatfake.suite.result import Result
 class Tags(HTMLParser):
     """The tags of a page, each with the names of its attributes."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html):
         super().__init__()
-        self.found: list[list[str]] = []
+        self.found = []
         self.feed(html)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.found.append([tag, *dict(attrs)])
 
 
-def written(said: str, outcome: str = "failed", times: int = 1) -> str:
+def written(said, outcome="failed", times=1):
     """The page of tests that are called and say so, where everything can be called or said."""
     explored = {"body": said, "result": said, "finding": said, "test": said, "timelines": []}
     tests = [
@@ -57,23 +55,23 @@ def written(said: str, outcome: str = "failed", times: int = 1) -> str:
 @example("<script>alert('$1')</script>")
 @example('"><b onclick=x>')
 @example("\ud800&lt;")
-def test_whatever_a_test_says_is_text_on_the_page(said: str) -> None:
+def test_whatever_a_test_says_is_text_on_the_page(said):
     assert Tags(written("a")).found == Tags(written(said)).found
 
 
-def test_tests_that_passed_have_a_picture_if_there_are_few() -> None:
+def test_tests_that_passed_have_a_picture_if_there_are_few():
     assert 100 == written("a", "passed", 100).count("<svg>")
     assert 0 == written("a", "passed", 101).count("<svg>")
     assert 101 == written("a", "failed", 101).count("<svg>")
 
 
-def test_a_timeline_is_shown_once_as_a_picture_or_as_text() -> None:
+def test_a_timeline_is_shown_once_as_a_picture_or_as_text():
     assert [1, 0] == [written("a").count(what) for what in ("<svg>", '"Timeline"')]
     many = written("a", "passed", 101)
     assert [0, 101] == [many.count(what) for what in ("<svg>", '"Timeline"')]
 
 
-def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline() -> None:
+def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline():
     titles = re.findall("<h3>(.*?)</h3>", written("a"))
 
     assert [
@@ -87,7 +85,7 @@ def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline() -> Non
     ] == titles
 
 
-def test_mutants_are_a_table_with_the_tests_that_exercise_each() -> None:
+def test_mutants_are_a_table_with_the_tests_that_exercise_each():
     mutants = {"killed": ("money", "no price"), "kept": ("money", "a price is wrong")}
     verdicts = {
         "a": {"killed": "killed", "kept": "survived"},
@@ -103,21 +101,21 @@ def test_mutants_are_a_table_with_the_tests_that_exercise_each() -> None:
     assert "<li>noticed nothing: b</li>" in html
 
 
-def test_where_no_mutant_was_exercised_the_page_says_so() -> None:
+def test_where_no_mutant_was_exercised_the_page_says_so():
     html = page([{}], [], None, Mutation({}, 0, {}, 0))
 
     assert "<small>0 of 0</small>" in html
     assert "<li>killed 0 of 0</li>" in html
 
 
-def test_a_row_of_the_coverage_says_how_to_try_what_was_never_tried() -> None:
+def test_a_row_of_the_coverage_says_how_to_try_what_was_never_tried():
     html = page([{}], [], ["transitions: sent"])
 
     assert '<td data-head="Tried">sent</td>' in html
     assert "<div>time moved: <code>clock.advance()</code></div>" in html
 
 
-def test_only_the_script_of_the_page_itself_may_run() -> None:
+def test_only_the_script_of_the_page_itself_may_run():
     html = written("a")
     (script,) = re.findall("<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,21 +1,16 @@
 """Events held back in a block, and released in any order."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, IllegalTransition, Receiver
+from pytest_chatfake import ChatFake, IllegalTransition
 
 from .api_clients import call_with_werkzeug
 from .fakes import fake_with_receiver, frozen_fake, received_bodies, received_statuses
 
 
-def test_events_wait_in_the_order_in_which_they_were_emitted(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_events_wait_in_the_order_in_which_they_were_emitted(fake, receiver):
     with fake.webhooks.paused() as queue:
         message = fake.send_text().deliver(devices=2).read()
 
@@ -27,9 +22,7 @@ def test_events_wait_in_the_order_in_which_they_were_emitted(
         assert "<Paused with 4 events>" == repr(queue)
 
 
-def test_leaving_the_block_releases_what_is_left_as_it_was_emitted(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_leaving_the_block_releases_what_is_left_as_it_was_emitted(fake, receiver):
     with fake.webhooks.paused() as queue:
         fake.send_text().deliver().read()
         queue.release([1])
@@ -51,9 +44,7 @@ def test_leaving_the_block_releases_what_is_left_as_it_was_emitted(
         (iter([2]), ["read"]),
     ],
 )
-def test_a_release_has_the_order_that_is_asked_for(
-    fake: ChatFake, receiver: Receiver, order: Any, expected: list[str]
-) -> None:
+def test_a_release_has_the_order_that_is_asked_for(fake, receiver, order, expected):
     with fake.webhooks.paused() as queue:
         fake.send_text().deliver().read()
         queue.release(order)
@@ -62,7 +53,7 @@ def test_a_release_has_the_order_that_is_asked_for(
         assert 3 - len(expected) == len(queue)
 
 
-def shuffled(by: Any, seed: str = "unit") -> list[bytes]:
+def shuffled(by, seed="unit"):
     with fake_with_receiver(seed=seed) as (fake, receiver):
         with fake.webhooks.paused() as queue:
             for number in range(12):
@@ -73,12 +64,12 @@ def shuffled(by: Any, seed: str = "unit") -> list[bytes]:
         return received_bodies(receiver)
 
 
-def test_the_same_seed_shuffles_alike_and_without_one_the_fakes_own_decides() -> None:
+def test_the_same_seed_shuffles_alike_and_without_one_the_fakes_own_decides():
     assert shuffled(1) == shuffled(1) != shuffled(2)
     assert shuffled(None, seed="a") == shuffled(None, seed="a") == shuffled("a", seed="a")
 
 
-def test_what_follows_a_release_is_held_back_again(fake: ChatFake, receiver: Receiver) -> None:
+def test_what_follows_a_release_is_held_back_again(fake, receiver):
     with fake.webhooks.paused() as queue:
         message = fake.send_text()
         queue.release()
@@ -91,9 +82,9 @@ def test_what_follows_a_release_is_held_back_again(fake: ChatFake, receiver: Rec
     assert ["sent", "delivered", "read"] == received_statuses(receiver)
 
 
-def test_what_was_queued_before_is_attempted_before(fake: ChatFake, receiver: Receiver) -> None:
+def test_what_was_queued_before_is_attempted_before(fake, receiver):
     @fake.route("/send")
-    def send(_: Any) -> dict[str, str]:
+    def send(_):
         return {"id": fake.send_text().id}
 
     call_with_werkzeug(fake, "POST", "/send")
@@ -103,7 +94,7 @@ def test_what_was_queued_before_is_attempted_before(fake: ChatFake, receiver: Re
         assert [] == list(queue)
 
 
-def test_a_reset_inside_forgets_what_was_held_back(fake: ChatFake, receiver: Receiver) -> None:
+def test_a_reset_inside_forgets_what_was_held_back(fake, receiver):
     with fake.webhooks.paused() as queue:
         fake.send_text()
         fake.reset()
@@ -113,15 +104,13 @@ def test_a_reset_inside_forgets_what_was_held_back(fake: ChatFake, receiver: Rec
     assert ["sent"] == received_statuses(receiver)
 
 
-def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(fake, receiver):
     compared = 0
 
     class Index(int):
         __hash__ = int.__hash__
 
-        def __eq__(self, other: object) -> bool:
+        def __eq__(self, other):
             nonlocal compared
             compared += 1
             return int(self) == other
@@ -157,8 +146,8 @@ def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(
     ],
 )
 def test_an_order_or_a_seed_that_is_none_is_refused_and_releases_nothing(
-    fake: ChatFake, receiver: Receiver, arguments: list[Any], error: Any, words: str
-) -> None:
+    fake, receiver, arguments, error, words
+):
     with fake.webhooks.paused() as queue:
         fake.send_text().deliver()
 
@@ -169,7 +158,7 @@ def test_an_order_or_a_seed_that_is_none_is_refused_and_releases_nothing(
         assert [] == received_statuses(receiver)
 
 
-def test_each_mode_has_its_own_block() -> None:
+def test_each_mode_has_its_own_block():
     with frozen_fake() as fake:
         with pytest.raises(TypeError, match="in sync mode: write `with`, not `async with`"):
             asyncio.run(enter(fake))
@@ -179,13 +168,13 @@ def test_each_mode_has_its_own_block() -> None:
                 pass
 
 
-async def enter(fake: ChatFake) -> None:
+async def enter(fake):
     async with fake.webhooks.paused():
         pass
 
 
-def test_in_async_mode_the_queue_is_released_with_await() -> None:
-    async def scenario() -> None:
+def test_in_async_mode_the_queue_is_released_with_await():
+    async def scenario():
         with fake_with_receiver(mode="async") as (fake, receiver):
             async with fake.webhooks.paused() as queue:
                 message = await fake.send_text().deliver().read()
@@ -197,7 +186,7 @@ def test_in_async_mode_the_queue_is_released_with_await() -> None:
     asyncio.run(asyncio.wait_for(scenario(), 10))
 
 
-def test_a_block_that_was_refused_has_no_queue_to_release(fake: ChatFake) -> None:
+def test_a_block_that_was_refused_has_no_queue_to_release(fake):
     queue = fake.webhooks.paused()
     with fake.webhooks.paused():
         with pytest.raises(RuntimeError, match="can't enter"):
@@ -206,8 +195,8 @@ def test_a_block_that_was_refused_has_no_queue_to_release(fake: ChatFake) -> Non
             queue.release()
 
 
-def test_webhooks_go_on_after_a_paused_block_that_was_refused() -> None:
-    async def scenario() -> list[str]:
+def test_webhooks_go_on_after_a_paused_block_that_was_refused():
+    async def scenario():
         with ChatFake(mode="async") as fake:
             receiver = fake.webhooks.receiver()
             with pytest.raises(IllegalTransition):

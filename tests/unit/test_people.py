@@ -5,10 +5,7 @@ Random scripts hold the rules against the model, and the rows of fidelity what i
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,13 +13,10 @@ from pytest_chatfake import ClosedError, IllegalTransition
 
 from .fakes import frozen_fake
 
-if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake
-
 ANNA = "+4915100001"
 
 
-def test_an_address_has_one_handle_and_what_is_not_named_stays_as_it_was(fake: ChatFake) -> None:
+def test_an_address_has_one_handle_and_what_is_not_named_stays_as_it_was(fake):
     anna = fake.recipient(ANNA, devices=2, read_receipts=False)
 
     assert anna is fake.recipient(ANNA, withheld=True)
@@ -32,7 +26,7 @@ def test_an_address_has_one_handle_and_what_is_not_named_stays_as_it_was(fake: C
     )
 
 
-def test_a_reset_forgets_people_and_ends_their_handles(fake: ChatFake) -> None:
+def test_a_reset_forgets_people_and_ends_their_handles(fake):
     anna = fake.recipient(ANNA, devices=2)
     fake.reset()
 
@@ -51,8 +45,8 @@ def test_a_reset_forgets_people_and_ends_their_handles(fake: ChatFake) -> None:
     ],
 )
 def test_a_verb_that_contradicts_the_person_is_refused_with_the_status_and_the_remedy(
-    fake: ChatFake, description: dict[str, bool], remedy: str
-) -> None:
+    fake, description, remedy
+):
     message = fake.send_text(to=ANNA)
     fake.recipient(ANNA, **description)
 
@@ -62,7 +56,7 @@ def test_a_verb_that_contradicts_the_person_is_refused_with_the_status_and_the_r
         message.deliver()
 
 
-def test_a_delivered_message_is_not_read_on_a_phone_that_is_off(fake: ChatFake) -> None:
+def test_a_delivered_message_is_not_read_on_a_phone_that_is_off(fake):
     message = fake.send_text(to=ANNA).deliver()
     fake.recipient(ANNA, online=False)
 
@@ -70,19 +64,19 @@ def test_a_delivered_message_is_not_read_on_a_phone_that_is_off(fake: ChatFake) 
         message.read()
 
 
-def test_a_recipient_without_receipts_is_never_seen_to_read(fake: ChatFake) -> None:
+def test_a_recipient_without_receipts_is_never_seen_to_read(fake):
     message = fake.send_text(to=fake.recipient(ANNA, read_receipts=False)).deliver().read().read()
 
     fake.assert_statuses(message, "sent", "delivered")
 
 
-def test_an_open_chat_reads_at_once_without_a_delivered_event(fake: ChatFake) -> None:
+def test_an_open_chat_reads_at_once_without_a_delivered_event(fake):
     fake.recipient(ANNA, chat_open=True, devices=3)
 
     fake.assert_statuses(fake.send_text(to=ANNA), "sent", "read")
 
 
-def test_a_phone_that_goes_off_closes_the_chat(fake: ChatFake) -> None:
+def test_a_phone_that_goes_off_closes_the_chat(fake):
     anna = fake.recipient(ANNA, chat_open=True)
     anna.goes_offline()
 
@@ -91,8 +85,8 @@ def test_a_phone_that_goes_off_closes_the_chat(fake: ChatFake) -> None:
     assert not anna.chat_open
 
 
-def test_a_function_of_extra_fields_that_fails_leaves_what_was_done_before() -> None:
-    def fields(message: Any, status: str) -> dict[str, str]:
+def test_a_function_of_extra_fields_that_fails_leaves_what_was_done_before():
+    def fields(message, status):
         if (message.body, status) == ("two", "delivered"):
             raise RuntimeError("no fields")
         return {}
@@ -110,8 +104,8 @@ def test_a_function_of_extra_fields_that_fails_leaves_what_was_done_before() -> 
         assert "read" == messages[0].status  # the autopilot has seen the delivery
 
 
-def test_a_consequence_that_another_thread_has_made_illegal_is_left_out() -> None:
-    def fields(message: Any, status: str) -> dict[str, str]:
+def test_a_consequence_that_another_thread_has_made_illegal_is_left_out():
+    def fields(message, status):
         if (message.body, status) == ("one", "delivered"):  # the lock is released meanwhile
             other = threading.Thread(target=messages[1].fail)
             other.start()
@@ -127,8 +121,8 @@ def test_a_consequence_that_another_thread_has_made_illegal_is_left_out() -> Non
         assert ["failed", "delivered", "delivered"] == [one.status for one in fake.events[3:]]
 
 
-def test_a_phone_that_another_thread_turns_off_meanwhile_gets_no_more() -> None:
-    def fields(message: Any, status: str) -> dict[str, str]:
+def test_a_phone_that_another_thread_turns_off_meanwhile_gets_no_more():
+    def fields(message, status):
         if (message.body, status) == ("one", "delivered"):
             other = threading.Thread(target=anna.goes_offline)
             other.start()

@@ -1,7 +1,5 @@
 """What happened to one message is found without reading what happened to all the others."""
 
-from __future__ import annotations
-
 from werkzeug.test import Client
 
 

@@ -1,7 +1,5 @@
 """Every kind of event, field by field, against the presence tables of §2.2-2.5 and §6."""
 
-from __future__ import annotations
-
 import pytest
 
 from pytest_chatfake import Naming
@@ -13,13 +11,12 @@ from .event_fields import (
     KINDS,
     MESSAGE_FIELDS,
     PLATFORM_ERROR,
-    Kind,
 )
 from .fakes import frozen_fake
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_an_event_has_exactly_the_fields_of_its_status(kind: Kind) -> None:
+def test_an_event_has_exactly_the_fields_of_its_status(kind):
     with frozen_fake(on_insufficient_balance="fail") as fake:
         kind.make(fake)
         body = fake.events[-1].json()
@@ -40,7 +37,7 @@ def test_an_event_has_exactly_the_fields_of_its_status(kind: Kind) -> None:
         assert ERROR_DATA == message["chatApiError"]["error_data"].keys()
 
 
-def test_a_teams_own_naming_replaces_the_neutral_word_everywhere() -> None:
+def test_a_teams_own_naming_replaces_the_neutral_word_everywhere():
     naming = Naming(
         event_type="wave.message.updated",
         message_key="waveMessage",

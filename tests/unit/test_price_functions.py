@@ -1,13 +1,10 @@
 """A price that is a function: when it is asked, and what it may do in the middle of a verb."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
@@ -17,16 +14,9 @@ from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 from .api_clients import call_with_werkzeug
 from .fakes import START, frozen_fake, received_statuses, visible_state
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from time_machine import Traveller
-
-    from pytest_chatfake import Message
-
 
 @pytest.fixture
-def traveller() -> Iterator[Traveller]:
+def traveller():
     """What an app's own tests move time with."""
     with time_machine.travel(START, tick=False) as traveller:
         yield traveller
@@ -35,7 +25,7 @@ def traveller() -> Iterator[Traveller]:
 # -- when it is asked, and what it answers ---------------------------------------------------------
 
 
-def test_a_price_function_is_asked_when_the_message_is_sent() -> None:
+def test_a_price_function_is_asked_when_the_message_is_sent():
     going_rate = ["0.01"]
     with frozen_fake(price=lambda message: going_rate[0]) as fake:
         submission = fake.submit_text()
@@ -47,10 +37,10 @@ def test_a_price_function_is_asked_when_the_message_is_sent() -> None:
         assert Decimal("0.02") == message.deliver().charged
 
 
-def test_a_price_function_that_raises_leaves_a_submission_as_it_was(fake: ChatFake) -> None:
-    prices: list[Any] = [LookupError("no tariff"), "2"]
+def test_a_price_function_that_raises_leaves_a_submission_as_it_was(fake):
+    prices = [LookupError("no tariff"), "2"]
 
-    def price(_: Any) -> Any:
+    def price(_):
         found = prices.pop(0)
         if isinstance(found, Exception):
             raise found
@@ -69,7 +59,7 @@ def test_a_price_function_that_raises_leaves_a_submission_as_it_was(fake: ChatFa
 
 # -- what it may do --------------------------------------------------------------------------------
 
-CHANGES: dict[str, Callable[[ChatFake], Any]] = {
+CHANGES = {
     "send_text()": lambda fake: fake.send_text("inner", price="1"),
     "top_up()": lambda fake: fake.top_up(5),
     "settle()": lambda fake: fake.settle(),
@@ -79,8 +69,8 @@ CHANGES: dict[str, Callable[[ChatFake], Any]] = {
 
 
 @pytest.mark.parametrize("verb", CHANGES)
-def test_a_price_function_can_change_nothing(fake: ChatFake, verb: str) -> None:
-    def price(_: Any) -> str:
+def test_a_price_function_can_change_nothing(fake, verb):
+    def price(_):
         CHANGES[verb](fake)
         return "2"
 
@@ -92,14 +82,14 @@ def test_a_price_function_can_change_nothing(fake: ChatFake, verb: str) -> None:
     assert "2" == str(fake.send_text(price="2").deliver().charged)
 
 
-def test_a_price_function_may_look_while_other_steps_are_pending() -> None:
-    seen: list[tuple[str, Decimal]] = []
+def test_a_price_function_may_look_while_other_steps_are_pending():
+    seen = []
 
-    def price(message: Any) -> str:
+    def price(message):
         seen.append((message.body, fake.balance.held))
         return "2"
 
-    async def story() -> None:
+    async def story():
         await fake.send_text(price=price).deliver().read()
 
     with ChatFake(mode="async") as fake:
@@ -107,18 +97,17 @@ def test_a_price_function_may_look_while_other_steps_are_pending() -> None:
     assert [("Hello", Decimal(0))] == seen
 
 
-def ask_balance(fake: ChatFake) -> bytes:
+def ask_balance(fake):
     headers = {"X-API-Key": fake.api_key}
     request = urllib.request.Request(f"{fake.base_url}/v2/balance", headers=headers)
     with urllib.request.urlopen(request, timeout=10) as response:
-        body: bytes = response.read()
-    return body
+        return response.read()
 
 
-def test_a_price_function_may_ask_for_the_balance_over_http() -> None:
+def test_a_price_function_may_ask_for_the_balance_over_http():
     with ChatFake() as fake:
 
-        def price(_: Message) -> str:
+        def price(_):
             return "0.10" if b"100" in ask_balance(fake) else "0.20"
 
         message = fake.send_text(price=price)
@@ -129,10 +118,10 @@ def test_a_price_function_may_ask_for_the_balance_over_http() -> None:
 # -- beside other threads --------------------------------------------------------------------------
 
 
-def test_a_message_that_is_sent_while_another_is_priced_keeps_its_own_id() -> None:
+def test_a_message_that_is_sent_while_another_is_priced_keeps_its_own_id():
     with ChatFake() as fake:
 
-        def price(message: Message) -> str:
+        def price(message):
             if message.body == "slow":
                 other = threading.Thread(target=fake.send_text, args=("quick",))
                 other.start()
@@ -146,10 +135,10 @@ def test_a_message_that_is_sent_while_another_is_priced_keeps_its_own_id() -> No
         assert fake.messages[0].conversation == fake.messages[1].conversation
 
 
-def test_a_submission_that_two_threads_accept_is_sent_once() -> None:
+def test_a_submission_that_two_threads_accept_is_sent_once():
     both = threading.Barrier(2, timeout=5)
 
-    def price(_: Any) -> str:
+    def price(_):
         both.wait()
         return "2"
 
@@ -165,10 +154,10 @@ def test_a_submission_that_two_threads_accept_is_sent_once() -> None:
         assert fake.messages[0].id == fake.events[0].message_id
 
 
-def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced() -> None:
+def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced():
     first_is_sent, both = threading.Event(), threading.Barrier(2, timeout=5)
 
-    def price(message: Any) -> str:
+    def price(message):
         both.wait()
         if message.to == "+2":
             assert first_is_sent.wait(5)
@@ -185,16 +174,16 @@ def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced() -> 
         fake.top_up(1)  # nobody prices any more
 
 
-def test_a_reset_while_a_price_function_is_asked_is_refused(fake: ChatFake) -> None:
-    refusals: list[BaseException] = []
+def test_a_reset_while_a_price_function_is_asked_is_refused(fake):
+    refusals = []
 
-    def reset() -> None:
+    def reset():
         try:
             fake.reset()
         except ChatFakeError as error:
             refusals.append(error)
 
-    def price(_: Any) -> str:
+    def price(_):
         thread = threading.Thread(target=reset)
         thread.start()
         thread.join(5)
@@ -214,13 +203,11 @@ def test_a_reset_while_a_price_function_is_asked_is_refused(fake: ChatFake) -> N
 @pytest.mark.parametrize(
     "look", [lambda fake: fake.balance, lambda fake: fake.assert_available("99.95")]
 )
-def test_what_falls_due_while_a_message_is_priced_happens_before_it_is_sent(
-    traveller: Traveller, look: Callable[[ChatFake], object]
-) -> None:
+def test_what_falls_due_while_a_message_is_priced_happens_before_it_is_sent(traveller, look):
     """The function of ``extra=`` is called inside the price function then."""
-    seen: list[Any] = []
+    seen = []
 
-    def price(_: Any) -> str:
+    def price(_):
         traveller.shift(60)  # as an app's own test of time does
         look(fake)
         seen.append([received_statuses(receiver), [event.status for event in fake.events]])
@@ -229,7 +216,7 @@ def test_what_falls_due_while_a_message_is_priced_happens_before_it_is_sent(
                 fake.top_up(1)
         return "0.10"
 
-    def fields(_: Any, status: str) -> dict[str, str]:
+    def fields(_, status):
         if status == "delivered":
             with pytest.raises(ChatFakeError, match=r"^can't call top_up\(\) from the function of"):
                 fake.top_up(1)
@@ -247,15 +234,15 @@ def test_what_falls_due_while_a_message_is_priced_happens_before_it_is_sent(
         fake.top_up(1)  # nobody prices any more
 
 
-def test_what_is_queued_is_not_attempted_in_the_middle_of_a_verb(fake: ChatFake) -> None:
+def test_what_is_queued_is_not_attempted_in_the_middle_of_a_verb(fake):
     receiver = fake.webhooks.receiver()
-    seen: list[list[str]] = []
+    seen = []
 
     @fake.route("/send")
-    def send(_: Any) -> None:
+    def send(_):
         fake.send_text("queued")
 
-    def price(_: Any) -> str:
+    def price(_):
         fake.assert_charged(0)  # outside of a verb, this attempts what is queued
         seen.append(received_statuses(receiver))
         return "0.10"
@@ -267,10 +254,8 @@ def test_what_is_queued_is_not_attempted_in_the_middle_of_a_verb(fake: ChatFake)
     assert ["sent", "sent"] == received_statuses(receiver)
 
 
-def test_an_error_that_is_found_while_a_message_is_priced_comes_back_after_it(
-    traveller: Traveller,
-) -> None:
-    def price(_: Any) -> str:
+def test_an_error_that_is_found_while_a_message_is_priced_comes_back_after_it(traveller):
+    def price(_):
         traveller.shift(60)
         _ = fake.balance
         return "0.10"
@@ -285,8 +270,8 @@ def test_an_error_that_is_found_while_a_message_is_priced_comes_back_after_it(
             _ = fake.messages
 
 
-def test_a_price_function_can_t_close_the_fake(fake: ChatFake) -> None:
-    def price(_: Any) -> str:
+def test_a_price_function_can_t_close_the_fake(fake):
+    def price(_):
         with pytest.raises(ChatFakeError, match=r"^can't call close\(\) from a receiver, a route"):
             fake.close()
         return "0.10"

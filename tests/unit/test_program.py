@@ -2,23 +2,17 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming
 from pytest_chatfake.__main__ import main
 from pytest_chatfake.wire.models import event_schema
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMING = Naming(event_type="pigeon.message.updated")
 CONFIG = ChatFakeConfig(naming=NAMING)
@@ -27,25 +21,23 @@ NUMBER = 7
 HERE = __name__
 
 
-def bodies(**config: Any) -> list[str]:
+def bodies(**config):
     with ChatFake(**config) as fake:
         fake.send_text("Grüße").deliver().read()
         return [event.body.decode() for event in fake.events]
 
 
-def written(path: Path, text: str) -> str:
+def written(path, text):
     path.write_text(text, "utf-8")
     return str(path)
 
 
-def out(capsys: pytest.CaptureFixture[str]) -> list[str]:
+def out(capsys):
     return capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize("name", ["", "NAMING", "CONFIG", "CONFIG.naming"])
-def test_schema_prints_the_schema_of_events_with_the_names_of_the_team(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_schema_prints_the_schema_of_events_with_the_names_of_the_team(name, capsys):
     assert 0 == main(["schema", *(["--naming", f"{HERE}:{name}"] if name else [])])
     naming = NAMING if name else Naming()
     assert event_schema(naming) == json.loads(capsys.readouterr().out)
@@ -62,9 +54,7 @@ def test_schema_prints_the_schema_of_events_with_the_names_of_the_team(
         (f"{HERE}:NUMBER", "expected a Naming or something with .naming, got 7"),
     ],
 )
-def test_a_naming_that_is_none_is_refused(
-    text: str, problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_naming_that_is_none_is_refused(text, problem, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["schema", "--naming", text])
 
@@ -72,9 +62,7 @@ def test_a_naming_that_is_none_is_refused(
     assert problem in capsys.readouterr().err
 
 
-def test_a_naming_whose_module_fails_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_naming_whose_module_fails_is_refused_in_one_line(tmp_path, monkeypatch, capsys):
     (tmp_path / "broken_settings.py").write_text("NAMING = (")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SystemExit):
@@ -84,17 +72,13 @@ def test_a_naming_whose_module_fails_is_refused_in_one_line(
     assert "'broken_settings:NAMING' can't be imported: '(' was never closed" in last
 
 
-def test_fields_that_the_account_omits_are_not_required(
-    tmp_path: Path,
-) -> None:
+def test_fields_that_the_account_omits_are_not_required(tmp_path):
     file = written(tmp_path / "a.jsonl", "\n".join(bodies(omit=["bizType"])))
 
     assert 0 == main(["validate", "--naming", f"{HERE}:OMITTING", file])
 
 
-def test_bodies_of_the_description_have_no_deviation(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bodies_of_the_description_have_no_deviation(tmp_path, capsys):
     lines = written(tmp_path / "a.jsonl", "\n\n".join(bodies()) + "\n")
     array = written(tmp_path / "b.json", f"[{','.join(bodies())}]")
     one = written(tmp_path / "c.json", json.dumps(json.loads(bodies()[0]), indent=2))
@@ -103,9 +87,7 @@ def test_bodies_of_the_description_have_no_deviation(
     assert ["7 events, 0 deviations"] == out(capsys)
 
 
-def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(tmp_path, capsys):
     sent, delivered, _ = bodies()
     lines = written(tmp_path / "a.jsonl", f"{sent}\n{delivered}\n{sent.replace('v2', 'v3')}")
     items = written(tmp_path / "b.json", f"[{sent}, {sent.replace('evt_', 'e')}, 3]")
@@ -120,9 +102,7 @@ def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(
     ] == out(capsys)
 
 
-def test_deviations_are_printed_and_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deviations_are_printed_and_not_kept(tmp_path, monkeypatch):
     path = written(tmp_path / "a.jsonl", "\n".join([bodies()[0].replace("v2", "v3")] * 5_000))
     with open(os.devnull, "w") as nowhere:
         monkeypatch.setattr(sys, "stdout", nowhere)
@@ -135,9 +115,7 @@ def test_deviations_are_printed_and_not_kept(
     assert most < 300_000
 
 
-def test_a_terminal_obeys_no_name_of_a_field(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_obeys_no_name_of_a_field(tmp_path, capsys):
     sent = json.loads(bodies()[0])
     odd = json.dumps({**sent, "\x1b[2J": 1, "\u202e": 2})
     lone = json.dumps({**sent, "\ud800": 1})
@@ -153,9 +131,7 @@ def test_a_terminal_obeys_no_name_of_a_field(
     ] == out(capsys)
 
 
-def test_the_names_of_the_team_and_its_fields_are_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_names_of_the_team_and_its_fields_are_options(tmp_path, capsys):
     text = "\n".join(bodies(naming=NAMING, extra={"region": "eu"}))
     path = written(tmp_path / "own.jsonl", text)
     naming = ["--naming", f"{HERE}:NAMING"]
@@ -167,7 +143,7 @@ def test_the_names_of_the_team_and_its_fields_are_options(
     assert "3 events, 3 deviations" == out(capsys)[-1]
 
 
-def test_a_file_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_is_refused(capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["validate", "nowhere.json"])
 
@@ -175,7 +151,7 @@ def test_a_file_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str])
     assert "No such file or directory: 'nowhere.json'" in capsys.readouterr().err
 
 
-def test_it_is_a_program() -> None:
+def test_it_is_a_program():
     ran = subprocess.run(
         [sys.executable, "-m", "pytest_chatfake", "schema"],
         capture_output=True,
@@ -186,14 +162,12 @@ def test_it_is_a_program() -> None:
     assert event_schema(Naming()) == json.loads(ran.stdout)
 
 
-def other(type_: str, **fields: object) -> str:
+def other(type_, **fields):
     envelope = {"id": "evt_o1", "type": type_, "apiVersion": "v2"}
     return json.dumps({**envelope, "createTime": "2026-01-01T12:00:00.000Z", **fields})
 
 
-def test_events_of_other_types_are_held_to_the_envelope_and_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_events_of_other_types_are_held_to_the_envelope_and_counted(tmp_path, capsys):
     inbound = other("chat.inbound_message.received", chatInboundMessage={"from": "+1"})
     path = written(tmp_path / "a.jsonl", "\n".join([*bodies(), inbound]))
 
@@ -218,9 +192,7 @@ def test_events_of_other_types_are_held_to_the_envelope_and_counted(
     ],
     ids=["of another channel", "with a message", "without a type"],
 )
-def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(
-    body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(body, tmp_path, capsys):
     path = written(tmp_path / "a.jsonl", body)
 
     assert 1 == main(["validate", path])
@@ -230,9 +202,7 @@ def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(
 
 
 @pytest.mark.parametrize("command", ["schema", "validate"])
-def test_a_program_that_nobody_reads_on_ends_quietly(
-    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_nobody_reads_on_ends_quietly(command, tmp_path, capfd, monkeypatch):
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as closed:

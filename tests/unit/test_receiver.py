@@ -1,20 +1,13 @@
 """The receiver for tests without an app."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from .fakes import fake_with_receiver
 
-if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake
 
-
-def answers(fake: ChatFake) -> list[int | None]:
+def answers(fake):
     return [one.status_code for one in fake.webhooks.attempts]
 
 
-def test_answers_that_were_laid_down_follow_each_other(fake, receiver) -> None:
+def test_answers_that_were_laid_down_follow_each_other(fake, receiver):
     receiver.respond(503, times=2)
     receiver.respond(404)
     fake.send_text().deliver(devices=4)
@@ -22,7 +15,7 @@ def test_answers_that_were_laid_down_follow_each_other(fake, receiver) -> None:
     assert [503, 503, 404, 200, 200] == answers(fake)
 
 
-def test_it_records_attempt_by_attempt_and_tells_messages_apart() -> None:
+def test_it_records_attempt_by_attempt_and_tells_messages_apart():
     with fake_with_receiver(retry_after=[1]) as (fake, receiver):
         receiver.respond(500)
         first, second = fake.send_text(), fake.send_text().deliver()
@@ -34,7 +27,7 @@ def test_it_records_attempt_by_attempt_and_tells_messages_apart() -> None:
         assert receiver.events[0] == receiver.events[3] == fake.events[0]
 
 
-def test_what_it_gives_is_read_only(fake, receiver) -> None:
+def test_what_it_gives_is_read_only(fake, receiver):
     before = receiver.requests
     fake.send_text()
 

@@ -1,9 +1,6 @@
 """Exceptions that leave a receiver: where they surface, and what becomes of the rest."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from flask import Flask
@@ -12,25 +9,20 @@ from pytest_chatfake import ChatFake
 
 from .fakes import attempt_rows, played, received_statuses, warnings_at_the_end
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
 
-    from .fakes import Do
-
-
-def raising(error: BaseException) -> Any:
-    def app(_: Any) -> None:
+def raising(error):
+    def app(_):
         raise error
 
     return app
 
 
-def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_from(fake) -> None:
+def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_from(fake):
     app = Flask("shop")
     app.testing = True
 
     @app.post("/")
-    def hook() -> str:
+    def hook():
         raise LookupError("no such campaign")
 
     fake.webhooks.connect(wsgi=app)
@@ -50,10 +42,8 @@ def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_f
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("sync", StopIteration), ("async", RuntimeError)])
-def test_a_stop_iteration_is_itself_where_no_coroutine_lies_between(
-    mode: str, expected: type[Exception]
-) -> None:
-    async def scenario(fake: ChatFake, do: Do) -> None:
+def test_a_stop_iteration_is_itself_where_no_coroutine_lies_between(mode, expected):
+    async def scenario(fake, do):
         fake.webhooks.connect(handler=raising(StopIteration("no more campaigns")))
         with pytest.raises(expected) as caught:
             await do(fake.send_text())
@@ -62,11 +52,11 @@ def test_a_stop_iteration_is_itself_where_no_coroutine_lies_between(
     played(mode, scenario)
 
 
-def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle(fake: ChatFake) -> None:
+def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle(fake):
     receiver = fake.webhooks.receiver()
     errors = [KeyError("sent"), KeyError("first device")]
 
-    def app(_: Any) -> None:
+    def app(_):
         if errors:
             raise errors.pop(0)
 
@@ -82,7 +72,7 @@ def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle(fake: ChatFake)
     assert ["sent", "delivered", "delivered", "delivered"] == received_statuses(receiver)
 
 
-def test_an_exception_may_be_only_recorded(fake: ChatFake) -> None:
+def test_an_exception_may_be_only_recorded(fake):
     fake.webhooks.connect(handler=raising(KeyError("a")), raise_exceptions=False)
     fake.send_text().deliver()
 
@@ -90,9 +80,9 @@ def test_an_exception_may_be_only_recorded(fake: ChatFake) -> None:
     assert "KeyError: 'a'" == fake.webhooks.attempts[0].outcome
 
 
-def test_an_error_that_can_not_say_itself_does_not_spoil_the_report(fake: ChatFake) -> None:
+def test_an_error_that_can_not_say_itself_does_not_spoil_the_report(fake):
     class Mute(Exception):
-        def __str__(self) -> str:
+        def __str__(self):
             raise RuntimeError("no")
 
     fake.webhooks.connect(handler=raising(Mute()))
@@ -103,11 +93,11 @@ def test_an_error_that_can_not_say_itself_does_not_spoil_the_report(fake: ChatFa
     assert "Mute: (its text can't be shown)" in fake.explain(fake.messages[0])
 
 
-def test_an_error_of_an_app_that_the_test_has_met_is_no_news() -> None:
-    def app(environ: Any, start_response: Any) -> list[bytes]:
+def test_an_error_of_an_app_that_the_test_has_met_is_no_news():
+    def app(environ, start_response):
         raise LookupError("no such campaign")
 
-    def scenario(fake: Any) -> None:
+    def scenario(fake):
         fake.webhooks.connect(wsgi=app)
         with pytest.raises(LookupError):
             fake.send_text()
@@ -115,10 +105,10 @@ def test_an_error_of_an_app_that_the_test_has_met_is_no_news() -> None:
     assert [] == warnings_at_the_end(scenario)
 
 
-async def cancelled(chain: Awaitable[object], began: asyncio.Event) -> None:
+async def cancelled(chain, began):
     """Await a chain in a task, and cancel that when an attempt began."""
 
-    async def perform() -> None:
+    async def perform():
         await chain
 
     task = asyncio.create_task(perform())
@@ -128,12 +118,12 @@ async def cancelled(chain: Awaitable[object], began: asyncio.Event) -> None:
         await task
 
 
-def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs() -> None:
-    async def scenario() -> list[str]:
-        got: list[str] = []
+def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs():
+    async def scenario():
+        got = []
         began = asyncio.Event()
 
-        async def endless(_: Any) -> None:
+        async def endless(_):
             began.set()
             await asyncio.Event().wait()
 
@@ -148,14 +138,14 @@ def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs() -> None:
     assert ["sent"] == asyncio.run(scenario())
 
 
-def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint() -> None:
-    async def scenario() -> None:
+def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint():
+    async def scenario():
         began = asyncio.Event()
 
-        async def bad(scope: Any, receive: Any, send: Any) -> None:
+        async def bad(scope, receive, send):
             raise ValueError("not lost")
 
-        async def endless(scope: Any, receive: Any, send: Any) -> None:
+        async def endless(scope, receive, send):
             began.set()
             await asyncio.Event().wait()
 

@@ -1,7 +1,5 @@
 """A response is read to its end, and says whether its connection can be used again."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

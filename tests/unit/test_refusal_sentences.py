@@ -1,10 +1,6 @@
 """How refusals read: some whole sentences. That each argument is refused is in `test_refusals`."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -13,36 +9,36 @@ from pytest_chatfake import ChatFake, ChatFakeConfig, Edge
 from pytest_chatfake.base.arguments import cited, takes
 
 
-async def asgi_app(scope: Any, receive: Any, send: Any) -> None:
+async def asgi_app(scope, receive, send):
     raise NotImplementedError
 
 
-async def is_done() -> bool:
+async def is_done():
     raise NotImplementedError
 
 
-def told(call: Callable[[], object]) -> str:
+def told(call):
     with pytest.raises((TypeError, ValueError, LookupError)) as caught:
         call()
     return str(caught.value)
 
 
-def test_arguments_of_messages_and_people(fake: ChatFake) -> None:
+def test_arguments_of_messages_and_people(fake):
     message = fake.send_text()
-    calls: list[Callable[[], object]] = [
-        lambda: fake.send_text(1),  # type: ignore[arg-type]
+    calls = [
+        lambda: fake.send_text(1),
         lambda: fake.send_text(to=""),
         lambda: fake.send_text(conversation="xyz"),
         lambda: fake.send_text(price=int),
-        lambda: fake.send_text(price=0.05),  # type: ignore[arg-type]
+        lambda: fake.send_text(price=0.05),
         lambda: fake.send_text(extra={"status": 1}),
-        lambda: message.deliver(1.5),  # type: ignore[arg-type]
+        lambda: message.deliver(1.5),
         lambda: message.deliver(0),
         lambda: message.fail("999"),
-        lambda: fake.recipient("+1", online=1),  # type: ignore[arg-type]
+        lambda: fake.recipient("+1", online=1),
         lambda: fake.assert_statuses(message, "sent", "delivred"),
-        lambda: fake.assert_statuses(message, ["sent"]),  # type: ignore[arg-type]
-        lambda: fake.explain("id"),  # type: ignore[arg-type]
+        lambda: fake.assert_statuses(message, ["sent"]),
+        lambda: fake.explain("id"),
         lambda: fake.find_message(body="Hi"),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
@@ -64,13 +60,13 @@ no message fits (body='Hi'). The nearest:
 """)
 
 
-def test_arguments_of_the_clock(fake: ChatFake) -> None:
+def test_arguments_of_the_clock(fake):
     message = fake.send_text()
-    calls: list[Callable[[], object]] = [
-        lambda: Edge("end", timedelta(0)),  # type: ignore[arg-type]
-        lambda: fake.clock.advance_to("session", message),  # type: ignore[arg-type]
+    calls = [
+        lambda: Edge("end", timedelta(0)),
+        lambda: fake.clock.advance_to("session", message),
         lambda: fake.clock.run_until(is_done, limit=1),
-        lambda: fake.wait_until(True),  # type: ignore[arg-type]
+        lambda: fake.wait_until(True),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 unknown edge 'end': use 'session' or 'drop'
@@ -80,19 +76,19 @@ predicate: expected a function of no argument, as in lambda: app.is_done(), got 
 """)
 
 
-def test_arguments_of_webhooks(fake: ChatFake) -> None:
+def test_arguments_of_webhooks(fake):
     webhooks = fake.webhooks
-    calls: list[Callable[[], object]] = [
+    calls = [
         webhooks.connect,
-        lambda: webhooks.connect(asgi_app),  # type: ignore[arg-type]
+        lambda: webhooks.connect(asgi_app),
         lambda: webhooks.connect(wsgi=asgi_app),
-        lambda: webhooks.connect(wsgi="app"),  # type: ignore[arg-type]
+        lambda: webhooks.connect(wsgi="app"),
         lambda: webhooks.connect("http://x", path="/"),
         lambda: webhooks.connect("http://x", events="a.b"),
-        lambda: webhooks.drop(tims=1),  # type: ignore[call-arg]
+        lambda: webhooks.drop(tims=1),
         lambda: webhooks.chaos(seed="\ud800", refuse=1),
         lambda: webhooks.chaos(seed=1, refuse=2),
-        lambda: webhooks.replay("x", timing="fast"),  # type: ignore[arg-type]
+        lambda: webhooks.replay("x", timing="fast"),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 connect() takes exactly one target: a URL, wsgi=app, asgi=app or handler=function; it got none
@@ -108,12 +104,12 @@ unknown timing 'fast': use 'recorded' or 'at once'\
 """)
 
 
-def test_fields_of_the_configuration() -> None:
-    calls: list[Callable[[], object]] = [
+def test_fields_of_the_configuration():
+    calls = [
         lambda: ChatFake(colour="red"),
         lambda: ChatFakeConfig(currency="usd"),
-        lambda: ChatFakeConfig(mode="asyncio"),  # type: ignore[arg-type]
-        lambda: ChatFakeConfig(strict=1),  # type: ignore[arg-type]
+        lambda: ChatFakeConfig(mode="asyncio"),
+        lambda: ChatFakeConfig(strict=1),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 ChatFakeConfig() got an unexpected argument 'colour'. It takes api_key, opening_balance, currency, price, charge_per, origin_type, conversation_type, conversation_length, drop_after, event_ids, balance_amount, on_insufficient_balance, insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, extra, omit, inbound, sender, strict.
@@ -126,11 +122,11 @@ strict: expected a bool, got 1\
 class Silent:
     """Something that can't be shown."""
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         raise RuntimeError
 
 
-def test_an_argument_is_cited_short_and_without_what_a_url_has_in_secret() -> None:
+def test_an_argument_is_cited_short_and_without_what_a_url_has_in_secret():
     assert repr("x" * 198) == cited("x" * 198)
     assert "'" + "x" * 196 + "..." == cited("x" * 199)
     assert "<Silent without a repr>" == cited(Silent())
@@ -143,16 +139,14 @@ def test_an_argument_is_cited_short_and_without_what_a_url_has_in_secret() -> No
     ("function", "most"),
     [(lambda one, two=None: None, 2), (lambda one, *, name=None: None, 1), (dict, 9), (print, 9)],
 )
-def test_a_function_takes_what_it_shows_or_anything_if_it_shows_nothing(
-    function: Callable[..., object], most: int
-) -> None:
+def test_a_function_takes_what_it_shows_or_anything_if_it_shows_nothing(function, most):
     assert takes(function, 1)
     assert takes(function, *range(most))
     assert (most == 9) == takes(function, *range(most + 1))
 
 
 @pytest.mark.parametrize("name", ["Authorization", "X-API-Key"])
-def test_a_header_s_secret_is_not_cited(fake: ChatFake, name: str) -> None:
+def test_a_header_s_secret_is_not_cited(fake, name):
     assert "hush" not in told(
         lambda: fake.webhooks.connect("http://127.0.0.1:1/", headers={name: "hush-hush-hush\n"})
     )

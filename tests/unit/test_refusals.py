@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from functools import partial
@@ -50,7 +50,7 @@ HALF = "cut \ud800"
 class Silent:
     """Something that can't be shown."""
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         raise RuntimeError
 
 
@@ -58,27 +58,27 @@ class Silent:
 HARD_TO_CITE = ([LONG, Silent()], [HUGE, Silent()], [Silent()])
 
 
-def nested() -> list[Any]:
-    value: list[Any] = []
+def nested():
+    value = []
     for _ in range(10_000):
         value = [value]
     return value
 
 
-async def awaited(*_: Any) -> Any:
+async def awaited(*_):
     raise NotImplementedError
 
 
-async def asgi_app(scope: Any, receive: Any, send: Any) -> None:
+async def asgi_app(scope, receive, send):
     raise NotImplementedError
 
 
 class AsgiApp:
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope, receive, send):
         raise NotImplementedError
 
 
-def wsgi_app(environ: Any, start_response: Any) -> list[bytes]:
+def wsgi_app(environ, start_response):
     raise NotImplementedError
 
 
@@ -93,7 +93,7 @@ APP = (1, "app", lambda request: None)
 CHOICE = (1, True, b"sync")
 
 #: By annotation, with or without None: values of another kind.
-WRONG_KIND: dict[str, tuple[Any, ...]] = {
+WRONG_KIND = {
     "bool": (1, "no", [], Silent()),
     "bool | PlatformError": ("x", 1),
     "int": INTS,
@@ -142,7 +142,7 @@ WRONG_KIND: dict[str, tuple[Any, ...]] = {
 
 #: By an argument's name, with that of its class or verb where others take the value: what is out of
 #: range.
-OUT_OF_RANGE: dict[str, tuple[Any, ...]] = {
+OUT_OF_RANGE = {
     "AccountApi.body": (HALF,),
     "AccountApi.code": ("",),
     "AccountApi.duration": (0, 60.5, *OUT_OF_LENGTHS),
@@ -203,7 +203,7 @@ OUT_OF_RANGE: dict[str, tuple[Any, ...]] = {
 }
 
 #: Options of an exploration: values of another kind, and out of range.
-OPTIONS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+OPTIONS = {
     "seconds": ((Silent(), True), (0,)),
     "depth": (("1",), (-1, HUGE)),
     "limit": (("1",), (0, HUGE)),
@@ -221,7 +221,7 @@ FIRST = {"connect": [URL], "emit_event": ["a.b"]}
 #: The kinds of arguments that may be given by name.
 BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
-VERBS_OF: dict[type, Callable[[ChatFake, Message], Any]] = {
+VERBS_OF = {
     ChatFake: lambda f, m: f,
     Message: lambda f, m: m,
     Submission: lambda f, m: f.submit_text(),
@@ -243,7 +243,7 @@ class Refused(NamedTuple):
     out_of_range: tuple[Any, ...] = ()
 
 
-def give(owner: type, verb: str, argument: str) -> Callable[[ChatFake, Message, Any], object]:
+def give(owner, verb, argument):
     """Return a call of a verb that gives a value to an argument, and to others what they need."""
     _, *others = inspect.signature(getattr(owner, verb)).parameters.values()
     needed = [
@@ -252,23 +252,23 @@ def give(owner: type, verb: str, argument: str) -> Callable[[ChatFake, Message, 
     if verb == "concurrently":  # without it, a block
         needed.append("by")
 
-    def call(fake: ChatFake, message: Message, value: Any) -> object:
+    def call(fake, message, value):
         given = {name: NEEDED.get(name, message) for name in needed} | {argument: value}
         return getattr(VERBS_OF[owner](fake, message), verb)(*FIRST.get(verb, ()), **given)
 
     return call
 
 
-def wrong_kinds(annotation: str) -> tuple[Any, ...]:
+def wrong_kinds(annotation):
     kind = annotation.removesuffix(" | None")
     return CHOICE if kind.startswith("Literal") else WRONG_KIND.get(kind, ())
 
 
-def exploring(option: str, fake: ChatFake, message: Message, value: Any) -> object:
+def exploring(option, fake, message, value):
     return explore(print, **{option: value})
 
 
-def arguments_of(function: Callable[..., Any]) -> Iterator[tuple[str, str]]:
+def arguments_of(function):
     """Name what a verb takes by name, the filters of a fault among it, with the annotations."""
     _, *arguments = inspect.signature(function).parameters.values()
     for one in arguments:
@@ -280,7 +280,7 @@ def arguments_of(function: Callable[..., Any]) -> Iterator[tuple[str, str]]:
                 yield name, given.__forward_arg__
 
 
-def each_argument_of_each_verb() -> Iterator[Refused]:
+def each_argument_of_each_verb():
     for owner in VERBS_OF:
         for verb, function in inspect.getmembers(owner, inspect.isfunction):
             if verb.startswith("_") or verb in OTHERS:
@@ -413,15 +413,13 @@ CASES = [
 
 
 @pytest.fixture
-def fake() -> Iterator[ChatFake]:
+def fake():
     with fake_with_receiver() as (fake, _):
         yield fake
 
 
 @pytest.mark.parametrize(("one", "value", "error"), CASES)
-def test_a_bad_argument_is_refused_by_its_name_and_nothing_is_changed(
-    fake: ChatFake, one: Refused, value: Any, error: type[Exception]
-) -> None:
+def test_a_bad_argument_is_refused_by_its_name_and_nothing_is_changed(fake, one, value, error):
     message = fake.send_text()
 
     with unchanged(fake), pytest.raises(error) as caught:
@@ -433,9 +431,7 @@ def test_a_bad_argument_is_refused_by_its_name_and_nothing_is_changed(
 
 
 @pytest.mark.parametrize("one", REFUSED, ids=[f"{one.name}-{n}" for n, one in enumerate(REFUSED)])
-def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(
-    fake: ChatFake, one: Refused
-) -> None:
+def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(fake, one):
     message = fake.send_text()
     for value in HARD_TO_CITE:
         with pytest.raises((TypeError, ValueError)) as caught:
@@ -444,7 +440,7 @@ def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(
         assert 700 > len(str(caught.value))
 
 
-def test_a_status_of_the_teams_own_is_taken(fake: ChatFake) -> None:
+def test_a_status_of_the_teams_own_is_taken(fake):
     message = fake.send_text()
     for status in ("seen", "unread", "deleted", "Read"):
         with fake.webhooks.drop(status=status):
@@ -454,7 +450,7 @@ def test_a_status_of_the_teams_own_is_taken(fake: ChatFake) -> None:
 
 
 #: By field of the configuration: values that are out of its range.
-FIELDS: dict[str, tuple[Any, ...]] = {
+FIELDS = {
     "api_key": ("", "a b", "schlüssel"),
     "opening_balance": OUT_OF_AMOUNTS,
     "currency": ("usd", "US"),
@@ -479,9 +475,7 @@ FIELDS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("field", dataclasses.fields(ChatFakeConfig), ids=lambda field: field.name)
-def test_a_bad_value_in_the_configuration_is_refused_by_its_name(
-    field: dataclasses.Field[Any],
-) -> None:
+def test_a_bad_value_in_the_configuration_is_refused_by_its_name(field):
     wrong: list[tuple[type[Exception], Any]]
     wrong = [(TypeError, value) for value in wrong_kinds(str(field.type))]
     wrong += [(ValueError, value) for value in FIELDS.get(field.name, ())]
@@ -508,27 +502,27 @@ def test_a_bad_value_in_the_configuration_is_refused_by_its_name(
         ("from_key", "who"),
     ],
 )
-def test_a_bad_name_is_refused(name: str, wrong: str) -> None:
+def test_a_bad_name_is_refused(name, wrong):
     with pytest.raises(ValueError, match=rf"Naming\.{name}"):
         Naming(**{"to_key": "who", name: wrong})
     with pytest.raises(TypeError, match=rf"Naming\.{name}"):
-        Naming(**{name: 1})  # type: ignore[arg-type]
+        Naming(**{name: 1})
 
 
-def test_a_webhook_url_that_is_none_leaves_no_fake_behind() -> None:
+def test_a_webhook_url_that_is_none_leaves_no_fake_behind():
     for _ in range(2):  # the second time, the key would be taken
         with pytest.raises(ValueError, match="nonsense"):
             ChatFake(api_key="only-once-9999", webhook_url="nonsense")
 
 
-def test_two_living_fakes_with_one_key_are_refused_by_its_last_characters() -> None:
+def test_two_living_fakes_with_one_key_are_refused_by_its_last_characters():
     for _ in range(2):
         with ChatFake(api_key="secret-key-1234"):
             with pytest.raises(ValueError, match=r"key \.\.\.1234"):
                 ChatFake(api_key="secret-key-1234")
 
 
-def test_nothing_negative_is_the_same_as_nothing(fake: ChatFake) -> None:
+def test_nothing_negative_is_the_same_as_nothing(fake):
     fake.assert_held(Decimal("-0"))
     fake.assert_held("-0")
 
@@ -536,7 +530,7 @@ def test_nothing_negative_is_the_same_as_nothing(fake: ChatFake) -> None:
 # -- the wrong fake, and one that is closed --------------------------------------------------------
 
 
-def test_a_handle_of_another_fake(fake: ChatFake) -> None:
+def test_a_handle_of_another_fake(fake):
     with ChatFake() as other:
         stranger = other.send_text()
         before, others = visible_state(fake), visible_state(other)
@@ -559,7 +553,7 @@ def test_a_handle_of_another_fake(fake: ChatFake) -> None:
         assert others[:5] == visible_state(other)[:5]
 
 
-def test_a_fake_that_is_closed() -> None:
+def test_a_fake_that_is_closed():
     with fake_with_receiver() as (fake, _):
         message, submission = fake.send_text(), fake.submit_text()
     entries = len(fake.ledger)
@@ -596,13 +590,13 @@ def test_a_fake_that_is_closed() -> None:
     assert repr(fake).startswith("<ChatFake closed, 1 message: ")
 
 
-def test_what_happened_is_read_only() -> None:
+def test_what_happened_is_read_only():
     with frozen_fake() as fake:
         message = fake.send_text()
 
         for view in (fake.messages, fake.events, fake.ledger, fake.conversations, message.events):
             with pytest.raises(TypeError):
-                view[0] = None  # type: ignore[index]
+                view[0] = None
             assert not hasattr(view, "append")
         for thing, name in ((message, "status"), (fake.balance, "held")):
             with pytest.raises(AttributeError):

@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import asyncio
 import bz2
 import gzip
@@ -13,7 +11,6 @@ import tracemalloc
 from datetime import timedelta
 from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,25 +20,20 @@ from pytest_chatfake.wire.recordings import RecordedEvent, read_recording
 
 from .fakes import frozen_fake
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_chatfake import ChatFake, Receiver
-
 TYPE = "chat.message.updated"
 
 
-def event(number: int, at: str | None = "2026-03-01T09:00:00.000Z", **more: Any) -> str:
+def event(number, at="2026-03-01T09:00:00.000Z", **more):
     time = {} if at is None else {"createTime": at}
     return json.dumps({"id": f"evt_{number}", "type": TYPE, **time, **more})
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     return tmp_path / "incident.jsonl"
 
 
-def written(path: Path, *lines: str) -> Path:
+def written(path, *lines):
     path.write_text("\n".join(lines), "utf-8")
     return path
 
@@ -56,7 +48,7 @@ WRITTEN_ODDLY = '{ "b":\t1E5, "a" : "\\u0041ü\\/", "c":[0.10] }'
 WRITTEN_ANEW = '{"b":100000,"a":"A\\u00fc/","c":[0.10]}'
 
 
-def entry_of(body: str) -> str:
+def entry_of(body):
     """An entry with a body and its moment."""
     return '{"body" :' + body + ' , "at": "2026-03-01T09:00:00Z"\n}'
 
@@ -83,8 +75,8 @@ def entry_of(body: str) -> str:
     ],
 )
 def test_a_line_a_file_or_a_text_is_kept_byte_for_byte_and_a_part_in_order_and_digits(
-    path: Path, text: str, found: dict[str, str]
-) -> None:
+    path, text, found
+):
     entries = read_recording(written(path, text))
 
     assert {f"{path}{where}": body.encode() for where, body in found.items()} == {
@@ -92,14 +84,14 @@ def test_a_line_a_file_or_a_text_is_kept_byte_for_byte_and_a_part_in_order_and_d
     }
 
 
-def test_fractions_are_decimals(path: Path) -> None:
+def test_fractions_are_decimals(path):
     (only,) = read_recording(written(path, ODD))
 
     assert {"id": "evt_1", "type": "t", "price": Decimal("0.10")} == only.json
     assert "0.10" == str(only.json["price"])
 
 
-def test_an_entry_may_say_when_its_body_came(path: Path) -> None:
+def test_an_entry_may_say_when_its_body_came(path):
     inner = ' {"id": "evt_1"}'
     one, two, three = read_recording(
         written(
@@ -117,7 +109,7 @@ def test_an_entry_may_say_when_its_body_came(path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", ["soon", "2026-03-01T09:00:00", 7, None, []])
-def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, at: object) -> None:
+def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path, at):
     (only,) = read_recording(written(path, json.dumps({"createTime": at, "type": "t"})))
 
     assert ("", None) == (only.problem, only.at)
@@ -161,28 +153,26 @@ def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, a
         ),
     ],
 )
-def test_what_is_no_event_is_told_with_its_line(
-    path: Path, text: str, where: str, problem: str
-) -> None:
+def test_what_is_no_event_is_told_with_its_line(path, text, where, problem):
     *_, entry = read_recording(written(path, text))
 
     assert f"{path}{where}" == entry.where
     assert entry.problem.startswith(problem), entry.problem
 
 
-def test_a_line_that_is_no_json_hides_no_other(path: Path) -> None:
+def test_a_line_that_is_no_json_hides_no_other(path):
     entries = read_recording(written(path, event(1), '{"a": NaN}', event(2)))
 
     assert ["", "not JSON: it has no NaN", ""] == [entry.problem for entry in islice(entries, 9)]
 
 
-def test_numbers_that_languages_read_are_numbers(path: Path) -> None:
+def test_numbers_that_languages_read_are_numbers(path):
     (only,) = read_recording(written(path, '{"a": [1e400, -9.9E+400, 1e-400, 0e999999999]}'))
 
     assert "" == only.problem
 
 
-def test_what_is_no_text_is_told(path: Path) -> None:
+def test_what_is_no_text_is_told(path):
     path.write_bytes(b'{"a": 1}\n{"a": "\xff"}\n{"a": 2}')
 
     one, two, three = read_recording(path)
@@ -200,9 +190,7 @@ def test_what_is_no_text_is_told(path: Path) -> None:
         (b'{"body": "{\xff}"}', ":1", "not UTF-8 at byte 11"),
     ],
 )
-def test_where_a_file_is_no_text_is_told(
-    path: Path, content: bytes, where: str, problem: str
-) -> None:
+def test_where_a_file_is_no_text_is_told(path, content, where, problem):
     path.write_bytes(content)
 
     *_, entry = read_recording(path)
@@ -222,9 +210,7 @@ def test_where_a_file_is_no_text_is_told(
     ],
     ids=["gzip", "bzip2", "xz", "UTF-16", "without a mark", "a list", "big-endian"],
 )
-def test_a_file_that_is_compressed_or_utf_16_is_one_problem(
-    path: Path, content: bytes, problem: str
-) -> None:
+def test_a_file_that_is_compressed_or_utf_16_is_one_problem(path, content, problem):
     path.write_bytes(content)
 
     assert [RecordedEvent(str(path), problem=problem)] == [*read_recording(path)]
@@ -241,7 +227,7 @@ def test_a_file_that_is_compressed_or_utf_16_is_one_problem(
         ('{"a": "cut off\n{"a": 2}', 2),
     ],
 )
-def test_a_list_and_an_object_may_take_several_lines(path: Path, text: str, count: int) -> None:
+def test_a_list_and_an_object_may_take_several_lines(path, text, count):
     assert count == len([*read_recording(written(path, text))])
 
 
@@ -258,7 +244,7 @@ PRETTY = json.dumps(json.loads(event(2)), indent=2)
     ],
     ids=["lines", "objects", "a list on one line", "a list"],
 )
-def test_entries_are_read_one_at_a_time(path: Path, text: str) -> None:
+def test_entries_are_read_one_at_a_time(path, text):
     written(path, text)
 
     tracemalloc.start()
@@ -269,7 +255,7 @@ def test_entries_are_read_one_at_a_time(path: Path, text: str) -> None:
     assert most < 300_000
 
 
-def test_of_a_large_file_without_an_event_the_first_problem_is_told(path: Path) -> None:
+def test_of_a_large_file_without_an_event_the_first_problem_is_told(path):
     written(path, *["{'a': 1}"] * 100_000)
 
     tracemalloc.start()
@@ -281,9 +267,7 @@ def test_of_a_large_file_without_an_event_the_first_problem_is_told(path: Path) 
 
 
 @pytest.mark.parametrize("length", [4, 5, 7, 11, 29])
-def test_a_file_may_be_read_in_any_pieces(
-    path: Path, monkeypatch: pytest.MonkeyPatch, length: int
-) -> None:
+def test_a_file_may_be_read_in_any_pieces(path, monkeypatch, length):
     monkeypatch.setattr("pytest_chatfake.wire.recordings._PIECE", length)
     bodies = ['{"a": "Grüße 👋\\u0041\\\\"}', '{\n "b": -12.50,\r\n "c": [true, 17]}', '{"d": {}}']
 
@@ -302,9 +286,7 @@ def test_a_file_may_be_read_in_any_pieces(
 # -- attempting ------------------------------------------------------------------------------------
 
 
-def test_recorded_events_come_byte_for_byte_at_their_distances(
-    fake: ChatFake, receiver: Receiver, path: Path
-) -> None:
+def test_recorded_events_come_byte_for_byte_at_their_distances(fake, receiver, path):
     written(
         path,
         event(1, "2026-03-01T09:00:00.000Z"),
@@ -322,7 +304,7 @@ def test_recorded_events_come_byte_for_byte_at_their_distances(
     assert start + timedelta(days=1) == fake.clock.now
 
 
-def test_at_once_time_stands(fake: ChatFake, receiver: Receiver, path: Path) -> None:
+def test_at_once_time_stands(fake, receiver, path):
     written(path, event(1), event(2, "2026-03-02T09:00:00.000Z"))
     start = fake.clock.now
 
@@ -333,8 +315,8 @@ def test_at_once_time_stands(fake: ChatFake, receiver: Receiver, path: Path) -> 
 
 
 def test_an_event_that_was_overtaken_comes_at_once_and_one_without_a_moment_too(
-    fake: ChatFake, receiver: Receiver, path: Path
-) -> None:
+    fake, receiver, path
+):
     written(
         path,
         event(1, None),
@@ -352,9 +334,7 @@ def test_an_event_that_was_overtaken_comes_at_once_and_one_without_a_moment_too(
     assert [0, 0, 0, 0, 5] == seconds
 
 
-def test_what_is_due_on_the_way_happens_at_its_own_moment(
-    fake: ChatFake, receiver: Receiver, path: Path
-) -> None:
+def test_what_is_due_on_the_way_happens_at_its_own_moment(fake, receiver, path):
     written(path, event(1), event(2, "2026-03-01T09:01:00Z"))
     fake.send_text().after(seconds=30).deliver()
 
@@ -363,13 +343,11 @@ def test_what_is_due_on_the_way_happens_at_its_own_moment(
     assert ["sent", None, "delivered", None] == [one.status for one in receiver.events]
 
 
-def told(number: int, status: Any, message: Any = "0123456789abcdef") -> str:
+def told(number, status, message="0123456789abcdef"):
     return event(number, chatMessage={"id": message, "status": status})
 
 
-def test_they_show_the_status_that_was_read_recording(
-    fake: ChatFake, receiver: Receiver, path: Path
-) -> None:
+def test_they_show_the_status_that_was_read_recording(fake, receiver, path):
     written(
         path,
         told(1, "sent"),
@@ -406,14 +384,14 @@ def test_they_show_the_status_that_was_read_recording(
         event(1, message={"id": "1", "status": "read"}),
     ],
 )
-def test_what_tells_of_no_message_has_no_status(fake: ChatFake, path: Path, recording: str) -> None:
+def test_what_tells_of_no_message_has_no_status(fake, path, recording):
     fake.webhooks.receiver(events="*")
     fake.webhooks.replay(written(path, recording))
 
     assert [None] == [one.status for one in fake.events]
 
 
-def test_the_names_of_the_channel_say_where_the_status_is(path: Path) -> None:
+def test_the_names_of_the_channel_say_where_the_status_is(path):
     naming = Naming(event_type="brand.message.updated", message_key="brandMessage")
     recording = event(1, type="brand.message.updated", brandMessage={"id": "1", "status": "read"})
     with frozen_fake(naming=naming) as fake:
@@ -423,14 +401,14 @@ def test_the_names_of_the_channel_say_where_the_status_is(path: Path) -> None:
         assert ["read"] == [one.status for one in fake.events]
 
 
-def test_an_event_without_an_id_gets_one(fake: ChatFake, receiver: Receiver, path: Path) -> None:
+def test_an_event_without_an_id_gets_one(fake, receiver, path):
     fake.webhooks.replay(written(path, json.dumps({"type": TYPE, "id": 3})))
 
     assert receiver.events[0].id.startswith("evt_")
 
 
-def test_it_is_awaited_in_async_mode(path: Path) -> None:
-    async def scenario(fake: ChatFake) -> None:
+def test_it_is_awaited_in_async_mode(path):
+    async def scenario(fake):
         receiver = fake.webhooks.receiver()
         await fake.webhooks.replay(path)
         assert ["evt_1", "evt_2"] == [one.id for one in receiver.events]
@@ -457,16 +435,14 @@ def test_it_is_awaited_in_async_mode(path: Path) -> None:
         ('{"id": "\\ud800", "type": "chat.x"}', ":2: id: expected text that UTF-8"),
     ],
 )
-def test_of_a_file_that_is_refused_nothing_is_attempted(
-    fake: ChatFake, receiver: Receiver, path: Path, second: str, words: str
-) -> None:
+def test_of_a_file_that_is_refused_nothing_is_attempted(fake, receiver, path, second, words):
     written(path, event(1), second)
     with pytest.raises(ValueError, match=words):
         fake.webhooks.replay(path)
     assert () == receiver.events
 
 
-def test_a_file_that_is_not_there_and_a_closed_fake_are_refused(path: Path) -> None:
+def test_a_file_that_is_not_there_and_a_closed_fake_are_refused(path):
     with frozen_fake() as fake:
         with pytest.raises(FileNotFoundError):
             fake.webhooks.replay(path)

@@ -1,26 +1,20 @@
 """A reset begins anew: nothing of before it is attempted, recorded or taken for something new."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from contextlib import closing
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, edges
+from pytest_chatfake import ChatFakeError, ClosedError, edges
 from pytest_chatfake.report.section import section
 
 from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake, received_statuses
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-
-def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint(fake: ChatFake) -> None:
+def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint(fake):
     resets = [fake.reset]
     fake.webhooks.connect(handler=lambda _: resets.pop()() and None if resets else None)
     receiver = fake.webhooks.receiver()
@@ -35,8 +29,8 @@ def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint(fake: ChatFak
     assert ["sent"] == received_statuses(receiver)
 
 
-def test_what_a_receiver_does_after_its_reset_is_recorded(fake: ChatFake) -> None:
-    def begin_anew(_: Any) -> None:
+def test_what_a_receiver_does_after_its_reset_is_recorded(fake):
+    def begin_anew(_):
         if fake.messages and fake.messages[0].body == "before":
             fake.reset()
             fake.webhooks.drop()
@@ -50,10 +44,8 @@ def test_what_a_receiver_does_after_its_reset_is_recorded(fake: ChatFake) -> Non
 
 
 @pytest.mark.parametrize("where", ["in the receiver", "in another thread"])
-def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(
-    fake: ChatFake, where: str
-) -> None:
-    def receive(_: Any) -> int:
+def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(fake, where):
+    def receive(_):
         if where == "in the receiver":
             fake.reset()
         else:
@@ -74,7 +66,7 @@ def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(
     assert [fake.events[0]] == [attempt.event for attempt in fake.webhooks.attempts]
 
 
-ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
+ABOUT = {
     "events": lambda fake, old: old.events,
     "assert_statuses": lambda fake, old: fake.assert_statuses(old, "sent"),
     "assert_held": lambda fake, old: fake.assert_held("0.05", message=old),
@@ -90,9 +82,7 @@ ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
 
 
 @pytest.mark.parametrize("what", ABOUT)
-def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(
-    fake: ChatFake, what: str
-) -> None:
+def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(fake, what):
     old = fake.send_text("old")
     fake.reset()
     new = fake.send_text("new")
@@ -104,9 +94,9 @@ def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(
     assert ["sent"] == [event.status for event in new.events]
 
 
-def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake: ChatFake) -> None:
+def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake):
     @fake.route("/send")
-    def send(_: Any) -> dict[str, Any]:
+    def send(_):
         raise LookupError("of before")
 
     answer = call_with_werkzeug(fake, "POST", "/send")
@@ -117,7 +107,7 @@ def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake: Ch
     assert "sent" == fake.send_text("after").status
 
 
-def test_a_block_that_was_reset_can_not_tell_what_it_charged(fake: ChatFake) -> None:
+def test_a_block_that_was_reset_can_not_tell_what_it_charged(fake):
     with pytest.raises(ChatFakeError, match=r"^expect_charge\(\) can't tell: .* reset"):
         with fake.expect_charge("0.05"):
             fake.send_text().deliver()
@@ -125,7 +115,7 @@ def test_a_block_that_was_reset_can_not_tell_what_it_charged(fake: ChatFake) -> 
             fake.send_text().deliver()
 
 
-def test_a_conversation_from_before_a_reset_is_gone(fake: ChatFake) -> None:
+def test_a_conversation_from_before_a_reset_is_gone(fake):
     conversation = fake.send_text().deliver().conversation
     assert conversation is not None
     fake.reset()
@@ -137,7 +127,7 @@ def test_a_conversation_from_before_a_reset_is_gone(fake: ChatFake) -> None:
 
 
 @pytest.mark.parametrize("decide", ["accept", "reject"])
-def test_a_submission_of_before_a_reset_is_gone(fake: ChatFake, decide: str) -> None:
+def test_a_submission_of_before_a_reset_is_gone(fake, decide):
     text, other = fake.submit_text("before"), fake.submit("image", {"url": "x"})
     fake.reset()
     for submission in (text, other):
@@ -147,8 +137,8 @@ def test_a_submission_of_before_a_reset_is_gone(fake: ChatFake, decide: str) -> 
     assert "sent" == fake.submit_text("after").accept().status
 
 
-def test_in_async_mode_it_counts_when_the_steps_are_performed() -> None:
-    async def chain(fake: ChatFake) -> None:
+def test_in_async_mode_it_counts_when_the_steps_are_performed():
+    async def chain(fake):
         before = fake.submit_text("before")
         fake.reset()
         after = fake.submit_text("after").accept()
@@ -164,7 +154,7 @@ def test_in_async_mode_it_counts_when_the_steps_are_performed() -> None:
 # What goes on after a reset in the middle of it
 
 
-def look(fake: ChatFake) -> list[str]:
+def look(fake):
     """Make every report, and return what happened with the kinds of the causes."""
     kinds = {entry.number: entry.kind for entry in fake.timeline}
     assert "sent m1" in str(fake.timeline)
@@ -184,13 +174,11 @@ AFTER = ["verb", "hold by verb", "event by verb", "attempt by event"]
 
 
 @pytest.mark.parametrize("before", [0, 3])
-def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(
-    fake: ChatFake, before: int
-) -> None:
+def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(fake, before):
     fake.webhooks.receiver()
 
     @fake.route("/send")
-    def send(_: Any) -> dict[str, Any]:
+    def send(_):
         fake.reset()
         return {"id": fake.send_text("after").id}
 
@@ -204,13 +192,11 @@ def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(
 
 
 @pytest.mark.parametrize("before", [1, 3])
-def test_a_receiver_that_resets_the_fake_and_sends_leaves_a_whole_history(
-    fake: ChatFake, before: int
-) -> None:
+def test_a_receiver_that_resets_the_fake_and_sends_leaves_a_whole_history(fake, before):
     receiver = fake.webhooks.receiver()
     left = [before]
 
-    def begin_anew(_: Any) -> None:
+    def begin_anew(_):
         left[0] -= 1
         if left[0] == 0:
             fake.reset()
@@ -225,11 +211,9 @@ def test_a_receiver_that_resets_the_fake_and_sends_leaves_a_whole_history(
 
 
 @pytest.mark.parametrize("raises", [True, False])
-def test_a_route_that_resets_the_fake_responds_and_its_error_comes_back(
-    fake: ChatFake, raises: bool
-) -> None:
+def test_a_route_that_resets_the_fake_responds_and_its_error_comes_back(fake, raises):
     @fake.route("/reset")
-    def reset(_: Any) -> None:
+    def reset(_):
         fake.reset()
         if raises:
             raise LookupError("after the reset")

@@ -1,15 +1,10 @@
 """Attempts that failed are made again, on the fake's clock."""
 
-from __future__ import annotations
-
 import re
 import socket
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
-
-from pytest_chatfake import ChatFake
 
 from .fakes import (
     attempt_rows,
@@ -21,17 +16,17 @@ from .fakes import (
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def seconds(fake: ChatFake) -> list[float]:
+def seconds(fake):
     """When the attempts were made, in seconds after noon."""
     return [(one.at - NOON).total_seconds() for one in fake.webhooks.attempts]
 
 
-def closed_port() -> str:
+def closed_port():
     with socket.create_server(("127.0.0.1", 0)) as server:
         return f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-def test_without_the_knob_an_attempt_is_made_once(fake, receiver) -> None:
+def test_without_the_knob_an_attempt_is_made_once(fake, receiver):
     receiver.respond(500)
     fake.send_text()
     fake.clock.advance(days=1)
@@ -39,7 +34,7 @@ def test_without_the_knob_an_attempt_is_made_once(fake, receiver) -> None:
     assert [("sent", 1, None, 500)] == attempt_rows(fake)
 
 
-def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_it() -> None:
+def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_it():
     with fake_with_receiver(retry_after=[10, 30.5, timedelta(minutes=5)]) as (fake, receiver):
         receiver.respond(503, times=100)
         fake.send_text()
@@ -49,7 +44,7 @@ def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_i
         assert [("sent", number, None, 503) for number in (1, 2, 3, 4)] == attempt_rows(fake)
 
 
-def test_a_retry_has_the_same_id_and_the_same_bytes() -> None:
+def test_a_retry_has_the_same_id_and_the_same_bytes():
     with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
         receiver.respond(500, times=2)
         fake.send_text()
@@ -62,7 +57,7 @@ def test_a_retry_has_the_same_id_and_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 204, 299, 300, 404, 500, 599])
-def test_whatever_is_not_2xx_is_tried_again(status: int) -> None:
+def test_whatever_is_not_2xx_is_tried_again(status):
     with frozen_fake(retry_after=[1]) as fake:
         fake.webhooks.connect(handler=lambda request: status)
         fake.send_text()
@@ -71,7 +66,7 @@ def test_whatever_is_not_2xx_is_tried_again(status: int) -> None:
         assert (1 if status < 300 else 2) == len(fake.webhooks.attempts)
 
 
-def test_a_refused_connection_is_tried_again() -> None:
+def test_a_refused_connection_is_tried_again():
     with frozen_fake(retry_after=[1]) as fake:
         fake.webhooks.connect(closed_port())
         fake.send_text()
@@ -81,8 +76,8 @@ def test_a_refused_connection_is_tried_again() -> None:
         assert all(isinstance(one.error, ConnectionRefusedError) for one in fake.webhooks.attempts)
 
 
-def test_with_retries_an_exception_is_an_attempt_that_failed() -> None:
-    def app(request: Any) -> None:
+def test_with_retries_an_exception_is_an_attempt_that_failed():
+    def app(request):
         if request.number == 1:
             raise KeyError("not ready")
 
@@ -95,8 +90,8 @@ def test_with_retries_an_exception_is_an_attempt_that_failed() -> None:
         assert isinstance(fake.webhooks.attempts[0].error, KeyError)
 
 
-def test_an_endpoint_may_have_retries_of_its_own_or_none() -> None:
-    options: list[dict[str, Any]] = [{}, {"retry_after": [1, 1, 1]}, {"retry_after": []}]
+def test_an_endpoint_may_have_retries_of_its_own_or_none():
+    options = [{}, {"retry_after": [1, 1, 1]}, {"retry_after": []}]
     with frozen_fake(retry_after=[1]) as fake:
         endpoints = [fake.webhooks.connect(handler=lambda _: 500, **one) for one in options]
         fake.send_text()
@@ -106,7 +101,7 @@ def test_an_endpoint_may_have_retries_of_its_own_or_none() -> None:
         assert [2, 4, 1] == [tried.count(endpoint) for endpoint in endpoints]
 
 
-def test_a_delay_of_nothing_is_a_retry_at_the_same_moment() -> None:
+def test_a_delay_of_nothing_is_a_retry_at_the_same_moment():
     with fake_with_receiver(retry_after=[0, 0]) as (fake, receiver):
         receiver.respond(500, times=2)
         fake.send_text()
@@ -115,18 +110,18 @@ def test_a_delay_of_nothing_is_a_retry_at_the_same_moment() -> None:
         assert [0, 0, 0] == seconds(fake)
 
 
-def app_that_answers(*answers: int) -> Any:
+def app_that_answers(*answers):
     left = list(answers)
 
-    def app(environ: Any, start_response: Any) -> list[bytes]:
+    def app(environ, start_response):
         start_response(f"{left.pop(0)} whatever", [])
         return []
 
     return app
 
 
-def test_a_retry_that_made_it_good_needs_no_warning() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_retry_that_made_it_good_needs_no_warning():
+    def scenario(fake):
         fake.webhooks.connect(wsgi=app_that_answers(500, 200))
         fake.send_text()
         fake.clock.advance(1)
@@ -134,16 +129,16 @@ def test_a_retry_that_made_it_good_needs_no_warning() -> None:
     assert [] == warnings_at_the_end(scenario, retry_after=[1])
 
 
-def test_a_failure_is_no_news_while_its_retry_is_due() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_failure_is_no_news_while_its_retry_is_due():
+    def scenario(fake):
         fake.webhooks.connect(wsgi=app_that_answers(500))
         fake.send_text()
 
     assert [] == warnings_at_the_end(scenario, retry_after=[1])
 
 
-def test_a_failure_whose_retry_will_never_be_made_is_news() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_failure_whose_retry_will_never_be_made_is_news():
+    def scenario(fake):
         endpoint = fake.webhooks.connect(wsgi=app_that_answers(500))
         fake.send_text()
         endpoint.disconnect()
@@ -152,8 +147,8 @@ def test_a_failure_whose_retry_will_never_be_made_is_news() -> None:
     assert text.startswith("1 attempt failed")
 
 
-def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_retries_that_are_all_in_vain_are_one_line_of_a_warning():
+    def scenario(fake):
         fake.webhooks.connect(wsgi=app_that_answers(500, 500, 500), path="/hooks")
         fake.send_text()
         fake.clock.advance(10)
@@ -167,8 +162,8 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
     assert line.endswith(f"{caused} (3 times)")
 
 
-def test_a_retry_that_fails_in_another_way_is_an_attempt_of_its_own() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_retry_that_fails_in_another_way_is_an_attempt_of_its_own():
+    def scenario(fake):
         fake.webhooks.connect(wsgi=app_that_answers(401, 302))
         fake.send_text()
         fake.clock.advance(10)
@@ -179,7 +174,7 @@ def test_a_retry_that_fails_in_another_way_is_an_attempt_of_its_own() -> None:
     assert [["401"], ["302"]] == [re.findall(r"status (\d+)", line) for line in lines]
 
 
-def test_a_held_back_retry_is_made_when_it_is_released_and_the_next_one_waits_from_there() -> None:
+def test_a_held_back_retry_is_made_when_it_is_released_and_the_next_one_waits_from_there():
     with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
         receiver.respond(500, times=3)
         fake.send_text()
@@ -192,10 +187,10 @@ def test_a_held_back_retry_is_made_when_it_is_released_and_the_next_one_waits_fr
         assert [0, 60, 90] == seconds(fake)
 
 
-def test_a_retry_that_falls_due_while_the_receiver_moves_time_is_made_after_it() -> None:
+def test_a_retry_that_falls_due_while_the_receiver_moves_time_is_made_after_it():
     with frozen_fake(retry_after=[10, 30]) as fake:
 
-        def app(request: Any) -> int:
+        def app(request):
             if request.number == 1:
                 fake.clock.advance(60)
             return 500
@@ -208,8 +203,8 @@ def test_a_retry_that_falls_due_while_the_receiver_moves_time_is_made_after_it()
         assert [0, 10, 40] == seconds(fake)  # when it was due
 
 
-def test_with_retries_an_assertion_of_a_handler_is_a_failure_all_the_same() -> None:
-    def handler(_: Any) -> None:
+def test_with_retries_an_assertion_of_a_handler_is_a_failure_all_the_same():
+    def handler(_):
         raise AssertionError("the price is wrong")
 
     with frozen_fake(retry_after=[10]) as fake:

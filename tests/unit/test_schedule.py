@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from pytest_chatfake.domain.schedule import Schedule, due_of
 
 
-def all_due(schedule: Schedule, now: int) -> list[tuple[int, object]]:
+def all_due(schedule, now):
     """Take out what is due, one after another: its moment and what it is about."""
     found = []
     while (due := schedule.pop_due(now)) is not None:
@@ -20,10 +18,10 @@ def all_due(schedule: Schedule, now: int) -> list[tuple[int, object]]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_it_agrees_with_a_sorted_list_whatever_is_added_and_cancelled(seed: int) -> None:
+def test_it_agrees_with_a_sorted_list_whatever_is_added_and_cancelled(seed):
     chance = random.Random(seed)
     schedule = Schedule()
-    planned: dict[int, tuple[int, int]] = {}  # by key: when, and which one
+    planned = {}  # by key: when, and which one
     for number in range(500):
         if planned and chance.random() < 0.6:
             key = chance.choice(list(planned))
@@ -44,7 +42,7 @@ def test_it_agrees_with_a_sorted_list_whatever_is_added_and_cancelled(seed: int)
     ]
 
 
-def test_something_is_due_at_its_moment_and_not_a_nanosecond_before() -> None:
+def test_something_is_due_at_its_moment_and_not_a_nanosecond_before():
     schedule = Schedule()
     key = schedule.add(7, "drop", "subject")
 
@@ -54,7 +52,7 @@ def test_something_is_due_at_its_moment_and_not_a_nanosecond_before() -> None:
     assert (False, None) == (schedule.is_due(7), schedule.pop_due(7))
 
 
-def test_what_was_cancelled_takes_no_place_for_long() -> None:
+def test_what_was_cancelled_takes_no_place_for_long():
     schedule = Schedule()
     keys = [schedule.add(number, "drop", None) for number in range(10_000)]
     for key in keys[:-100]:
@@ -64,7 +62,7 @@ def test_what_was_cancelled_takes_no_place_for_long() -> None:
     assert 300 > len(schedule._heap)
 
 
-def test_after_it_was_cleared_nothing_is_due() -> None:
+def test_after_it_was_cleared_nothing_is_due():
     schedule = Schedule()
     schedule.add(1, "drop", "before")
     schedule.clear()
@@ -74,7 +72,7 @@ def test_after_it_was_cleared_nothing_is_due() -> None:
     assert [(1, "after")] == all_due(schedule, 2)
 
 
-def test_what_was_cancelled_is_not_due() -> None:
+def test_what_was_cancelled_is_not_due():
     schedule = Schedule()
     schedule.cancel(schedule.add(1, "drop", "cancelled"))
     assert not schedule.is_due(1)

@@ -2,10 +2,7 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
@@ -16,30 +13,26 @@ from pytest_chatfake import (
     ClockError,
     ClosedError,
     IllegalTransition,
-    Message,
     NotAwaited,
 )
 from pytest_chatfake.report.section import section
 
 from .fakes import START, frozen_fake, warnings_at_the_end
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 ANNA = "+4915100001"
 
 
-def statuses(message: Message) -> list[str | None]:
+def statuses(message):
     return [event.status for event in message.events]
 
 
-def minutes(message: Message) -> list[float]:
+def minutes(message):
     """When the events of a message were, in minutes since the start."""
     return [(event.create_time.timestamp() - START) / 60 for event in message.events]
 
 
-def test_steps_happen_when_the_clock_gets_there(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_steps_happen_when_the_clock_gets_there(play):
+    async def scenario(fake, do):
         message = await do(fake.send_text("x").after(minutes=5).deliver().after(hours=2).read())
         assert ["sent"] == statuses(message)
 
@@ -52,8 +45,8 @@ def test_steps_happen_when_the_clock_gets_there(play: Any) -> None:
     play(scenario)
 
 
-def test_in_async_mode_counting_starts_when_the_chain_is_performed() -> None:
-    async def scenario() -> None:
+def test_in_async_mode_counting_starts_when_the_chain_is_performed():
+    async def scenario():
         with frozen_fake(mode="async") as fake:
             fake.clock.advance(minutes=7)  # stands before it in the plan
             message = await fake.send_text().after(minutes=5).deliver()
@@ -65,8 +58,8 @@ def test_in_async_mode_counting_starts_when_the_chain_is_performed() -> None:
 
 
 @pytest.mark.parametrize("use", [lambda later: later.deliver(), lambda later: later.after(60)])
-def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use: Any) -> None:
-    async def scenario() -> None:
+def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use):
+    async def scenario():
         with frozen_fake(mode="async") as fake:
             message = await fake.send_text().fail()
             message.read()
@@ -82,8 +75,8 @@ def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use: Any) -> None
 # What goes wrong
 
 
-def test_a_step_that_is_illegal_drops_its_script_and_fails_the_move_of_time(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
+def test_a_step_that_is_illegal_drops_its_script_and_fails_the_move_of_time(play):
+    async def scenario(fake, do):
         other = await do(fake.send_text(to="+2").after(minutes=20).deliver())
         message = await do(fake.send_text().after(minutes=5).deliver().after(minutes=5).read())
         await do(message.after(minutes=60).deliver())
@@ -104,7 +97,7 @@ def test_a_step_that_is_illegal_drops_its_script_and_fails_the_move_of_time(play
     play(scenario)
 
 
-def test_what_the_thread_of_a_request_comes_upon_is_raised_by_the_next_use() -> None:
+def test_what_the_thread_of_a_request_comes_upon_is_raised_by_the_next_use():
     with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
         message = fake.send_text().after(minutes=5).deliver()
         fake.message(message.id).fail()
@@ -118,11 +111,9 @@ def test_what_the_thread_of_a_request_comes_upon_is_raised_by_the_next_use() -> 
         assert "failed" == message.status
 
 
-def test_time_stands_where_a_receiver_that_looked_came_upon_a_step_that_is_illegal(
-    play: Any,
-) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
-        def look(_: object) -> None:
+def test_time_stands_where_a_receiver_that_looked_came_upon_a_step_that_is_illegal(play):
+    async def scenario(fake, do):
+        def look(_):
             _ = fake.balance
 
         fake.webhooks.connect(handler=look)
@@ -135,8 +126,8 @@ def test_time_stands_where_a_receiver_that_looked_came_upon_a_step_that_is_illeg
     play(scenario)
 
 
-def test_the_function_of_extra_fields_fails_the_test_with_the_line_of_the_step() -> None:
-    def fields(message: Message, status: str) -> dict[str, str]:
+def test_the_function_of_extra_fields_fails_the_test_with_the_line_of_the_step():
+    def fields(message, status):
         if status == "delivered":
             raise RuntimeError("no fields")
         return {}
@@ -150,7 +141,7 @@ def test_the_function_of_extra_fields_fails_the_test_with_the_line_of_the_step()
         assert "sent" == message.status
 
 
-def test_a_length_is_given_once_and_by_known_names(fake) -> None:
+def test_a_length_is_given_once_and_by_known_names(fake):
     message = fake.send_text()
     for arguments, names in (((), {}), ((5,), {"minutes": 5})):
         with pytest.raises(TypeError, match=r"after\(\) takes one length of time: after\(90\)"):
@@ -159,13 +150,13 @@ def test_a_length_is_given_once_and_by_known_names(fake) -> None:
         message.after(minute=5)
 
 
-def test_bad_arguments_of_a_scheduled_verb_are_refused_at_once(fake) -> None:
+def test_bad_arguments_of_a_scheduled_verb_are_refused_at_once(fake):
     later = fake.send_text().after(5).deliver()
     with pytest.raises(ValueError, match="devices: expected an int from 1 to 10000"):
         later.deliver(devices=0)
 
 
-def test_a_moment_takes_verbs_until_it_has_passed(fake) -> None:
+def test_a_moment_takes_verbs_until_it_has_passed(fake):
     later = fake.send_text().after(minutes=5)
     fake.clock.advance(minutes=5)
     assert "delivered" == later.deliver().status
@@ -174,7 +165,7 @@ def test_a_moment_takes_verbs_until_it_has_passed(fake) -> None:
         later.read()
 
 
-def test_a_script_ends_where_the_calendar_ends(fake) -> None:
+def test_a_script_ends_where_the_calendar_ends(fake):
     fake.clock.move_to("9899-12-31T23:00:00Z")
     message = fake.send_text()
     message.after(hours=1).read()
@@ -187,9 +178,7 @@ def test_a_script_ends_where_the_calendar_ends(fake) -> None:
 
 
 @pytest.mark.parametrize("use", [lambda m: m.after(5), lambda m: m.cancel(), lambda m: m.read()])
-def test_a_reset_forgets_scripts_and_ends_their_handles(
-    fake, use: Callable[[Message], Any]
-) -> None:
+def test_a_reset_forgets_scripts_and_ends_their_handles(fake, use):
     later = fake.send_text().after(minutes=5).deliver()
     fake.reset()
     with pytest.raises(ClosedError, match="the fake was reset"):
@@ -200,8 +189,8 @@ def test_a_reset_forgets_scripts_and_ends_their_handles(
     assert ["sent"] == [message.status for message in fake.messages]
 
 
-def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line():
+    def scenario(fake):
         fake.send_text().after(minutes=5)
         fake.reset()  # forgets that one
         message = fake.send_text()
@@ -215,7 +204,7 @@ def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line() -> None
     assert "  written at test_scripts_in_time.py:" in line
 
 
-def test_what_is_scheduled_for_a_phone_that_is_off_says_what_comes_first(fake: ChatFake) -> None:
+def test_what_is_scheduled_for_a_phone_that_is_off_says_what_comes_first(fake):
     fake.send_text(to="+1").after(60).deliver()
     fake.recipient("+1").goes_offline()
 

@@ -1,22 +1,19 @@
 """The ready-made send call, and the search for what an app has sent."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, Naming
+from pytest_chatfake import Naming
 
-from .api_clients import Answer, call_with_werkzeug
+from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake, received_statuses, visible_state
 
 ORDER = {"to": "+4915", "type": "text", "text": {"body": "Sale"}}
 
 
-def post(fake: ChatFake, body: Any, path: str = "/v2/messages", **options: Any) -> Answer:
+def post(fake, body, path="/v2/messages", **options):
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return call_with_werkzeug(fake, "POST", path, body=data, **options)
 
@@ -24,11 +21,11 @@ def post(fake: ChatFake, body: Any, path: str = "/v2/messages", **options: Any) 
 TOO_DEEP = "can't be written as JSON: nested more than 100 levels deep, or in itself"
 
 
-async def awaited(_: object) -> dict[str, Any]:
+async def awaited(_):
     return {}
 
 
-def with_number(number: bytes) -> bytes:
+def with_number(number):
     """An order whose text has one more member."""
     return b'{"to": "+1", "type": "text", "text": {"body": "x", "n": ' + number + b"}}"
 
@@ -36,7 +33,7 @@ def with_number(number: bytes) -> bytes:
 # -- what it does ----------------------------------------------------------------------------------
 
 
-def test_it_sends_and_answers_the_message_resource_of_the_event(fake, receiver) -> None:
+def test_it_sends_and_answers_the_message_resource_of_the_event(fake, receiver):
     fake.send_endpoint()
     answer = post(fake, ORDER)
 
@@ -48,7 +45,7 @@ def test_it_sends_and_answers_the_message_resource_of_the_event(fake, receiver) 
     assert ["sent"] == received_statuses(receiver)
 
 
-def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status(fake) -> None:
+def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status(fake):
     fake.send_endpoint(reply=lambda _: None)
     assert 204 == post(fake, ORDER).status
     fake.send_endpoint(reply=lambda _: (b"{", 202))
@@ -61,7 +58,7 @@ def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status(fake) -> None:
         fake.settle()
 
 
-def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource() -> None:
+def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource():
     with frozen_fake(opening_balance="0", on_insufficient_balance="fail") as fake:
         fake.send_endpoint(status="accepted")
         answer = post(fake, ORDER)
@@ -72,7 +69,7 @@ def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource
         )
 
 
-def test_members_that_are_named_come_back_in_every_event_and_others_do_not(fake) -> None:
+def test_members_that_are_named_come_back_in_every_event_and_others_do_not(fake):
     fake.send_endpoint(echo=["externalId", "ratio"])
     post(fake, json.dumps(ORDER)[:-1].encode() + b',"externalId":"o-17","ratio":0.10,"x":1}')
     fake.messages[0].deliver()
@@ -84,7 +81,7 @@ def test_members_that_are_named_come_back_in_every_event_and_others_do_not(fake)
     assert b'"ratio":0.10' in fake.events[0].body
 
 
-def test_the_content_is_named_by_echo_without_harm(fake) -> None:
+def test_the_content_is_named_by_echo_without_harm(fake):
     fake.send_endpoint(echo=["image", "externalId"])
     post(fake, {"to": "+1", "type": "image", "image": {"link": "x"}, "externalId": "o-1"})
     assert 1 == fake.events[0].body.count(b'"image":')
@@ -92,7 +89,7 @@ def test_the_content_is_named_by_echo_without_harm(fake) -> None:
 
 
 @pytest.mark.parametrize(("to", "content"), [("to", {"name": "sale"}), ("recipient", [{"n": 1}])])
-def test_other_types_are_sent_too(fake, to: str, content: Any) -> None:
+def test_other_types_are_sent_too(fake, to, content):
     fake.send_endpoint(status="accepted")
     shown = post(fake, {to: "+1", "type": "contacts", "contacts": content}).json()
     assert ("accepted", content) == (shown["status"], shown["contacts"])
@@ -101,23 +98,21 @@ def test_other_types_are_sent_too(fake, to: str, content: Any) -> None:
 
 
 @pytest.mark.parametrize(("from_key", "sender"), [("from", "+999"), (None, None)])
-def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(
-    from_key: str | None, sender: str | None
-) -> None:
+def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(from_key, sender):
     with frozen_fake(naming=Naming(from_key=from_key)) as fake:
         fake.send_endpoint()
         assert sender == post(fake, ORDER | {"from": "+999"}).json().get("from")
         assert "sent" == post(fake, ORDER).json()["status"]
 
 
-def test_its_webhooks_may_come_first(fake, receiver) -> None:
+def test_its_webhooks_may_come_first(fake, receiver):
     fake.send_endpoint(webhooks_first=True)
     post(fake, ORDER)
     assert ["sent"] == received_statuses(receiver)
 
 
-def test_a_call_whose_key_is_in_flight_is_a_409_and_a_reset_forgets_the_key(fake) -> None:
-    def call() -> Any:
+def test_a_call_whose_key_is_in_flight_is_a_409_and_a_reset_forgets_the_key(fake):
+    def call():
         return post(fake, ORDER, **{"Idempotency-Key": "order-17"}).json()
 
     fake.send_endpoint(reply=lambda _: {"second": call()}, idempotency_header="Idempotency-Key")
@@ -173,9 +168,7 @@ def test_the_same_key_with_another_method_is_another_call():
         ),
     ],
 )
-def test_a_body_that_does_not_say_what_to_send_is_a_400_and_sends_nothing(
-    fake, body: Any, message: str
-) -> None:
+def test_a_body_that_does_not_say_what_to_send_is_a_400_and_sends_nothing(fake, body, message):
     fake.send_endpoint()
     answer = post(fake, body)
     error = {"status": 400, "code": "BAD_REQUEST", "message": message}
@@ -183,8 +176,8 @@ def test_a_body_that_does_not_say_what_to_send_is_a_400_and_sends_nothing(
     assert 0 == len(fake.messages)
 
 
-def test_a_parse_of_ones_own_says_what_to_send(fake) -> None:
-    def parse(request: Any) -> dict[str, Any]:
+def test_a_parse_of_ones_own_says_what_to_send(fake):
+    def parse(request):
         order = json.loads(request.get_data())
         if "msg" not in order:
             raise ValueError("msg is missing")
@@ -206,10 +199,8 @@ def test_a_parse_of_ones_own_says_what_to_send(fake) -> None:
         ({"type": "text", "content": {"body": "x"}, "body": "x"}, TypeError),
     ],
 )
-def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(
-    fake, result: Any, error: type[Exception]
-) -> None:
-    def parse(_: Any) -> Any:
+def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(fake, result, error):
+    def parse(_):
         if isinstance(result, Exception):
             raise result
         return result
@@ -224,7 +215,7 @@ def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(
 # -- the search ------------------------------------------------------------------------------------
 
 
-def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields(fake) -> None:
+def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields(fake):
     one = fake.send_text("Hello", to="+1", extra={"externalId": "o-1"})
     two = fake.send_text("Hello", to="+2", extra={"externalId": "o-2"}).deliver()
 
@@ -234,7 +225,7 @@ def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields(fake)
     assert two == fake.find_message(status="delivered")
 
 
-def test_where_none_fits_the_nearest_are_listed(fake) -> None:
+def test_where_none_fits_the_nearest_are_listed(fake):
     for number in range(7):
         fake.send_text(f"text {number}", to="+1" if number == 6 else "+2")
     before = visible_state(fake)
@@ -248,19 +239,19 @@ def test_where_none_fits_the_nearest_are_listed(fake) -> None:
     assert before == visible_state(fake)
 
 
-def test_where_several_fit_they_are_listed(fake) -> None:
+def test_where_several_fit_they_are_listed(fake):
     fake.send_text()
     fake.send_text()
     with pytest.raises(LookupError, match=r"^expected one message \(body='Hello'\), got 2:"):
         fake.find_message(body="Hello")
 
 
-def test_where_nothing_was_sent_that_is_said(fake) -> None:
+def test_where_nothing_was_sent_that_is_said(fake):
     with pytest.raises(LookupError, match=r"^no message fits \(to='\+1'\): none was sent$"):
         fake.find_message(to="+1")
 
 
-def test_a_synthetic_event_that_is_no_event_hides_no_message(fake) -> None:
+def test_a_synthetic_event_that_is_no_event_hides_no_message(fake):
     message = fake.send_text(to="+1")
     fake.webhooks.emit(message, "read", raw="{")
     assert message == fake.find_message(to="+1")

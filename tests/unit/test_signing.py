@@ -1,7 +1,5 @@
 """Signatures: held against a library and a vector from elsewhere, and broken on purpose."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac
@@ -10,7 +8,6 @@ import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -20,38 +17,37 @@ from pytest_chatfake import (
     ChatFakeError,
     HmacSigner,
     StandardWebhooksSigner,
-    WebhookRequest,
 )
 
 from .fakes import START, fake_with_receiver, frozen_fake, played, received_statuses
 
 SECRET = "whsec_" + base64.b64encode(b"thirty-two bytes of a test secret").decode()
-REQUEST: Any = SimpleNamespace(id="evt_1", body=b'{"a":1}', timestamp=1_767_268_800)
+REQUEST = SimpleNamespace(id="evt_1", body=b'{"a":1}', timestamp=1_767_268_800)
 
 
 # -- what is signed --------------------------------------------------------------------------------
 
 
-def mac(key: bytes, content: bytes) -> bytes:
+def mac(key, content):
     return hmac.digest(key, content, "sha256")
 
 
 @pytest.mark.parametrize("secret", ["secret", b"secret", "sëcret", "k" * 100])
-def test_an_hmac_signature_is_over_timestamp_dot_body(secret: Any) -> None:
+def test_an_hmac_signature_is_over_timestamp_dot_body(secret):
     key = secret if isinstance(secret, bytes) else secret.encode()
     expected = mac(key, b'1767268800.{"a":1}').hex()
 
     assert {"X-Signature": f"t=1767268800,s={expected}"} == HmacSigner(secret)(REQUEST)
 
 
-def test_an_hmac_signature_that_was_computed_elsewhere() -> None:
+def test_an_hmac_signature_that_was_computed_elsewhere():
     # printf '1767268800.{"a":1}' | openssl dgst -sha256 -hmac secret
     expected = "74202c07965d1b2482dfa68a9aada406bf539d8a99a02132b61f15c19ef518da"
 
     assert {"X-Signature": f"t=1767268800,s={expected}"} == HmacSigner("secret")(REQUEST)
 
 
-def test_a_timestamp_may_be_moved_and_have_a_header_of_its_own() -> None:
+def test_a_timestamp_may_be_moved_and_have_a_header_of_its_own():
     signer = HmacSigner(
         "secret",
         format="{signature}",
@@ -65,8 +61,8 @@ def test_a_timestamp_may_be_moved_and_have_a_header_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("digest", ["sha1", "sha256", "sha512", "md5", "blake2b", "sha3_256"])
-def test_a_body_may_be_signed_alone_with_another_digest_and_encoding(digest: str) -> None:
-    body_alone: Any = {"format": "v0={signature}", "content": "{body}", "digest": digest}
+def test_a_body_may_be_signed_alone_with_another_digest_and_encoding(digest):
+    body_alone = {"format": "v0={signature}", "content": "{body}", "digest": digest}
     in_hex = HmacSigner("secret", header="X-Hub-Signature", **body_alone)
     in_base64 = HmacSigner("secret", encoding="base64", **body_alone)
 
@@ -75,8 +71,8 @@ def test_a_body_may_be_signed_alone_with_another_digest_and_encoding(digest: str
     assert {"X-Signature": f"v0={base64.b64encode(expected).decode()}"} == in_base64(REQUEST)
 
 
-def test_content_and_format_are_taken_to_the_letter_and_the_body_byte_for_byte() -> None:
-    request: Any = SimpleNamespace(body=b"\xff{timestamp}%d\x00", timestamp=7)
+def test_content_and_format_are_taken_to_the_letter_and_the_body_byte_for_byte():
+    request = SimpleNamespace(body=b"\xff{timestamp}%d\x00", timestamp=7)
     signer = HmacSigner(
         b"key", format="100%s {{é}} {timestamp} {signature}", content="%d{{ü}}{timestamp}|{body}"
     )
@@ -88,7 +84,7 @@ def test_content_and_format_are_taken_to_the_letter_and_the_body_byte_for_byte()
 @pytest.mark.parametrize(
     "secret", [SECRET, SECRET.removeprefix("whsec_"), b"thirty-two bytes of a test secret"]
 )
-def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret: Any) -> None:
+def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret):
     signed = mac(b"thirty-two bytes of a test secret", b'evt_1.1767268740.{"a":1}')
 
     assert {
@@ -106,9 +102,7 @@ def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret: Any) -> 
         ("HMAC key=7 s={signature}", "HMAC key=7 s={0},HMAC key=7 s={1}"),
     ],
 )
-def test_several_secrets_add_the_parts_in_which_their_signatures_differ(
-    format_: str, expected: str
-) -> None:
+def test_several_secrets_add_the_parts_in_which_their_signatures_differ(format_, expected):
     signer = HmacSigner(secrets=["new", b"old"], format=format_, content="{body}")
 
     macs = [mac(key, REQUEST.body).hex() for key in (b"new", b"old")]
@@ -159,7 +153,7 @@ def test_all_secrets_sign_until_the_newest_is_left_and_a_reset_brings_the_first_
 
 def test_a_signer_of_a_class_of_the_tests_own_signs_with_a_new_secret_too_also_once_enabled():
     class Ours(HmacSigner):
-        def __init__(self) -> None:
+        def __init__(self):
             super().__init__("old")
 
     with fake_with_receiver(signer=Ours()) as (fake, receiver):
@@ -191,7 +185,7 @@ def test_a_rotation_that_cannot_be_is_refused_and_changes_nothing(signer, new, e
 # -- on real attempts ------------------------------------------------------------------------------
 
 
-def test_the_standardwebhooks_package_accepts_every_attempt_retries_too() -> None:
+def test_the_standardwebhooks_package_accepts_every_attempt_retries_too():
     with fake_with_receiver(signer=StandardWebhooksSigner(SECRET), retry_after=[60]) as (
         fake,
         receiver,
@@ -219,10 +213,8 @@ def test_the_standardwebhooks_package_accepts_every_attempt_retries_too() -> Non
 
 @pytest.mark.parametrize("offset", [-301, 301, timedelta(minutes=-6), timedelta(minutes=6)])
 def test_a_stale_or_future_timestamp_is_signed_rightly_and_refused_by_the_package(
-    fake,
-    receiver,
-    offset: Any,
-) -> None:
+    fake, receiver, offset
+):
     fake.webhooks.sign(StandardWebhooksSigner(SECRET, offset=offset))
     fake.send_text()
 
@@ -231,7 +223,7 @@ def test_a_stale_or_future_timestamp_is_signed_rightly_and_refused_by_the_packag
         Webhook(SECRET).verify(request.body, dict(request.headers))
 
 
-def test_a_wrong_secret_a_changed_body_and_a_missing_header_are_refused_by_the_package() -> None:
+def test_a_wrong_secret_a_changed_body_and_a_missing_header_are_refused_by_the_package():
     wrong = "whsec_" + base64.b64encode(b"another").decode()
     with fake_with_receiver(signer=StandardWebhooksSigner(SECRET)) as (fake, receiver):
         fake.webhooks.sign(StandardWebhooksSigner(wrong))
@@ -246,7 +238,7 @@ def test_a_wrong_secret_a_changed_body_and_a_missing_header_are_refused_by_the_p
                 verifier.verify(request.body, dict(request.headers))
 
 
-def test_an_hmac_signature_verifies_over_the_exact_bytes_at_the_apps_time() -> None:
+def test_an_hmac_signature_verifies_over_the_exact_bytes_at_the_apps_time():
     with fake_with_receiver(signer=HmacSigner("secret")) as (fake, receiver):
         fake.clock.advance(microseconds=999_999)  # Unix seconds are whole
         fake.send_text()
@@ -257,9 +249,9 @@ def test_an_hmac_signature_verifies_over_the_exact_bytes_at_the_apps_time() -> N
         assert START == request.timestamp
 
 
-def test_an_endpoint_may_have_a_signer_of_its_own() -> None:
+def test_an_endpoint_may_have_a_signer_of_its_own():
     with fake_with_receiver(signer=lambda request: {"X-Signature": "config"}) as (fake, receiver):
-        seen: list[str] = []
+        seen = []
         fake.webhooks.connect(
             handler=lambda request: seen.append(request.headers["X-Signature"]),
             signer=lambda request: {"X-Signature": "own"},
@@ -270,10 +262,10 @@ def test_an_endpoint_may_have_a_signer_of_its_own() -> None:
         assert "config" == receiver.requests[0].headers["X-Signature"]
 
 
-def test_a_signer_sees_the_whole_request() -> None:
-    seen: list[WebhookRequest] = []
+def test_a_signer_sees_the_whole_request():
+    seen = []
 
-    def signer(request: WebhookRequest) -> dict[str, str]:
+    def signer(request):
         seen.append(request)
         return {}
 
@@ -287,7 +279,7 @@ def test_a_signer_sees_the_whole_request() -> None:
     assert "chat.message.updated" == request.json()["type"]
 
 
-def test_without_a_signer_nothing_is_signed(fake, receiver) -> None:
+def test_without_a_signer_nothing_is_signed(fake, receiver):
     fake.send_text()
 
     assert {"Content-Type": "application/json"} == receiver.requests[0].headers
@@ -297,7 +289,7 @@ def test_without_a_signer_nothing_is_signed(fake, receiver) -> None:
 
 
 @pytest.mark.parametrize("result", [None, "X-Signature: 1", {"X-Signature": 1}, {1: "x"}, ["a"]])
-def test_a_signer_that_returns_no_mapping_of_texts_is_named(result: Any) -> None:
+def test_a_signer_that_returns_no_mapping_of_texts_is_named(result):
     with frozen_fake(signer=lambda request: result) as fake:
         fake.webhooks.connect(handler=lambda request: None)
 
@@ -308,10 +300,7 @@ def test_a_signer_that_returns_no_mapping_of_texts_is_named(result: Any) -> None
 
 
 @pytest.mark.parametrize("options", [{}, {"raise_exceptions": False}, {"retry_after": [1]}])
-def test_a_signer_that_raises_is_never_let_pass_and_keeps_nothing_from_the_others(
-    fake,
-    options: Any,
-) -> None:
+def test_a_signer_that_raises_is_never_let_pass_and_keeps_nothing_from_the_others(fake, options):
     broken = Mock(side_effect=KeyError("no secret"))
     fake.webhooks.connect(handler=lambda request: None, signer=broken, **options)
     other = fake.webhooks.receiver()
@@ -323,7 +312,7 @@ def test_a_signer_that_raises_is_never_let_pass_and_keeps_nothing_from_the_other
     assert [KeyError, type(None)] == [type(one.error) for one in fake.webhooks.attempts]
 
 
-def test_the_first_of_two_errors_is_the_one_that_surfaces(fake) -> None:
+def test_the_first_of_two_errors_is_the_one_that_surfaces(fake):
     for error in (KeyError("first"), ValueError("second")):
         fake.webhooks.connect(handler=Mock(side_effect=error))
 
@@ -368,7 +357,7 @@ def test_the_first_of_two_errors_is_the_one_that_surfaces(fake) -> None:
         ({"format": "{signature}", "content": "{body}", "offset": 1}, ValueError, "offset"),
     ],
 )
-def test_a_bad_argument_of_an_hmac_signer_is_refused(options: Any, error: Any, name: str) -> None:
+def test_a_bad_argument_of_an_hmac_signer_is_refused(options, error, name):
     with pytest.raises(error, match=re.escape(name)):
         HmacSigner(**{"secret": "s"} | options)
 
@@ -384,25 +373,25 @@ def test_a_bad_argument_of_an_hmac_signer_is_refused(options: Any, error: Any, n
         ("whsec_ü", ValueError),
     ],
 )
-def test_a_bad_secret_of_a_standard_signer_is_refused(secret: Any, error: Any) -> None:
+def test_a_bad_secret_of_a_standard_signer_is_refused(secret, error):
     with pytest.raises(error, match=r"secret|base64"):
         StandardWebhooksSigner(secret)
 
 
-def test_secrets_are_not_shown() -> None:
+def test_secrets_are_not_shown():
     assert "HmacSigner(..., header='X-Signature', format='t={timestamp},s={signature}')" == repr(
         HmacSigner("hush")
     )
     assert "StandardWebhooksSigner(...)" == repr(StandardWebhooksSigner(SECRET))
 
 
-def test_a_signer_shows_how_stale_its_timestamps_are() -> None:
+def test_a_signer_shows_how_stale_its_timestamps_are():
     assert repr(HmacSigner("hush", offset=-600)).endswith("s={signature}', offset=-600)")
     stale = StandardWebhooksSigner(SECRET, offset=timedelta(minutes=-10))
     assert "StandardWebhooksSigner(..., offset=-600)" == repr(stale)
 
 
-def test_a_refusal_does_not_show_the_secret() -> None:
+def test_a_refusal_does_not_show_the_secret():
     with pytest.raises(ValueError, match="at index 4") as refused:
         HmacSigner("hush\ud800")
     assert "hush" not in str(refused.value)

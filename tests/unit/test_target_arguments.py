@@ -1,7 +1,5 @@
 """URLs, paths, headers and callers: taken apart, or refused with the argument's name."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 

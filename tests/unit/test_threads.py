@@ -1,14 +1,11 @@
 """Threads of the app look at the fake while the test goes on."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
 import traceback
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,26 +13,20 @@ from pytest_chatfake import ChatFake
 from pytest_chatfake.base import triggers
 from pytest_chatfake.webhooks import core, endpoints
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType, ModuleType
-
-    from pytest_chatfake import InboundMessage, WebhookRequest
-
 
 @pytest.fixture(autouse=True)
-def _switching_all_the_time() -> Iterator[None]:
+def _switching_all_the_time():
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(interval)
 
 
-def at_once(count: int, work: Callable[[], object]) -> None:
+def at_once(count, work):
     """Let so many threads do the same at the same moment."""
     barrier = threading.Barrier(count, timeout=60)
 
-    def begin() -> None:
+    def begin():
         barrier.wait()
         work()
 
@@ -47,9 +38,9 @@ def at_once(count: int, work: Callable[[], object]) -> None:
         assert not thread.is_alive()
 
 
-def wait_until_blocked(thread: int, function: str) -> None:
+def wait_until_blocked(thread, function):
     """Return when a thread has come into a function of that name, and does not go on there."""
-    before: list[tuple[str, int]] = []
+    before = []
     unmoved = 0
     for _ in range(1_000_000):  # it may never come there
         stack = traceback.walk_stack(sys._current_frames()[thread])
@@ -61,24 +52,24 @@ def wait_until_blocked(thread: int, function: str) -> None:
         time.sleep(0)
 
 
-def after_blocking(function: str, release: threading.Event) -> None:
+def after_blocking(function, release):
     """Set an event as soon as this thread is blocked in a function."""
     caller = threading.get_ident()
 
-    def watch() -> None:
+    def watch():
         wait_until_blocked(caller, function)
         release.set()
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def test_time_waits_for_an_attempt_of_another_thread() -> None:
+def test_time_waits_for_an_attempt_of_another_thread():
     with ChatFake() as fake:
         begun = threading.Event()
-        seen: list[object] = []
+        seen = []
         test = threading.get_ident()
 
-        def receiver(_: WebhookRequest) -> None:
+        def receiver(_):
             begun.set()
             wait_until_blocked(test, "advance")
             seen.append(fake.clock.now)
@@ -95,12 +86,12 @@ def test_time_waits_for_an_attempt_of_another_thread() -> None:
         assert [before] == seen
 
 
-def test_a_verb_waits_until_another_thread_has_attempted_its_event() -> None:
+def test_a_verb_waits_until_another_thread_has_attempted_its_event():
     with ChatFake() as fake:
         begun, over = threading.Event(), threading.Event()
-        told: list[str | None] = []
+        told = []
 
-        def receiver(request: WebhookRequest) -> None:
+        def receiver(request):
             begun.set()
             assert over.wait(60)
             told.append(request.event.status)
@@ -125,12 +116,10 @@ def test_a_verb_waits_until_another_thread_has_attempted_its_event() -> None:
         lambda fake: fake.clock.advance(1),
     ],
 )
-def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(
-    ask: Callable[[ChatFake], object],
-) -> None:
+def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(ask):
     with ChatFake(timeout=60) as fake:
 
-        def receiver(_: WebhookRequest) -> None:
+        def receiver(_):
             thread = threading.Thread(target=ask, args=(fake,), daemon=True)
             thread.start()
             thread.join(5)
@@ -142,7 +131,7 @@ def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(
         assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]
 
 
-def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly() -> None:
+def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly():
     with ChatFake() as fake:
         receiver = fake.webhooks.receiver()
         fake.webhooks.drop(status="read", times=None)
@@ -159,12 +148,12 @@ def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly
         )
 
 
-def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_waiting_one() -> None:
+def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_waiting_one():
     with ChatFake() as fake:
         begun, waiting = threading.Event(), threading.Event()
-        told: list[str | None] = []
+        told = []
 
-        def receiver(request: WebhookRequest) -> None:
+        def receiver(request):
             if not told:
                 told.append("raised")
                 begun.set()
@@ -172,7 +161,7 @@ def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_wait
                 raise KeyError("the other thread's")
             told.append(request.event.status)
 
-        def send() -> None:
+        def send():
             with pytest.raises(KeyError):
                 fake.send_text(to="+1")
 
@@ -193,19 +182,19 @@ class Meanwhile:
     It does so in the thread that it interrupts, which holds no lock there.
     """
 
-    def __init__(self, module: ModuleType, number: int, work: Callable[[], object]) -> None:
+    def __init__(self, module, number, work):
         self._file = module.__file__
         self._left = number
         self._work = work
         self.came = False
 
-    def __enter__(self) -> None:
+    def __enter__(self):
         sys.setprofile(self._profile)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         sys.setprofile(None)
 
-    def _profile(self, frame: FrameType, _event: str, _argument: object) -> None:
+    def _profile(self, frame, _event, _argument):
         if frame.f_code.co_filename == self._file:
             self._left -= 1
             if self._left == 0:
@@ -214,7 +203,7 @@ class Meanwhile:
                 self._work()
 
 
-def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile() -> None:
+def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile():
     number, came = 1, True
     while came:
         with ChatFake(strict=False) as fake:
@@ -230,7 +219,7 @@ def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile() -> None
     assert number > 3
 
 
-def test_an_endpoint_gets_events_wherever_it_was_connected_in_a_verb_of_another_thread() -> None:
+def test_an_endpoint_gets_events_wherever_it_was_connected_in_a_verb_of_another_thread():
     number, came = 1, True
     while came:
         with ChatFake(strict=False) as fake:
@@ -247,7 +236,7 @@ def test_an_endpoint_gets_events_wherever_it_was_connected_in_a_verb_of_another_
     assert number > 3
 
 
-def test_an_error_that_another_thread_has_raised_meanwhile_is_no_error_of_the_fakes_own() -> None:
+def test_an_error_that_another_thread_has_raised_meanwhile_is_no_error_of_the_fakes_own():
     with ChatFake() as fake:
         errors = fake._engine.core.errors
         number, came = 1, True
@@ -261,10 +250,10 @@ def test_an_error_that_another_thread_has_raised_meanwhile_is_no_error_of_the_fa
         assert number > 3
 
 
-def test_people_who_write_in_two_threads_at_once_have_messages_of_their_own() -> None:
+def test_people_who_write_in_two_threads_at_once_have_messages_of_their_own():
     begun, over = threading.Event(), threading.Event()
 
-    def shape(message: InboundMessage) -> dict[str, Any]:
+    def shape(message):
         if not begun.is_set():
             begun.set()
             assert over.wait(60)

@@ -1,7 +1,5 @@
 """The timeline: what happened, in order, causes before effects; as data, as text, as pictures."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

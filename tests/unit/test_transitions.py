@@ -1,14 +1,11 @@
 """Every status with every verb, held against a table of the tests' own (§3)."""
 
-from __future__ import annotations
-
 import inspect
 import re
-from typing import Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, IllegalTransition, Message, Submission
+from pytest_chatfake import IllegalTransition, Message, Submission
 
 from .fakes import frozen_fake, visible_state
 from .transition_table import ILLEGAL, LEGAL, VERBS, legal_verbs
@@ -17,7 +14,7 @@ from .transition_table import ILLEGAL, LEGAL, VERBS, legal_verbs
 class MessageInState:
     """A message brought into a state, and the two handles that know it."""
 
-    def __init__(self, fake: ChatFake, state: str) -> None:
+    def __init__(self, fake, state):
         self.fake = fake
         self.state = state
         self.submission = fake.submit_text("Hello")
@@ -40,15 +37,15 @@ class MessageInState:
         fake.clock.advance(seconds=1)
 
     @property
-    def subject(self) -> str:
+    def subject(self):
         return "a submission" if self.state == "submitted" else f"message {self.message.id}"
 
-    def perform(self, verb: str) -> Any:
+    def perform(self, verb):
         handle = self.submission if verb in {"accept", "reject"} else self.message
         return getattr(handle, verb)()
 
 
-def what_follows(case: MessageInState) -> list[bytes]:
+def what_follows(case):
     """The events of all that can still be done, with every id and stamp in them."""
     fake = case.fake
     fake.clock.advance(seconds=1)
@@ -61,7 +58,7 @@ def what_follows(case: MessageInState) -> list[bytes]:
     return [event.body for event in fake.events]
 
 
-def test_the_table_knows_every_verb_that_a_handle_offers() -> None:
+def test_the_table_knows_every_verb_that_a_handle_offers():
     verbs = [name for handle in (Submission, Message) for name in dir(handle)
              if inspect.isfunction(getattr(handle, name)) and not name.startswith("_")]  # fmt: skip
 
@@ -70,7 +67,7 @@ def test_the_table_knows_every_verb_that_a_handle_offers() -> None:
 
 
 @pytest.mark.parametrize(("state", "verb"), LEGAL, ids=map("-".join, LEGAL))
-def test_a_legal_verb_leads_where_the_table_says(fake, state: str, verb: str) -> None:
+def test_a_legal_verb_leads_where_the_table_says(fake, state, verb):
     case = MessageInState(fake, state)
     events, entries = len(fake.events), len(fake.ledger)
 
@@ -84,9 +81,7 @@ def test_a_legal_verb_leads_where_the_table_says(fake, state: str, verb: str) ->
 
 
 @pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids=map("-".join, ILLEGAL))
-def test_an_illegal_verb_is_refused_changes_nothing_and_consumes_no_id(
-    state: str, verb: str
-) -> None:
+def test_an_illegal_verb_is_refused_changes_nothing_and_consumes_no_id(state, verb):
     with frozen_fake() as fake:
         untouched = what_follows(MessageInState(fake, state))
 

@@ -2,12 +2,9 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import asyncio
 import re
 import threading
-from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import freezegun
@@ -15,16 +12,13 @@ import pytest
 import time_machine
 import trio
 
-from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited, WebhookRequest
+from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited
 from pytest_chatfake.fake import waits
 from pytest_chatfake.transport.client.loops import gather, new_event
 
 from .api_clients import send_call
 from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_asyncio, perform
 from .fakes import START, received_statuses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["hard_limit"]
 
@@ -34,23 +28,17 @@ SHORT = 0.01
 SETTLES = pytest.mark.parametrize("settle", [True, False])
 
 
-def a_fake(mode: str, **config: Any) -> ChatFake:
+def a_fake(mode, **config):
     return ChatFake(mode="sync" if mode == "sync" else "async", seed="wait", **config)
 
 
-def wait(
-    fake: ChatFake,
-    mode: str,
-    predicate: Callable[[], Any],
-    timeout: float = SECONDS,
-    **settle: bool,
-) -> Any:
+def wait(fake, mode, predicate, timeout=SECONDS, **settle):
     """Wait in plain code, or in a loop of asyncio or trio."""
     return perform(mode, lambda: fake.wait_until(predicate, timeout=timeout, **settle))
 
 
 @MODES
-def test_it_waits_for_something_true_and_returns_it(mode: str) -> None:
+def test_it_waits_for_something_true_and_returns_it(mode):
     seen = [None, 0, [], "", False, LookupError("none"), AssertionError("not yet"), "it"]
     looks = Mock(side_effect=seen)
     with a_fake(mode) as fake:
@@ -60,14 +48,14 @@ def test_it_waits_for_something_true_and_returns_it(mode: str) -> None:
 
 @MODES
 @SETTLES
-def test_a_wait_attempts_webhooks_unless_it_is_told_not_to(mode: str, settle: bool) -> None:
+def test_a_wait_attempts_webhooks_unless_it_is_told_not_to(mode, settle):
     with a_fake(mode) as fake:
-        received: list[WebhookRequest] = []
+        received = []
         fake.webhooks.connect(handler=received.append)
         fake.send_endpoint("/v2/messages")
-        seen: list[int] = []
+        seen = []
 
-        def look() -> bool:
+        def look():
             seen.append(len(received))
             send_call(fake)
             return len(seen) == 3
@@ -78,7 +66,7 @@ def test_a_wait_attempts_webhooks_unless_it_is_told_not_to(mode: str, settle: bo
 
 
 @MODES
-def test_any_other_error_comes_out_at_once_and_the_fake_can_be_used(mode: str) -> None:
+def test_any_other_error_comes_out_at_once_and_the_fake_can_be_used(mode):
     with a_fake(mode) as fake:
         with pytest.raises(ValueError, match="broken"):
             wait(fake, mode, Mock(side_effect=[None, ValueError("broken")]))
@@ -86,10 +74,10 @@ def test_any_other_error_comes_out_at_once_and_the_fake_can_be_used(mode: str) -
 
 
 @MODES
-def test_a_predicate_may_be_a_coroutine_function(mode: str) -> None:
+def test_a_predicate_may_be_a_coroutine_function(mode):
     looks = Mock(side_effect=[None, LookupError("none"), "it"])
 
-    async def predicate() -> Any:
+    async def predicate():
         await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
         return looks()
 
@@ -97,7 +85,7 @@ def test_a_predicate_may_be_a_coroutine_function(mode: str) -> None:
         assert "it" == wait(fake, mode, predicate)
 
 
-def test_a_message_that_is_found_is_no_coroutine_to_run() -> None:
+def test_a_message_that_is_found_is_no_coroutine_to_run():
     with a_fake("sync") as fake:
         message = fake.send_text()
         assert message == fake.wait_until(lambda: fake.find_message(to=message.to))
@@ -106,14 +94,14 @@ def test_a_message_that_is_found_is_no_coroutine_to_run() -> None:
 # -- in vain ---------------------------------------------------------------------------------------
 
 
-def in_vain(mode: str, predicate: Callable[[], Any]) -> AssertionError:
+def in_vain(mode, predicate):
     with a_fake(mode) as fake, pytest.raises(AssertionError) as failure:
         wait(fake, mode, predicate, SHORT)
     return failure.value
 
 
 @MODES
-def test_a_failure_shows_the_last_value(mode: str) -> None:
+def test_a_failure_shows_the_last_value(mode):
     failure = in_vain(mode, lambda: 0)
     line = test_a_failure_shows_the_last_value.__code__.co_firstlineno + 2
     assert re.fullmatch(
@@ -125,15 +113,15 @@ def test_a_failure_shows_the_last_value(mode: str) -> None:
 
 
 @MODES
-def test_a_failure_shows_the_last_error_and_comes_from_it(mode: str) -> None:
+def test_a_failure_shows_the_last_error_and_comes_from_it(mode):
     error = KeyError("order-17")
     failure = in_vain(mode, Mock(side_effect=error))
     assert str(failure).endswith("looks it raised KeyError: 'order-17'")
     assert error is failure.__cause__
 
 
-def test_a_function_that_only_asserts_is_told_what_it_lacks() -> None:
-    def done() -> None:
+def test_a_function_that_only_asserts_is_told_what_it_lacks():
+    def done():
         assert True
 
     hint = "it returned None (a function that only asserts has to return True in the end)"
@@ -141,16 +129,16 @@ def test_a_function_that_only_asserts_is_told_what_it_lacks() -> None:
     assert str(in_vain("sync", lambda: None)).endswith("it returned None")
 
 
-def test_a_callable_without_a_line_is_named_by_its_class_and_a_long_value_is_cut() -> None:
+def test_a_callable_without_a_line_is_named_by_its_class_and_a_long_value_is_cut():
     class Empty:
-        def __bool__(self) -> bool:
+        def __bool__(self):
             return False
 
-        def __repr__(self) -> str:
+        def __repr__(self):
             return "x" * 1000
 
     class Predicate:
-        def __call__(self) -> Any:
+        def __call__(self):
             return Empty()
 
     text = str(in_vain("sync", Predicate()))
@@ -159,15 +147,13 @@ def test_a_callable_without_a_line_is_named_by_its_class_and_a_long_value_is_cut
 
 
 @MODES
-def test_what_came_true_while_the_time_ran_out_counts(
-    mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_came_true_while_the_time_ran_out_counts(mode, monkeypatch):
     """The fake settles after the last pause, and looks once more."""
-    seen: list[int] = []
+    seen = []
     over = threading.Event()
     monkeypatch.setattr(waits, "say", lambda _: over.set())
 
-    def predicate() -> Any:
+    def predicate():
         seen.append(1)
         assert over.wait(SECONDS)  # the next look is the last one
         return len(seen) == 2
@@ -177,8 +163,8 @@ def test_what_came_true_while_the_time_ran_out_counts(
 
 
 @MODES
-def test_a_look_that_does_not_end_is_cancelled_when_the_time_is_up(mode: str) -> None:
-    async def hangs() -> None:
+def test_a_look_that_does_not_end_is_cancelled_when_the_time_is_up(mode):
+    async def hangs():
         await new_event().wait()
 
     failure = in_vain(mode, hangs)
@@ -187,12 +173,12 @@ def test_a_look_that_does_not_end_is_cancelled_when_the_time_is_up(mode: str) ->
 
 @MODES
 def test_a_plain_look_that_does_not_end_is_waited_for_with_a_word_on_the_terminal(
-    mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: list[str] = []
+    mode, monkeypatch
+):
+    said = []
     word = threading.Event()
 
-    def hangs() -> str:
+    def hangs():
         assert word.wait(SECONDS)
         return "it"
 
@@ -212,9 +198,7 @@ def test_a_plain_look_that_does_not_end_is_waited_for_with_a_word_on_the_termina
     [time_machine.travel(START, tick=False), freezegun.freeze_time("2026-01-01T12:00:00Z")],
     ids=["time_machine", "freezegun"],
 )
-def test_real_time_passes_where_time_stands_and_the_fakes_clock_is_not_moved(
-    mode: str, frozen: Any
-) -> None:
+def test_real_time_passes_where_time_stands_and_the_fakes_clock_is_not_moved(mode, frozen):
     with frozen, a_fake(mode) as fake:
         before = fake.clock.now
         assert "it" == wait(fake, mode, Mock(side_effect=[None, None, "it"]))
@@ -224,19 +208,19 @@ def test_real_time_passes_where_time_stands_and_the_fakes_clock_is_not_moved(
 
 
 @MODES
-def test_what_is_due_now_is_run_and_what_is_due_later_is_not(mode: str) -> None:
+def test_what_is_due_now_is_run_and_what_is_due_later_is_not(mode):
     with time_machine.travel(START, tick=False) as traveller, a_fake(mode) as fake:
         receiver = fake.webhooks.receiver()
         fake.webhooks.delay(10, times=None)
         perform(mode, fake.send_text)
 
-        def predicate() -> Any:
+        def predicate():
             looks.append(received_statuses(receiver))
             if len(looks) == 1:
                 traveller.shift(10)  # somebody else moves time
             return looks[-1]
 
-        looks: list[list[str]] = []
+        looks = []
         assert ["sent"] == wait(fake, mode, predicate)
         assert [[], ["sent"]] == looks
 
@@ -244,16 +228,16 @@ def test_what_is_due_now_is_run_and_what_is_due_later_is_not(mode: str) -> None:
 # -- the fake meanwhile ----------------------------------------------------------------------------
 
 
-def send_over_http(fake: ChatFake) -> None:
+def send_over_http(fake):
     fake.send_endpoint()
     send_call(fake)
 
 
 @MODES
-def test_what_a_receiver_raises_meanwhile_comes_out(mode: str) -> None:
+def test_what_a_receiver_raises_meanwhile_comes_out(mode):
     with a_fake(mode) as fake:
 
-        def receive(_: Any) -> None:
+        def receive(_):
             raise RuntimeError("the app's own")
 
         fake.webhooks.connect(handler=receive)
@@ -262,19 +246,19 @@ def test_what_a_receiver_raises_meanwhile_comes_out(mode: str) -> None:
             wait(fake, mode, lambda: send_over_http(fake))
 
 
-def test_verbs_of_another_thread_go_on_while_the_test_waits() -> None:
+def test_verbs_of_another_thread_go_on_while_the_test_waits():
     with a_fake("sync") as fake:
         receiver = fake.webhooks.receiver()
         waiting = threading.Event()
 
-        def work() -> None:
+        def work():
             assert waiting.wait(SECONDS)
             fake.send_text().deliver().read()
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
 
-        def predicate() -> Any:
+        def predicate():
             waiting.set()
             return fake.messages[0].status == "read"
 
@@ -285,14 +269,14 @@ def test_verbs_of_another_thread_go_on_while_the_test_waits() -> None:
 
 
 @BOTH
-def test_chains_of_another_task_go_on_while_the_test_waits(run: Any) -> None:
+def test_chains_of_another_task_go_on_while_the_test_waits(run):
     with a_fake("async") as fake:
         receiver = fake.webhooks.receiver()
 
-        async def work() -> None:
+        async def work():
             await fake.send_text().deliver().read()
 
-        async def look() -> None:
+        async def look():
             await fake.wait_until(lambda: fake.messages[0].status == "read", timeout=SECONDS)
 
         run(lambda: gather([look, work]))
@@ -300,8 +284,8 @@ def test_chains_of_another_task_go_on_while_the_test_waits(run: Any) -> None:
 
 
 @BOTH
-def test_chains_that_were_laid_before_are_performed_first(run: Any) -> None:
-    async def main() -> None:
+def test_chains_that_were_laid_before_are_performed_first(run):
+    async def main():
         with a_fake("async") as fake:
             message = fake.send_text().deliver()
             statuses = await fake.wait_until(lambda: [one.status for one in message.events])
@@ -311,7 +295,7 @@ def test_chains_that_were_laid_before_are_performed_first(run: Any) -> None:
 
 
 @SETTLES
-def test_a_wait_that_is_never_awaited_is_complained_about(settle: bool) -> None:
+def test_a_wait_that_is_never_awaited_is_complained_about(settle):
     with pytest.raises(NotAwaited, match=r"missing await at test_wait_until\.py:\d+: 1 step was"):
         with a_fake("async") as fake:
             fake.wait_until(lambda: True, settle=settle)
@@ -319,8 +303,8 @@ def test_a_wait_that_is_never_awaited_is_complained_about(settle: bool) -> None:
 
 @BOTH
 @SETTLES
-def test_a_wait_that_is_awaited_leaves_no_step(run: Any, settle: bool) -> None:
-    async def main() -> None:
+def test_a_wait_that_is_awaited_leaves_no_step(run, settle):
+    async def main():
         with a_fake("async") as fake:
             assert await fake.wait_until(lambda: True, settle=settle)
             assert () == fake.messages
@@ -328,11 +312,11 @@ def test_a_wait_that_is_awaited_leaves_no_step(run: Any, settle: bool) -> None:
     run(main)
 
 
-def test_a_receiver_may_wait_for_a_thread_of_its_app() -> None:
+def test_a_receiver_may_wait_for_a_thread_of_its_app():
     with a_fake("sync") as fake:
-        done: list[str] = []
+        done = []
 
-        def receive(request: Any) -> None:
+        def receive(request):
             thread = threading.Thread(target=done.append, args=[request.event.status], daemon=True)
             thread.start()
             assert fake.wait_until(lambda: request.event.status in done, timeout=SECONDS)
@@ -345,16 +329,16 @@ def test_a_receiver_may_wait_for_a_thread_of_its_app() -> None:
 # -- what an app left on a loop --------------------------------------------------------------------
 
 
-def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on(fake) -> None:
-    done: list[str] = []
-    tasks: list[asyncio.Task[None]] = []
+def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on(fake):
+    done = []
+    tasks = []
 
-    async def work() -> None:
+    async def work():
         for _ in range(3):
             await asyncio.sleep(0)
         done.append("it")
 
-    async def receive(_: Any) -> None:
+    async def receive(_):
         tasks.append(asyncio.create_task(work()))
 
     fake.webhooks.connect(handler=receive)
@@ -366,8 +350,8 @@ def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on(fake) -
 # -- the end ---------------------------------------------------------------------------------------
 
 
-def test_a_cancelled_wait_ends_in_asyncio() -> None:
-    async def main() -> None:
+def test_a_cancelled_wait_ends_in_asyncio():
+    async def main():
         with a_fake("async") as fake:
             looked = asyncio.Event()
             task = asyncio.ensure_future(fake.wait_until(looked.set, timeout=SECONDS))
@@ -381,18 +365,18 @@ def test_a_cancelled_wait_ends_in_asyncio() -> None:
     assert [] == [one for one in threading.enumerate() if one.name == "chatfake-wait"]
 
 
-def test_a_coroutine_in_place_of_its_function_is_refused_and_leaves_no_warning() -> None:
-    async def done() -> bool:
+def test_a_coroutine_in_place_of_its_function_is_refused_and_leaves_no_warning():
+    async def done():
         return True
 
-    coroutine: Any = done()
+    coroutine = done()
     with a_fake("sync") as fake, pytest.raises(TypeError, match="got <coroutine object"):
         fake.wait_until(coroutine)
 
 
 @SETTLES
-def test_a_closed_fake_and_a_price_function_can_not_wait(settle: bool) -> None:
-    def price(_: Any) -> str:
+def test_a_closed_fake_and_a_price_function_can_not_wait(settle):
+    def price(_):
         fake.wait_until(lambda: True, settle=settle)
         return "1"
 

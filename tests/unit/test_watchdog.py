@@ -2,8 +2,6 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import sys
 import threading
 
@@ -153,9 +151,7 @@ def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(watchdo
     assert watchdog._thread not in (None, thread)
 
 
-def test_real_seconds_pass_where_freezegun_stops_every_clock(
-    monkeypatch,
-):
+def test_real_seconds_pass_where_freezegun_stops_every_clock(monkeypatch):
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
     work, watchdog = Work(), Watchdog()
     with freezegun.freeze_time("2026-01-01"):

@@ -1,7 +1,5 @@
 """What a WSGI app may answer, what is refused, and what is closed."""
 
-from __future__ import annotations
-
 import sys
 from wsgiref.validate import validator
 

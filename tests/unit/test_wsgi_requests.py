@@ -1,7 +1,5 @@
 """What a WSGI app gets: the environ and the body, as a server gives them."""
 
-from __future__ import annotations
-
 from wsgiref.validate import validator
 
 import pytest
