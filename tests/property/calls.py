@@ -7,10 +7,10 @@ async fake alike.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .model_life import WORDS
-from .model_types import Conversation, Label, Message, Refused
+from .model_types import Conversation, Message, Refused
 from .scripts import (
     BAD_CALLS,
     FAILURES,
@@ -24,7 +24,6 @@ from .scripts import (
     Cancel,
     Schedule,
     Send,
-    Step,
     ToDeadline,
     Verb,
     decimal,
@@ -44,7 +43,7 @@ class Resolver:
     model: Model
     focus: Message | Conversation | None = None
 
-    def resolve(self, step: Step) -> Call | None:
+    def resolve(self, step):
         """The call to make, or None where there is nothing to make it on."""
         match step:
             case Call():
@@ -66,8 +65,8 @@ class Resolver:
                 target = self._target(step.which, submissions=False)
                 return None if target is None else Call("cancel", target.label.number)
 
-    def _send(self, step: Send) -> Call | None:
-        arguments: dict[str, Any] = {} if step.content else {"body": step.body}
+    def _send(self, step):
+        arguments = {} if step.content else {"body": step.body}
         if step.price is not None:
             arguments["price"] = step.price
         if step.origin is not None:
@@ -87,7 +86,7 @@ class Resolver:
             verb, arguments=arguments, conversation=conversation, to=to, content=step.content
         )
 
-    def _conversation(self, asked: str | int | None) -> Label | str | None:
+    def _conversation(self, asked):
         known = self.model.conversations
         if asked is None or isinstance(asked, str):
             return asked
@@ -95,7 +94,7 @@ class Resolver:
             return self.focus.label if isinstance(self.focus, Conversation) else None
         return known[-1 - asked % len(known)].label if known else None
 
-    def _target(self, which: int, *, submissions: bool) -> Message | None:
+    def _target(self, which, *, submissions):
         if which == FOCUS:
             message = self.focus if isinstance(self.focus, Message) else None
             # Only a message that was submitted apart has a handle that can be accepted.
@@ -105,25 +104,25 @@ class Resolver:
         ]
         return fit[-1 - which % len(fit)] if fit else None
 
-    def _verb(self, step: Verb) -> Call | None:
+    def _verb(self, step):
         target = self._target(step.which, submissions=step.name in {"accept", "reject"})
         if target is None:
             return None
         arguments, error = self._said(step)
         return Call(step.name, target.label.number, arguments=arguments, expected_error=error)
 
-    def _said(self, step: Verb) -> tuple[dict[str, Any], tuple[str, Any, Any] | None]:
+    def _said(self, step):
         """What a verb is told, and the error that its event should show."""
         if step.name in {"fail", "reject"}:
             choices = FAILURES if step.name == "fail" else REJECTIONS
             return choices[step.variant % len(choices)]
-        arguments: dict[str, Any] = {}
+        arguments = {}
         if step.name == "deliver":
             arguments |= {} if step.devices is None else {"devices": step.devices}
             arguments |= {} if step.price is None else {"price": step.price}
         return arguments, None
 
-    def _schedule(self, step: Schedule) -> Call | None:
+    def _schedule(self, step):
         target = self._target(step.which, submissions=False)
         if target is None:
             return None
@@ -133,9 +132,9 @@ class Resolver:
         )
         return Call("schedule", target.label.number, script=script)
 
-    def _to_deadline(self, step: ToDeadline) -> Call | None:
+    def _to_deadline(self, step):
         model = self.model
-        ahead: list[tuple[int, int, Message | Conversation]] = []
+        ahead = []
         if step.what == "drop":
             waiting = [m for m in model.messages if m.state == "sent"]
             ahead = [(model.due(m), n, m) for n, m in enumerate(waiting)]
@@ -151,7 +150,7 @@ class Resolver:
         model.took(f"moved to {step.what} {step.offset:+d} us")
         return Call("move", arguments={"at": due + step.offset}, how=step.how)
 
-    def _bad(self, step: Bad) -> Call | None:
+    def _bad(self, step):
         verb, arguments = BAD_CALLS[step.number]
         target = None
         if verb in {"deliver", "fail"}:
@@ -162,10 +161,10 @@ class Resolver:
         return Call(verb, target, arguments=arguments, bad=True)
 
 
-def model_call(model: Model, call: Call) -> str | None:
+def model_call(model, call):
     """What the model makes of a call: the name of the error that is due, or None."""
-    message: Any = None if call.message is None else model.messages[call.message]
-    error: Any = call.expected_error
+    message = None if call.message is None else model.messages[call.message]
+    error = call.expected_error
     said = call.arguments
     try:
         match call.verb:

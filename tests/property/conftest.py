@@ -1,17 +1,11 @@
 """Shows in the terminal how often the random scripts took each path."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from .required_paths import table
 
-if TYPE_CHECKING:
-    import pytest
 
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     # Properties travel with the reports, so this works under xdist as well.
     for report in terminalreporter.stats.get("passed", []):
         paths = dict(getattr(report, "user_properties", ())).get("chatfake paths")

@@ -1,11 +1,8 @@
 """Make the calls of a script on a fake."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 
 import time_machine
 
@@ -14,34 +11,26 @@ from pytest_chatfake import ChatFake, IllegalTransition
 from .model_types import EPOCH, NOBODY_IN_PARTICULAR
 from .scripts import PEOPLE, START, decimal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
 
-    from .scripts import Call, Script
-
-
-def moment(micros: int) -> datetime:
+def moment(micros):
     return EPOCH + timedelta(microseconds=micros)
 
 
 class FakeDriver:
     """Makes the calls on the fake; in async mode the same calls schedule them."""
 
-    def __init__(
-        self, fake: ChatFake, rate: list[Decimal], shift: Callable[[timedelta], Any] | None
-    ) -> None:
+    def __init__(self, fake, rate, shift):
         self.fake = fake
         self.rate = rate  # what the price callable answers
         self.shift = shift  # the user's own traveller, where it moves the time
         self.now = START * 1_000_000
-        self.handles: dict[int, Any] = {}
-        self.submissions: dict[int, Any] = {}
-        self.stale: list[Any] = []  # handles of before a reset
+        self.handles = {}
+        self.submissions = {}
+        self.stale = []  # handles of before a reset
         self.describe_people()
 
-    def describe_people(self) -> None:
-        self.people: list[Any] = [
+    def describe_people(self):
+        self.people = [
             person.address
             if person.devices == 1 and person.receipts
             else self.fake.recipient(
@@ -50,17 +39,17 @@ class FakeDriver:
             for person in PEOPLE
         ]
 
-    def reset(self) -> None:
+    def reset(self):
         self.fake.reset()
         self.stale += self.handles.values()
         self.handles.clear()
         self.submissions.clear()
         self.describe_people()
 
-    def person(self, to: int) -> str:
+    def person(self, to):
         return PEOPLE[to].address or NOBODY_IN_PARTICULAR
 
-    def call(self, call: Call, number: int, conversation: Any = None) -> Any:
+    def call(self, call, number, conversation=None):
         """Make `call`; `number` is the model's number for a message that it would create."""
         arguments = dict(call.arguments)
         match call.verb:
@@ -104,7 +93,7 @@ class FakeDriver:
             case _:
                 raise NotImplementedError(call.verb)
 
-    def send(self, call: Call, arguments: dict[str, Any]) -> Any:
+    def send(self, call, arguments):
         fake, to = self.fake, self.people[call.to]
         if call.content is not None:
             other = fake.send if call.verb == "send" else fake.submit
@@ -113,7 +102,7 @@ class FakeDriver:
         text = fake.send_text if call.verb == "send" else fake.submit_text
         return text(body, to=to, **arguments)
 
-    def schedule(self, call: Call) -> Any:
+    def schedule(self, call):
         """Schedule a script: the verbs of the handle that `after()` returns happen later."""
         later = self.handles[call.message]
         for length, verbs in call.script:
@@ -122,9 +111,9 @@ class FakeDriver:
                 later = getattr(later, verb)(**said)
         return later
 
-    def catch_up(self) -> None:
+    def catch_up(self):
         """Let happen what time has jumped over; each step that is illegal is told on its own."""
-        refused: IllegalTransition | None = None
+        refused = None
         while True:
             try:
                 self.fake.settle()
@@ -134,11 +123,11 @@ class FakeDriver:
         if refused is not None:
             raise refused
 
-    def see_time(self) -> None:
+    def see_time(self):
         """Begin from where time stands: a move that was refused has stopped on its way."""
         self.now = (self.fake.clock.now - EPOCH) // timedelta(microseconds=1)
 
-    def move(self, at: int, how: int) -> Any:
+    def move(self, at, how):
         """Move time to `at`: behind the fake's back, or in one of the ways its clock has."""
         distance = timedelta(microseconds=at - self.now)
         self.now = at
@@ -146,7 +135,7 @@ class FakeDriver:
             self.shift(distance)
             return self.catch_up() if self.fake.config.mode != "async" else None
         clock = self.fake.clock
-        ways: list[Callable[[], Any]] = [
+        ways = [
             lambda: clock.advance(distance),
             lambda: clock.advance(microseconds=distance // timedelta(microseconds=1)),
             lambda: clock.move_to(moment(at)),
@@ -156,7 +145,7 @@ class FakeDriver:
 
 
 @contextmanager
-def driven(script: Script, mode: str = "sync") -> Iterator[FakeDriver]:
+def driven(script, mode="sync"):
     """Drive a fake at START, with the configuration of a script."""
     rate = [Decimal("0.05")]
     with (

@@ -7,7 +7,6 @@ import re
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
 
 from werkzeug.test import Client
 
@@ -18,12 +17,8 @@ from pytest_chatfake.wire.validation import deviations
 
 from .calls import Resolver, model_call
 from .fake_driver import driven, moment
-from .model_types import Label, Message
+from .model_types import Label
 from .scripts import OTHERS
-
-if TYPE_CHECKING:
-    from .model import Model
-    from .scripts import Call, Script
 
 
 class Divergence(AssertionError):
@@ -35,30 +30,30 @@ class Number(Decimal):
 
     text: str
 
-    def __new__(cls, text: str) -> Self:
+    def __new__(cls, text):
         number = super().__new__(cls, text)
         number.text = text
         return number
 
 
-def no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def no_twins(pairs):
     if len({key for key, _ in pairs}) != len(pairs):
         raise Divergence(f"a key twice in one object: {pairs}")
     return dict(pairs)
 
 
-def parse(body: bytes) -> dict[str, Any]:
+def parse(body):
     return json.loads(body, parse_float=Number, parse_int=Number, object_pairs_hook=no_twins)
 
 
 class Names:
     """Which real id stands for which label of the model; one to one."""
 
-    def __init__(self) -> None:
-        self.real: dict[Label, str] = {}
-        self.labels: dict[tuple[str, str], Label] = {}
+    def __init__(self):
+        self.real = {}
+        self.labels = {}
 
-    def same(self, label: Label, real: object) -> bool:
+    def same(self, label, real):
         if not isinstance(real, str) or real == "":
             return False
         known = self.real.setdefault(label, real)
@@ -69,17 +64,17 @@ class Names:
 class ModelComparison:
     """One script, the model and the sync fake side by side."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script):
         self.script = script
         self.model = script.model()
         self.resolver = Resolver(self.model)
         self.names = Names()
-        self.calls: list[tuple[Call, str | None]] = []
+        self.calls = []
         self.seen_events = 0
         self.seen_entries = 0
-        self.received: list[Any] = []  # by the endpoint, which listens for other types only
+        self.received = []  # by the endpoint, which listens for other types only
 
-    def run(self) -> Model:
+    def run(self):
         """Play it to the end; raises Divergence at the first difference."""
         with driven(self.script) as self.driver:
             self.fake = self.driver.fake
@@ -97,12 +92,12 @@ class ModelComparison:
             self.check_stale()
         return self.model
 
-    def play(self, call: Call) -> None:
+    def play(self, call):
         number = len(self.model.messages)
         state = None if call.message is None else self.model.messages[call.message].state
         expected = None if call.bad else model_call(self.model, call)
         self.calls.append((call, expected))
-        found: Exception | None = None
+        found = None
         self.driver.see_time()
         try:
             self.driver.call(call, number, self.conversation(call))
@@ -122,7 +117,7 @@ class ModelComparison:
         elif call.message is not None:
             self.compare_message(call.message)
 
-    def conversation(self, call: Call) -> Any:
+    def conversation(self, call):
         """A conversation to name in a call: by its id, or as the object."""
         label = call.conversation
         if label is None:
@@ -136,7 +131,7 @@ class ModelComparison:
 
     # -- comparison ----------------------------------------------------------------------------
 
-    def differ(self, what: str, expected: object, found: object) -> None:
+    def differ(self, what, expected, found):
         played = "\n".join(
             f"  {n}. {call} -> {error}" for n, (call, error) in enumerate(self.calls)
         )
@@ -145,7 +140,7 @@ class ModelComparison:
             f"{self.script.config}, by_traveller={self.script.by_traveller}\n{played}"
         )
 
-    def equal(self, what: str, expected: object, found: object) -> None:
+    def equal(self, what, expected, found):
         if isinstance(expected, Label):
             if not self.names.same(expected, found):
                 self.differ(what, f"{expected} = {self.names.real.get(expected)}", found)
@@ -157,15 +152,13 @@ class ModelComparison:
         elif expected != found:
             self.differ(what, expected, found)
 
-    def same_fields(self, what: str, expected: dict[str, object], found: object) -> None:
+    def same_fields(self, what, expected, found):
         for name, value in expected.items():
             self.equal(f"{what}.{name}", value, getattr(found, name))
 
-    def check_error(
-        self, call: Call, state: str | None, expected: str | None, found: Exception | None
-    ) -> None:
+    def check_error(self, call, state, expected, found):
         if call.bad:
-            kinds: tuple[type[Exception], ...] = (TypeError, ValueError)
+            kinds = (TypeError, ValueError)
             if call.verb == "advance":
                 kinds = (ValueError, errors.ClockError)
             elif state not in {None, "sent"}:
@@ -181,7 +174,7 @@ class ModelComparison:
             if name != expected:
                 self.differ(f"outcome of {call.verb}", expected, found)
 
-    def compare(self) -> None:
+    def compare(self):
         """Everything that is new since the last comparison, and the balance."""
         events = self.fake.events
         self.equal("number of events", len(self.model.events), len(events))
@@ -217,7 +210,7 @@ class ModelComparison:
         due = self.model.next_due()
         self.equal("next due", None if due is None else moment(due), self.fake.clock.next_due)
 
-    def compare_event(self, expected: Any, found: Any) -> None:
+    def compare_event(self, expected, found):
         body = parse(found.body)
         what = f"event {expected.status or expected.type} of {expected.message}"
         self.equal(what, expected.body, body)
@@ -237,13 +230,13 @@ class ModelComparison:
         }
         self.same_fields(what, told, found)
 
-    def compare_balance(self) -> None:
+    def compare_balance(self):
         """The balance; the model's is the sum of its ledger, which is compared as well."""
         told = {name: getattr(self.model, name) for name in ("available", "held", "charged")}
         told["currency"] = self.model.knobs.currency
         self.same_fields("balance", told, self.fake.balance)
 
-    def check_stale(self) -> None:
+    def check_stale(self):
         """A message of before a reset is not taken for the one that has its id now."""
         for message in self.driver.stale:
             outcome = ""
@@ -254,11 +247,11 @@ class ModelComparison:
             self.equal(f"deliver() of {message.body!r}, of before a reset", "closed", outcome)
             self.model.took("refused: a message of before a reset")
 
-    def compare_messages(self) -> None:
+    def compare_messages(self):
         for number in range(len(self.model.messages)):
             self.compare_message(number)
 
-    def compare_message(self, number: int) -> None:
+    def compare_message(self, number):
         expected = self.model.messages[number]
         if expected.status == "submitted":
             return
@@ -281,12 +274,12 @@ class ModelComparison:
             f"{what}.conversation", conversation, found.conversation and found.conversation.id
         )
 
-    def compare_explanations(self) -> None:
+    def compare_explanations(self):
         for number, expected in enumerate(self.model.messages):
             if expected.status != "submitted":
                 self.compare_explanation(expected, self.fake.explain(self.driver.handles[number]))
 
-    def compare_explanation(self, expected: Message, text: str) -> None:
+    def compare_explanation(self, expected, text):
         """Its sums, and a reason for each event and for the drop, by its number in the history.
 
         What is charged each time rests on the setting alone, and nothing else does.
@@ -303,7 +296,7 @@ class ModelComparison:
         wrong = "(§1" if self.model.knobs.each_message else "charge_per='message'"
         self.equal(f"{wrong} in the reasons", False, wrong in why)
 
-    def compare_query(self) -> None:
+    def compare_query(self):
         """`GET /v2/balance` (§4.1) tells the same amount, as an exact number."""
         key = {"X-API-Key": self.fake.api_key}
         response = Client(self.fake.wsgi_app).get("/v2/balance", headers=key)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from .model_types import (
     NOBODY_IN_PARTICULAR,
     Label,
-    Message,
     Person,
     Refused,
     ScheduledVerb,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 ARRIVALS = {"deliver", "read"}
 
 #: Which words change what.
-WORDS: dict[str, dict[str, bool]] = {
+WORDS = {
     "goes_offline": {"online": False, "chat_open": False},
     "comes_online": {"online": True},
     "blocks": {"blocked": True},
@@ -35,7 +34,7 @@ WORDS: dict[str, dict[str, bool]] = {
 }
 
 
-def reachable(person: Person) -> bool:
+def reachable(person):
     return person.online and person.registered and not person.blocked and not person.withheld
 
 
@@ -48,12 +47,12 @@ class Life:
     people: dict[str | None, Person] = field(default_factory=dict)
     scheduled: list[ScheduledVerb] = field(default_factory=list)
 
-    def of(self, message: Message) -> Person:
+    def of(self, message):
         return self.people[message.address]
 
     # -- what contradicts the person (§3 rule 2) -----------------------------------------------
 
-    def check(self, message: Message, verb: str) -> None:
+    def check(self, message, verb):
         arrives = verb == "deliver" or message.status == "sent"
         self.refuse(f"{verb} to", self.of(message), blocked=arrives, withheld=arrives)
 
@@ -85,7 +84,7 @@ class Life:
 
     # -- what people do by themselves ----------------------------------------------------------
 
-    def sent(self, message: Message) -> None:
+    def sent(self, message):
         person = self.of(message)
         message.undeliverable = person.blocked or person.withheld
         if not person.registered:
@@ -95,16 +94,16 @@ class Life:
             self.model.took("by itself: sent into an open chat -> read")
             self.model.read_by_user(message, by_itself=True)
 
-    def delivered(self, message: Message) -> None:
+    def delivered(self, message):
         if self.of(message).chat_open and not self.scripted(message):
             self.model.took("by itself: delivered into an open chat -> read")
             self.model.read_by_user(message, by_itself=True)
 
-    def scripted(self, message: Message) -> bool:
+    def scripted(self, message):
         """Whether a script delivers or reads it later: then people leave it alone (assumed)."""
         return any(one.message is message and one.verb in ARRIVALS for one in self.scheduled)
 
-    def change(self, address: str | None, error: str, **fields: Any) -> None:
+    def change(self, address, error, **fields):
         before = self.people[address]
         after = replace(before, **fields)
         if after.chat_open and not (after.online and after.registered):
@@ -121,7 +120,7 @@ class Life:
                     self.model.took("by itself: delivered, and the chat is opened -> read")
                     self.model.read_by_user(message, by_itself=True)
 
-    def back(self, address: str | None, person: Person) -> None:
+    def back(self, address, person):
         """Deliver what waited, in the order of sending."""
         for message in self.to(address, "sent"):
             if message.undeliverable:  # assumed
@@ -135,13 +134,13 @@ class Life:
                 self.model.took("by itself: the phone comes back -> delivered")
                 self.model.deliver(message, None, None, by_itself=True)
 
-    def to(self, address: str | None, state: str) -> list[Message]:
+    def to(self, address, state):
         own = [m for m in self.model.messages if m.address == address and m.state == state]
         return sorted(own, key=lambda message: message.order)
 
     # -- scripts in time -----------------------------------------------------------------------
 
-    def schedule(self, message: Message, script: tuple[tuple[int, tuple[Any, ...]], ...]) -> None:
+    def schedule(self, message, script):
         """Each length counts from the one before; verbs behind one share its moment."""
         if any(one.message is message for one in self.scheduled):
             self.model.took("script: a second one for a message")
@@ -153,14 +152,14 @@ class Life:
                 order = self.model.plans
                 self.scheduled.append(ScheduledVerb(at, order, message, verb, arguments, error))
 
-    def cancel(self, message: Message) -> None:
+    def cancel(self, message):
         kept = [one for one in self.scheduled if one.message is not message]
         self.model.took(
             "script: cancelled" if len(kept) < len(self.scheduled) else "script: none to cancel"
         )
         self.scheduled = kept
 
-    def run(self, step: ScheduledVerb) -> None:
+    def run(self, step):
         """An illegal step drops the rest of its message's script."""
         self.scheduled.remove(step)
         try:

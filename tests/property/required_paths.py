@@ -1,21 +1,15 @@
 """The paths that every run of the random scripts must take, and how their counts are shown."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, Phase, settings
-
-if TYPE_CHECKING:
-    from collections import Counter
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 #: For one fault after another, where only the first failure counts.
 FEW = os.environ.get("HYPOTHESIS_PROFILE") == "few"
 
 
-def profile(examples: int) -> settings:
+def profile(examples):
     """`examples` scripts, the same in every run; ten times as many, fresh ones, when thorough."""
     return settings(
         max_examples=examples * 10 if THOROUGH else examples // 4 if FEW else examples,
@@ -135,6 +129,6 @@ REQUIRED_PATHS = {
 }  # fmt: skip
 
 
-def table(paths: Counter[str]) -> list[str]:
+def table(paths):
     """The counts as aligned lines."""
     return [f"{count:7}  {what}" for what, count in sorted(paths.items())]

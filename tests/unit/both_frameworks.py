@@ -1,25 +1,17 @@
 """Runs verbs in plain code, asyncio and trio, each under a hard limit. No test hangs."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeVar
 
 import pytest
 import trio
 
-T = TypeVar("T")
-
 SECONDS = 60.0
 """Before a test gives up on a coroutine."""
 
-Run = Callable[[Callable[[], Awaitable[T]]], T]
 
-
-def in_asyncio(function: Callable[[], Awaitable[T]]) -> T:
-    async def main() -> T:
+def in_asyncio(function):
+    async def main():
         async with asyncio.timeout(SECONDS):
             result = await function()
         others = asyncio.all_tasks() - {asyncio.current_task()}
@@ -29,8 +21,8 @@ def in_asyncio(function: Callable[[], Awaitable[T]]) -> T:
     return asyncio.run(main())
 
 
-def in_trio(function: Callable[[], Awaitable[T]]) -> T:
-    async def main() -> T:
+def in_trio(function):
+    async def main():
         with trio.fail_after(SECONDS):
             return await function()
 
@@ -38,10 +30,10 @@ def in_trio(function: Callable[[], Awaitable[T]]) -> T:
 
 
 @pytest.fixture(autouse=True)
-def hard_limit() -> Generator[None]:
+def hard_limit():
     """End a test that hangs in plain code; for the modules that take it into their namespace."""
 
-    def give_up(*_: object) -> None:
+    def give_up(*_):
         raise TimeoutError(f"the test did not end within {3 * SECONDS:g} s")
 
     if not hasattr(signal, "setitimer"):
@@ -59,10 +51,10 @@ BOTH = pytest.mark.parametrize("run", [in_asyncio, in_trio], ids=["asyncio", "tr
 MODES = pytest.mark.parametrize("mode", ["sync", "asyncio", "trio"])
 
 
-def perform(mode: str, verb: Callable[[], Any]) -> Any:
+def perform(mode, verb):
     """Call a verb, and where the mode is a framework, await what it returns there."""
 
-    async def main() -> Any:
+    async def main():
         return await verb()
 
     if mode == "sync":

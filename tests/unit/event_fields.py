@@ -20,12 +20,12 @@ class Kind(NamedTuple):
     platform: bool = False
 
 
-def into_an_open_conversation(fake: ChatFake) -> object:
+def into_an_open_conversation(fake):
     fake.send_text("First").deliver()
     return fake.send_text("Second")
 
 
-def without_receipts(fake: ChatFake) -> object:
+def without_receipts(fake):
     private = fake.recipient("+4915100003", read_receipts=False)
     return fake.send_text(to=private).read()
 

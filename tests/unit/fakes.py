@@ -1,49 +1,37 @@
 """Fakes at a fixed moment, and what can be seen of them in a form that tests compare."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import warnings
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
 
 import time_machine
 
 from pytest_chatfake import ChatFake, WebhookWarning
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-    from typing import TypeAlias
-
-    #: Awaits what a verb returned, where that is the way.
-    Do: TypeAlias = Callable[[Any], Awaitable[Any]]
-    Scenario: TypeAlias = Callable[[ChatFake, Do], Any]
-    #: Plays a scenario, and returns what it returns.
-    Play: TypeAlias = Callable[[Scenario], Any]
-
-    from pytest_chatfake import Receiver
-
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 START = 1_767_268_800  # the same moment
 
 
-def at(**since_noon: float) -> datetime:
+def at(**since_noon):
     return NOON + timedelta(**since_noon)
 
 
 @contextmanager
-def frozen_fake(**config: Any) -> Iterator[ChatFake]:
+def frozen_fake(**config):
     """A fake whose time stands at START."""
     with time_machine.travel(START, tick=False), ChatFake(**{"seed": "unit"} | config) as fake:
         yield fake
 
 
-def played(mode: str, scenario: Scenario, **config: Any) -> Any:
-    """Play a scenario in a mode, and return what it returns."""
+def played(mode, scenario, **config):
+    """Play a scenario, a coroutine function, in a mode, and return what it returns.
 
-    async def do(returned: Any) -> Any:
+    It gets the fake, and a function that awaits what a verb returned where that is the way.
+    """
+
+    async def do(returned):
         return await returned if mode == "async" else returned
 
     with frozen_fake(mode=mode, **config) as fake:
@@ -51,13 +39,13 @@ def played(mode: str, scenario: Scenario, **config: Any) -> Any:
 
 
 @contextmanager
-def fake_with_receiver(**config: Any) -> Iterator[tuple[ChatFake, Receiver]]:
+def fake_with_receiver(**config):
     """A frozen fake, and a receiver that gets its webhooks."""
     with frozen_fake(**config) as fake:
         yield fake, fake.webhooks.receiver()
 
 
-def warnings_at_the_end(scenario: Callable[[ChatFake], object], **config: Any) -> list[str]:
+def warnings_at_the_end(scenario, **config):
     """The texts of the warnings with which a fake that is not strict ends after a scenario.
 
     Their lines are put short: the scenario's own, and not the one that called it.
@@ -70,28 +58,28 @@ def warnings_at_the_end(scenario: Callable[[ChatFake], object], **config: Any) -
     return [own_lines(str(one.message)) for one in caught]
 
 
-def own_lines(text: str) -> str:
+def own_lines(text):
     """A text with lines of helpers as they stand, without the test's line that led there."""
     return re.sub(r"\S+\.py:\d+ via ", "", text)
 
 
-def received_statuses(receiver: Receiver) -> list[str]:
+def received_statuses(receiver):
     """The statuses of the events that the receiver got, in order."""
     return [event.status for event in receiver.events]
 
 
-def received_bodies(receiver: Receiver) -> list[bytes]:
+def received_bodies(receiver):
     return [request.body for request in receiver.requests]
 
 
-def attempt_rows(fake: ChatFake) -> list[tuple[str, int, str | None, int | None]]:
+def attempt_rows(fake):
     """The attempts: status of the event, number, fault, status of the answer."""
     return [
         (one.event.status, one.number, one.fault, one.status_code) for one in fake.webhooks.attempts
     ]
 
 
-def visible_state(fake: ChatFake) -> list[object]:
+def visible_state(fake):
     """All that a refused call must leave as it was."""
     return [
         fake.balance,
@@ -110,7 +98,7 @@ def visible_state(fake: ChatFake) -> list[object]:
 
 
 @contextmanager
-def unchanged(fake: ChatFake) -> Iterator[None]:
+def unchanged(fake):
     """Whatever is done in the block leaves the fake as it was."""
     before = visible_state(fake)
     yield
@@ -120,7 +108,7 @@ def unchanged(fake: ChatFake) -> Iterator[None]:
 FAULT_KINDS = ["duplicate", "drop", "delay", "tamper", "sign", "evolve"]
 
 
-def set_up_fault(fake: ChatFake, kind: str, **options: Any) -> Any:
+def set_up_fault(fake, kind, **options):
     """A fault of any kind, with the argument that it needs."""
     needed = {"delay": [30], "sign": [lambda request: {"X-Forged": "yes"}]}.get(kind, [])
     return getattr(fake.webhooks, kind)(*needed, **options)

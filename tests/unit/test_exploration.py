@@ -1257,13 +1257,18 @@ def test_an_endpoint_says_what_it_listens_for(fake):
     assert [True, False, True, True] == found
 
 
+def statuses_of_a_delivery(chat_fake):
+    """Send and deliver a message, and return the statuses of the events as they came."""
+    got = []
+    chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+    chat_fake.send_text().deliver()
+    chat_fake.settle()
+    return got
+
+
 def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_first():
     def world(chat_fake):
-        got = []
-        chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
-        chat_fake.send_text().deliver()
-        chat_fake.settle()
-        assert ["sent", "delivered"] == got
+        assert ["sent", "delivered"] == statuses_of_a_delivery(chat_fake)
 
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["duplicate", "reorder", "drop"])
@@ -1291,10 +1296,7 @@ def test_further_kinds_have_some_worlds_and_then_as_long_again_but_not_more_than
     most, takes, seconds, named, monkeypatch
 ):
     def world(chat_fake):
-        got = []
-        chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
-        chat_fake.send_text().deliver()
-        chat_fake.settle()
+        got = statuses_of_a_delivery(chat_fake)
         passed.append(1 if "sent" in got else takes)
         assert ["sent", "delivered"] == got
 
@@ -1309,10 +1311,7 @@ def test_further_kinds_have_some_worlds_and_then_as_long_again_but_not_more_than
 @pytest.mark.parametrize("skip", [pytest.skip, pytest.xfail, unittest.TestCase().skipTest])
 def test_a_skip_in_a_further_world_does_not_hide_the_finding(skip):
     def world(chat_fake):
-        got = []
-        chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
-        chat_fake.send_text().deliver()
-        chat_fake.settle()
+        got = statuses_of_a_delivery(chat_fake)
         if got[-1] == "sent":
             skip("another order")
         assert 2 == len(got)
