@@ -26,14 +26,6 @@ def closed_port():
         return f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-def test_without_the_knob_an_attempt_is_made_once(fake, receiver):
-    receiver.respond(500)
-    fake.send_text()
-    fake.clock.advance(days=1)
-
-    assert [("sent", 1, None, 500)] == attempt_rows(fake)
-
-
 def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_it():
     with fake_with_receiver(retry_after=[10, 30.5, timedelta(minutes=5)]) as (fake, receiver):
         receiver.respond(503, times=100)
