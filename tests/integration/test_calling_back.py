@@ -18,10 +18,8 @@ from pytest_chatfake.transport.client.loops import (
     running_framework,
 )
 
-from ..unit.both_frameworks import BOTH, hard_limit
+from ..unit.both_frameworks import BOTH, hard_limit  # noqa: F401
 from .api_support import SECONDS, ask, balance, in_time
-
-__all__ = ["hard_limit"]
 
 
 @pytest.fixture

@@ -14,10 +14,8 @@ from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.loops import running_framework
 
 from ..unit.asgi_apps import respond
-from ..unit.both_frameworks import BOTH, hard_limit
+from ..unit.both_frameworks import BOTH, hard_limit  # noqa: F401
 from .target_support import sleep
-
-__all__ = ["hard_limit"]
 
 
 class Slow:

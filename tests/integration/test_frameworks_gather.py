@@ -8,10 +8,8 @@ import trio
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition, NotAwaited
 from pytest_chatfake.transport.client.loops import running_framework
 
-from ..unit.both_frameworks import BOTH, hard_limit
+from ..unit.both_frameworks import BOTH, hard_limit  # noqa: F401
 from .target_support import sleep
-
-__all__ = ["hard_limit"]
 
 
 async def side_by_side(*chains):

@@ -15,9 +15,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..unit.both_frameworks import hard_limit
-
-__all__ = ["hard_limit"]
+from ..unit.both_frameworks import hard_limit  # noqa: F401
 
 #: Before a test gives up on a server: half of what aiohttp waits for a connection that is open.
 SECONDS = 30

@@ -8,10 +8,8 @@ import pytest
 from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import HandlerTarget
 
-from ..unit.both_frameworks import hard_limit
+from ..unit.both_frameworks import hard_limit  # noqa: F401
 from .target_support import EVENT, THREE, sleep
-
-__all__ = ["hard_limit"]
 
 
 @THREE

@@ -23,10 +23,8 @@ from pytest_chatfake.transport.client.loops import running_framework
 from pytest_chatfake.transport.client.portal import Portal
 
 from ..unit.asgi_apps import respond
-from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio  # noqa: F401
 from .target_support import Interrupted
-
-__all__ = ["hard_limit"]
 
 IN_USE = "the fake's event loop is waiting for this code to return: it can't be used now"
 

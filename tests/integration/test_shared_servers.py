@@ -12,10 +12,8 @@ from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import UrlTarget
 
-from ..unit.both_frameworks import hard_limit
+from ..unit.both_frameworks import hard_limit  # noqa: F401
 from .raw_server import OK, SECONDS, keeps_alive, serving
-
-__all__ = ["hard_limit"]
 
 SOON = 2.0
 """Seconds that an attempt may take where another endpoint's connection could be in its way."""

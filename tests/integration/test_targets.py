@@ -20,12 +20,9 @@ from pytest_chatfake.transport.client.targets import UrlTarget
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
 from ..unit.asgi_apps import respond
-from ..unit.both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio
+from ..unit.both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio  # noqa: F401
 from .raw_server import keeps_alive, serving
 from .target_support import EVENT, THREE, in_plain_code
-
-__all__ = ["hard_limit"]
-
 
 # Real apps
 

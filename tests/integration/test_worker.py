@@ -10,11 +10,8 @@ import sniffio
 
 from pytest_chatfake.transport.client.worker import Worker
 
-from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_trio
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_trio  # noqa: F401
 from .target_support import sleep
-
-__all__ = ["hard_limit"]
-
 
 # Calls
 

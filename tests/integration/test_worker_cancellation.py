@@ -6,10 +6,8 @@ import threading
 import anyio
 import pytest
 
-from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio  # noqa: F401
 from .target_support import sleep, working
-
-__all__ = ["hard_limit"]
 
 
 def once(*cancel):

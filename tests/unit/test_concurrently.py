@@ -13,10 +13,8 @@ import pytest
 from pytest_chatfake import ChatFake, ClosedError
 
 from .asgi_apps import respond
-from .both_frameworks import BOTH, hard_limit
+from .both_frameworks import BOTH, hard_limit  # noqa: F401
 from .fakes import attempt_rows, frozen_fake
-
-__all__ = ["hard_limit"]  # every test here has one
 
 
 class Meeting:

@@ -15,10 +15,8 @@ import trio
 from pytest_chatfake import ChatFakeError, explore
 
 from .asgi_apps import respond
-from .both_frameworks import MODES, hard_limit, perform
+from .both_frameworks import MODES, hard_limit, perform  # noqa: F401
 from .fakes import attempt_rows, frozen_fake, unchanged
-
-assert hard_limit
 
 #: What the apps of this module have done.
 done = []

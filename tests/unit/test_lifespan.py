@@ -16,10 +16,7 @@ from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.responses import Response
 
 from .asgi_apps import respond
-from .both_frameworks import BOTH, hard_limit, in_asyncio, in_trio
-
-__all__ = ["hard_limit"]
-
+from .both_frameworks import BOTH, hard_limit, in_asyncio, in_trio  # noqa: F401
 
 REQUEST = SimpleNamespace(body=b"{}", headers={})
 

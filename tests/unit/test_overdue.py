@@ -19,10 +19,8 @@ from pytest_chatfake.transport.client.loops import new_event
 from pytest_chatfake.webhooks import drain
 
 from .asgi_apps import respond
-from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_trio, perform
-from .hanging import connected_in_any_time, counted_while_hanging, hang, hanging
-
-__all__ = ["connected_in_any_time", "counted_while_hanging", "hard_limit"]
+from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_trio, perform  # noqa: F401
+from .hanging import connected_in_any_time, counted_while_hanging, hang, hanging  # noqa: F401
 
 #: Real seconds of an attempt that is to take too long.
 SHORT = 0.01

@@ -467,22 +467,6 @@ available 89.90, held 10.05, charged 0.05 USD; times are from 2026-01-01T12:00:0
 """) == text_of(fake)
 
 
-def test_times_are_absolute_when_days_pass(fake):
-    fake.send_text()
-    fake.clock.advance(days=30)
-
-    assert snapshot("""\
-available 100.00, held 0.00, charged 0 USD; times are from 2026-01-01T12:00:00.000Z
-  1  2026-01-01 12:00:00.000  verb     send_text() m1  at here
-  2                           hold     0.05 m1
-  3                           event    sent m1
-  4                           clock    advance() by 30 days  at here
-  5  2026-01-31 12:00:00.000  drop     m1 was not delivered in time; no event
-  6                           release  0.05 m1
-  m1 = message ... to +15550100, sent, then dropped\
-""") == text_of(fake)
-
-
 def test_nothing_happened(fake):
     assert "nothing happened" == fake.timeline.text()
 

@@ -17,10 +17,8 @@ from pytest_chatfake.fake import waits
 from pytest_chatfake.transport.client.loops import gather, new_event
 
 from .api_clients import send_call
-from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_asyncio, perform
+from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_asyncio, perform  # noqa: F401
 from .fakes import START, received_statuses
-
-__all__ = ["hard_limit"]
 
 #: Real seconds after which a wait gives up that waits in vain.
 SHORT = 0.01
