@@ -1,7 +1,5 @@
 """Every call to the API can go wrong: which requests a fault concerns, and what becomes of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
