@@ -2,8 +2,6 @@
 
 import sys
 import threading
-import time
-import traceback
 from contextlib import suppress
 from functools import partial
 
@@ -38,40 +36,31 @@ def at_once(count, work):
         assert not thread.is_alive()
 
 
-def wait_until_blocked(thread, function):
-    """Return when a thread has come into a function of that name, and does not go on there."""
-    before = []
-    unmoved = 0
-    for _ in range(1_000_000):  # it may never come there
-        stack = traceback.walk_stack(sys._current_frames()[thread])
-        now = [(frame.f_code.co_name, frame.f_lasti) for frame, _ in stack]
-        is_there = any(name == function for name, _ in now)
-        before, unmoved = now, unmoved + 1 if is_there and now == before else 0
-        if unmoved == 1_000:
-            return
-        time.sleep(0)
+class Turn:
+    """The lock of a drain; it shows when a thread begins to wait for it."""
 
+    def __init__(self, drain):
+        self._lock = drain._turn
+        self.is_awaited = threading.Event()
+        drain._turn = self
 
-def after_blocking(function, release):
-    """Set an event as soon as this thread is blocked in a function."""
-    caller = threading.get_ident()
+    def acquire(self, blocking=True, timeout=-1):
+        if blocking:
+            self.is_awaited.set()
+        return self._lock.acquire(blocking, timeout)
 
-    def watch():
-        wait_until_blocked(caller, function)
-        release.set()
-
-    threading.Thread(target=watch, daemon=True).start()
+    def release(self):
+        self._lock.release()
 
 
 def test_time_waits_for_an_attempt_of_another_thread():
     with ChatFake() as fake:
-        begun = threading.Event()
+        begun, turn = threading.Event(), Turn(fake._engine.drain)
         seen = []
-        test = threading.get_ident()
 
         def receiver(_):
             begun.set()
-            wait_until_blocked(test, "advance")
+            assert turn.is_awaited.wait(60)
             seen.append(fake.clock.now)
 
         fake.clock.advance(1)
@@ -88,19 +77,18 @@ def test_time_waits_for_an_attempt_of_another_thread():
 
 def test_a_verb_waits_until_another_thread_has_attempted_its_event():
     with ChatFake() as fake:
-        begun, over = threading.Event(), threading.Event()
+        begun, turn = threading.Event(), Turn(fake._engine.drain)
         told = []
 
         def receiver(request):
             begun.set()
-            assert over.wait(60)
+            assert turn.is_awaited.wait(60)
             told.append(request.event.status)
 
         fake.webhooks.connect(handler=receiver)
         thread = threading.Thread(target=fake.send_text, daemon=True)
         thread.start()
         assert begun.wait(60)
-        after_blocking("send_text", over)
         fake.send_text(to="+1").deliver()
 
         assert ["sent", "sent", "delivered"] == told
@@ -117,12 +105,12 @@ def test_a_verb_waits_until_another_thread_has_attempted_its_event():
     ],
 )
 def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(ask):
-    with ChatFake(timeout=60) as fake:
+    with ChatFake(timeout=600) as fake:
 
         def receiver(_):
             thread = threading.Thread(target=ask, args=(fake,), daemon=True)
             thread.start()
-            thread.join(5)
+            thread.join(60)
             assert not thread.is_alive()
 
         fake.webhooks.connect(handler=receiver)
@@ -150,14 +138,14 @@ def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly
 
 def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_waiting_one():
     with ChatFake() as fake:
-        begun, waiting = threading.Event(), threading.Event()
+        begun, turn = threading.Event(), Turn(fake._engine.drain)
         told = []
 
         def receiver(request):
             if not told:
                 told.append("raised")
                 begun.set()
-                assert waiting.wait(60)
+                assert turn.is_awaited.wait(60)
                 raise KeyError("the other thread's")
             told.append(request.event.status)
 
@@ -169,7 +157,6 @@ def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_wait
         thread = threading.Thread(target=send, daemon=True)
         thread.start()
         assert begun.wait(60)
-        after_blocking("send_text", waiting)
         fake.send_text(to="+2")
 
         assert ["raised", "sent"] == told
