@@ -435,6 +435,20 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     yield
 
 
+def pytest_enter_pdb() -> None:
+    """Count no time of webhooks that is spent in the debugger."""
+    from .base.debugging import note_pdb
+
+    note_pdb(is_active=True)
+
+
+def pytest_leave_pdb() -> None:
+    """Count it again."""
+    from .base.debugging import note_pdb
+
+    note_pdb(is_active=False)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
     """Show pytest-html the pictures of what happened, below the text of a failure."""

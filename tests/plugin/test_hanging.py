@@ -3,6 +3,7 @@
 # Asserts read `expected == actual`.
 
 import os
+import sys
 
 import pytest
 
@@ -83,3 +84,25 @@ def test_the_duplicate_of_the_standard_error_is_closed_at_the_end(pytester):
 def test_without_a_terminal_nothing_is_said_and_nothing_is_raised(monkeypatch):
     monkeypatch.setattr(terminal, "_descriptor", 10_000)
     terminal.say("to nobody")
+
+
+def test_nothing_is_late_while_pytest_s_debugger_waits_for_a_person(pytester):
+    pytester.makepyfile(
+        """
+        from concurrent.futures import ThreadPoolExecutor
+
+        from pytest_chatfake.base.debugging import is_debugging
+
+        def test_a():
+            with ThreadPoolExecutor() as watch:  # a thread that is not traced
+                found = [watch.submit(is_debugging).result()]
+                breakpoint()
+                found.append(watch.submit(is_debugging).result())
+            assert found == [False, True, False]
+        """
+    )
+    typed = b"found.append(watch.submit(is_debugging).result())\ncontinue\n"
+
+    result = pytester.run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", stdin=typed)
+
+    result.assert_outcomes(passed=1)

@@ -8,8 +8,9 @@ import threading
 import freezegun
 import pytest
 
+from pytest_chatfake.base.debugging import is_debugging
 from pytest_chatfake.transport.client import watchdog as watchdog_module
-from pytest_chatfake.transport.client.watchdog import IDLE_LOOKS, TICK, Watchdog, is_debugging
+from pytest_chatfake.transport.client.watchdog import IDLE_LOOKS, TICK, Watchdog
 
 #: How long a test waits for what must come at once, in real seconds, before it fails.
 PATIENCE = 30
@@ -170,31 +171,6 @@ def no_tracer(monkeypatch):
     sys.settrace(None)
     yield
     sys.settrace(before)
-
-
-def found_at(module):
-    """What is found while another thread waits inside a function of a module."""
-    inside, found = threading.Event(), threading.Event()
-
-    def wait():
-        inside.set()
-        found.wait(PATIENCE)
-
-    names = {"__name__": module}
-    exec("def prompt(wait): wait()", names)
-    thread = threading.Thread(target=names["prompt"], args=[wait], daemon=True)
-    thread.start()
-    assert inside.wait(PATIENCE)
-    active = is_debugging()
-    found.set()
-    thread.join(PATIENCE)
-    return active
-
-
-@pytest.mark.usefixtures("no_tracer")
-@pytest.mark.parametrize(("module", "shows"), [("bdb", True), ("pdb", True), ("mine", False)])
-def test_a_prompt_in_another_thread_shows_a_debugger(module, shows):
-    assert shows is found_at(module)
 
 
 @pytest.mark.usefixtures("no_tracer")

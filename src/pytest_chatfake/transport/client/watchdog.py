@@ -8,18 +8,15 @@ nothing, and a machine that slept, or is busy, is not taken for an app that hang
 
 from __future__ import annotations
 
-import sys
 import threading
 from math import inf
-from traceback import walk_stack
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from ...base.debugging import is_debugging
 
 # Real seconds between two looks, and after how many without anything to watch the thread ends.
 TICK = 0.05
 IDLE_LOOKS = 20
-
-#: Modules whose code runs while a debugger waits at its prompt.
-_PROMPTS: Final = {"bdb", "pdb"}
 
 
 class Watched(Protocol):
@@ -108,24 +105,6 @@ def _look(watched: Watched, last: _Seen | None) -> _Seen:
         return _Seen(current, 0, watched.limit)
     more = watched.on_timeout(current)
     return _Seen(current, looks, inf if more is None else looks * TICK + more)
-
-
-def is_debugging() -> bool:
-    """Return whether a debugger traces this thread, is attached, or waits at its prompt.
-
-    A prompt shows only in the frames of its thread: trace functions are each thread's own, and
-    doctest imports pdb without a prompt. The frames are looked at only when something is overdue.
-    """
-    tracer = sys.gettrace()
-    module = getattr(tracer, "__module__", None) or type(tracer).__module__
-    if tracer is not None and not module.startswith("coverage"):
-        return True
-    if "pydevd" in sys.modules:
-        return True
-    stacks = map(walk_stack, sys._current_frames().values())
-    return any(
-        frame.f_globals.get("__name__") in _PROMPTS for stack in stacks for frame, _ in stack
-    )
 
 
 #: The one for the process.
