@@ -388,8 +388,8 @@ OWN = {"to": each, "line": lambda n: SENDER, "account": lambda n: "1111222233334
 @pytest.mark.parametrize(
     "events",
     [
-        account("koi", 2_000, to=each, tags=lambda n: ["a", "b", {"c": "d" * 99}]),
-        account("koi", 6_000, ids="{}id.7F3A{:08}", **OWN)[::3],
+        account("koi", 1_000, to=each, tags=lambda n: ["a", "b", {"c": "d" * 99}]),
+        account("koi", 3_000, ids="{}id.7F3A{:08}", **OWN)[::3],
     ],
     ids=["of some messages", "each of a message of its own"],
 )
