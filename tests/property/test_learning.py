@@ -163,7 +163,8 @@ def test_a_learned_account_writes_the_same_bytes(tmp_path):
         numbers = {"20260301", "111122223333444"} & {*map(str, account["extra"].values())}
         is_one = not has_to and (account["from_key"] is not None or numbers)
         is_price_hidden = {by_country: not has_to, by_origin: "conversation" in omit}
-        is_id_hidden = account["id_prefix"] == "hrn"
+        other_ids = {an_order, a_number}.intersection(account["varying"].values())
+        is_id_hidden = account["id_prefix"] == "hrn" or other_ids
         hidden = {
             "inbound": True,
             "varying": True,

@@ -304,13 +304,15 @@ def test_an_order_number_hides_no_id_of_the_platform(tmp_path, ids, key, expecte
     assert f"{key} varies: a call gives it" in notes(lines)
 
 
-def test_an_order_number_is_not_the_id_that_stands_in_its_place_without_a_prefix(tmp_path):
-    events = account("koi", to=phone, ids="{1:08}", externalId=lambda n: f"order-{n}")
+@pytest.mark.parametrize("ids", ["swm.{1:08}", "{1:08}"])
+def test_an_order_number_with_a_prefix_may_be_the_platforms_id_as_any_other_field(tmp_path, ids):
+    events = account("koi", to=phone, ids=ids, externalId=lambda n: f"order-{n}")
     text = json.dumps(events).replace('"koiId"', '"reference"')
 
     lines, _ = learned(tmp_path, json.loads(text))
 
-    assert "original_id_key: no event shows it" in notes(lines, "unknown")
+    assert 'original_id_key "reference or externalId"' in notes(lines, "unknown")
+    assert "original_id_key" not in settings(lines)
 
 
 def test_a_prefix_may_have_several_separators(tmp_path):
@@ -389,7 +391,7 @@ OWN = {"to": each, "line": lambda n: SENDER, "account": lambda n: "1111222233334
     "events",
     [
         account("koi", 1_000, to=each, tags=lambda n: ["a", "b", {"c": "d" * 99}]),
-        account("koi", 3_000, ids="{}id.7F3A{:08}", **OWN)[::3],
+        account("koi", 6_000, ids="{}id.7F3A{:08}", **OWN)[::3],
     ],
     ids=["of some messages", "each of a message of its own"],
 )

@@ -85,7 +85,6 @@ class Evidence:
         self._received: dict[int, int | None] = {}  # when, by the hash of the body
         self._arrivals: dict[str, tuple[int, bool]] = {}  # of conversations
         self._present: set[str] = set()
-        self._behind_id: set[str] = set()
         self._writers: set[str] = set()
         self._reached: set[str] = set()
 
@@ -146,7 +145,6 @@ class Evidence:
         seen = Seen(*place, id_, event_id, status, names, texts, self._share(as_code))
         self._last[id_] = seen
         self._present |= message.keys()
-        self._behind_id.update([*message][1:2])
         self.events.append(seen)
 
     def _charge_per(self, message: _Fields) -> str | None:
@@ -245,14 +243,9 @@ class Evidence:
         brand = re.findall("[a-z]*", self.events[0].shown["naming.message_key"].strip('"'))[0]
         prefixes = {key: _prefix(texts) for key, texts in unique.items()}
         found = _best(
-            unique,
-            lambda key: (
-                prefixes[key] == Naming().id_prefix,
-                key.startswith(brand),
-                {key} == self._behind_id,
-            ),
+            unique, lambda key: (prefixes[key] == Naming().id_prefix, key.startswith(brand))
         )
-        return [key for key in found if prefixes[key]]
+        return found if any(prefixes[key] for key in found) else []
 
     def _show_table(self) -> None:
         """Show several prices by the origin type, or by how the addresses begin."""
