@@ -1,13 +1,15 @@
 """Events held back in a block, and released in any order."""
 
 import asyncio
+import threading
 
 import pytest
+import time_machine
 
 from pytest_chatfake import ChatFake, IllegalTransition
 
 from .api_clients import call_with_werkzeug
-from .fakes import fake_with_receiver, frozen_fake, received_bodies, received_statuses
+from .fakes import START, fake_with_receiver, frozen_fake, received_bodies, received_statuses
 
 
 def test_events_wait_in_the_order_in_which_they_were_emitted(fake, receiver):
@@ -92,6 +94,28 @@ def test_what_was_queued_before_is_attempted_before(fake, receiver):
     with fake.webhooks.paused() as queue:
         assert ["sent"] == received_statuses(receiver)
         assert [] == list(queue)
+
+
+def test_a_release_runs_due_work_first_and_lets_other_threads_ask_meanwhile():
+    codes = []
+
+    def extra(*_):
+        ask = threading.Thread(
+            target=lambda: codes.append(call_with_werkzeug(fake).status), daemon=True
+        )
+        ask.start()
+        ask.join(5)
+        return {"asked": len(codes)}
+
+    with time_machine.travel(START, tick=False) as traveller, ChatFake(extra=extra) as fake:
+        receiver = fake.webhooks.receiver()
+        with fake.webhooks.paused() as queue:
+            fake.send_text().after(60).deliver()
+            traveller.shift(60)
+            queue.release()
+
+            assert ["sent", "delivered"] == received_statuses(receiver)
+            assert [200, 200] == codes
 
 
 def test_a_reset_inside_forgets_what_was_held_back(fake, receiver):

@@ -173,9 +173,10 @@ class Paused(HeldBack):
         line = calling_line()
 
         def run() -> Iterator[None]:
+            now = self._engine.catch_up()  # without the lock: it may call functions of the test's
             with self._engine.core.lock:
                 indices = self._indices(order, seed)
-                self._engine.note("release()", line)
+                self._engine.executor.note("release()", line, None, now)
                 self._release(indices, line)
             yield
 
