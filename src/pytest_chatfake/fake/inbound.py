@@ -78,7 +78,7 @@ def writing(
         fact.after.check_writing(what)
         id_ = engine.outbox.next_inbound_id()
         shape = shape_of(id_, now)
-        # It took its time, and another thread may have let somebody write meanwhile.
+        # While the function ran, another thread may have let somebody write.
         if id_ != engine.outbox.next_inbound_id():
             return event(what, now)
         channel = settings.naming.event_type.partition(".")[0]

@@ -174,11 +174,9 @@ class AccountApi:
         """Respond to a balance query that came with the right key (§4.1)."""
         self._record(asked)
         body = balance_body(self._engine.reported_balance(), self._engine.settings.currency)
-        reply = Reply(200, body)
-        if self._faults.active:
-            faults = self._due(asked.method, asked.path, asked.moment)
-            reply = damaged(reply, faults, asked.moment)
-            asked._marks = tuple(fault._mark for fault in faults)
+        faults = self._due(asked.method, asked.path, asked.moment)
+        reply = damaged(Reply(200, body), faults, asked.moment)
+        asked._marks = tuple(fault._mark for fault in faults)
         asked.status = None if reply.disconnect else reply.status
         if falsify is None or reply.disconnect or reply.body != body or asked.method != "GET":
             return reply
@@ -194,9 +192,7 @@ class AccountApi:
         asked = self._record(asked)
         method, path = asked.method, asked.path
         found = self._routes.find(path, method)
-        faults: list[ApiFault] = []
-        if self._faults.active:
-            faults = self._due(method, path, asked.moment, calls_route=found is not None)
+        faults = self._due(method, path, asked.moment, calls_route=found is not None)
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
         if faults and faults[-1]._kind not in TAKES_EFFECT:
             return damaged(NO_REPLY, faults, asked.moment)

@@ -31,7 +31,7 @@ _ENDS: Final = frozenset({"deliver", "read", "fail"})
 #: The verb that leads to a status.
 _VERBS: Final[dict[str | None, str]] = {"delivered": "deliver", "read": "read", "failed": "fail"}
 
-#: In which states of a message its verb leads to a status.
+#: Statuses, with the states of a message from which its verbs lead there.
 _NOT_REACHED: Final = {("delivered", "sent"), ("read", "sent"), ("read", "delivered")}
 
 #: How a message ended whose hold was released.

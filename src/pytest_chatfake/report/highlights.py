@@ -199,10 +199,11 @@ class Highlights:
             message: MessageState | None = entry._message
             if message is None:
                 continue
+            is_read = isinstance(entry, VerbRecord) and entry.what == "read()"
             if entry._rule in _READ_AT_ONCE:
                 at_once.append(message)
-            elif isinstance(entry, VerbRecord) and entry.what == "read()":
-                unseen += [message] if message.state == "delivered" else []
+            elif is_read and message.state == "delivered":
+                unseen.append(message)
         if at_once:
             names = self.labels.messages(at_once)
             yield f"{names} {SKIPPED}: call deliver() before read() to get one"

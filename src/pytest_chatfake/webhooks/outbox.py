@@ -2,7 +2,7 @@
 
 All of it happens under the fake's lock, in the middle of a verb. An event is written before the
 change that it reports, because an ``extra=`` function may fail; it is emitted after it. The
-:class:`.Drain` takes from the queue, with no lock held.
+:class:`.Drain` takes from the queue, and attempts with no lock held.
 """
 
 from __future__ import annotations
