@@ -9,6 +9,7 @@ import pytest
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.base import triggers
+from pytest_chatfake.base.history import History, Record
 from pytest_chatfake.webhooks import core, endpoints
 
 
@@ -117,6 +118,20 @@ def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(ask):
         fake.send_text()
 
         assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]
+
+
+def test_a_reset_may_come_in_the_middle_of_a_look_at_the_history():
+    class ResetMeanwhile(list):
+        def __len__(self):
+            history.reset()
+            return super().__len__()
+
+    history = History()
+    record = history.add(Record())
+    history.records = ResetMeanwhile(history.records)
+
+    assert history.has(record)
+    assert not history.has(record)
 
 
 def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly():

@@ -88,5 +88,5 @@ class History:
 
     def has(self, record: Record) -> bool:
         """Return whether a record is part of this history, and not of one before a reset."""
-        index = record._index
-        return index < len(self.records) and self.records[index] is record
+        records, index = self.records, record._index  # a reset begins another list
+        return index < len(records) and records[index] is record
