@@ -393,7 +393,7 @@ CALLS = [
     Refused("type", lambda f, m, x: f.recipient("+1").sends(x, {}), (1,), ("", "from", "to", "ü")),
     # Explorations
     Refused("start", lambda f, m, x: Explorer(start=x), (1,), (datetime(2026, 1, 1),)),
-    Refused("progress", lambda f, m, x: Explorer(progress=x), (1, lambda: None)),
+    Refused("progress", lambda f, m, x: Explorer(progress=x), (1, lambda: None, awaited)),
     *(Refused(name, partial(exploring, name), *values) for name, values in OPTIONS.items()),
     # Where something is made
     Refused("header", lambda f, m, x: HmacSigner("hush", header=x), (1,), ("",)),

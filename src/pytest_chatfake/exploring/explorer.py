@@ -8,7 +8,15 @@ from datetime import UTC, datetime
 from types import FunctionType
 from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
-from ..base.arguments import check_bool, check_int, check_list, check_names, check_takes, cited
+from ..base.arguments import (
+    check_bool,
+    check_function,
+    check_int,
+    check_list,
+    check_names,
+    check_takes,
+    cited,
+)
 from ..base.errors import ChatFakeError
 from ..base.tripwires import find_function
 from ..domain.ids import derived_key
@@ -65,7 +73,7 @@ class Explorer:
         seed = config.seed or "pytest-chatfake"
         key = config.api_key or derived_key(f"{seed} explored")
         self._config = config.replace(seed=seed, api_key=key)
-        check_takes(progress, "progress", "lambda text: print(text)", "the text")
+        check_function(progress, "progress", "lambda text: print(text)", "the text")
         self._start = aware(start, "start")
         self._progress = progress
         self._item: Any = None
