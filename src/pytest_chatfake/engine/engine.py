@@ -242,14 +242,14 @@ class Engine:
         return self.step("reset()", run)
 
     def step(
-        self, what: str, step: Callable[[], Iterator[None]], about: object = None
+        self, what: str, step: Callable[[], Iterator[None]], subject: object = None
     ) -> Pending[None]:
-        """Perform a step, or add it to the plan, which can drop those about a thing."""
+        """Perform a step, or add it to the plan; :meth:`.Plan.drop_chain` takes its subject."""
         self._refuse_use(what)
         if self.mode == "sync" or self.core.is_inside():
             self._run(step())
         else:
-            self.plan.enqueue(Step(step, what, calling_line(), about))
+            self.plan.enqueue(Step(step, what, calling_line(), subject))
         return self.pending()
 
     def pending(self) -> Pending[None]:

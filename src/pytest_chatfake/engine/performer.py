@@ -110,11 +110,11 @@ class Performer:
         failed = plan.current
         keep: list[object] = []
         for waiter in self._waiting:
-            if isinstance(error, Exception) and failed and waiter.message is failed.message:
+            if isinstance(error, Exception) and failed and waiter.message is failed.subject:
                 waiter.error = error
             else:
                 keep.append(waiter.message)
-        plan.drop(keep, awaited=[message, failed and failed.message])
+        plan.drop(keep, awaited=[message, failed and failed.subject])
 
     async def _wait(self, plan: Plan, message: object) -> None:
         """Wait until no task performs."""

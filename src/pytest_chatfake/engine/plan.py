@@ -12,12 +12,19 @@ from ..base.tracebacks import raised_at
 
 
 class Step(NamedTuple):
-    """A step of the plan: ``run`` changes state, and yields where events are to be attempted."""
+    """A step of the plan.
+
+    Attributes:
+        run: Changes state, and yields where events are to be attempted.
+        what: The call of the test.
+        line: Where that is.
+        subject: What it is about, for whoever awaits that: a message or a wait; None: neither.
+    """
 
     run: Callable[[], Iterator[None]]
     what: str
     line: Line
-    message: object = None
+    subject: object = None
 
 
 class Plan:
@@ -39,7 +46,7 @@ class Plan:
 
     def enqueue(self, step: Step) -> None:
         """Add a step at the end."""
-        self._dropped.pop(id(step.message), None)
+        self._dropped.pop(id(step.subject), None)
         self._steps.append(step)
 
     def next(self) -> Step | None:
@@ -47,39 +54,39 @@ class Plan:
         self.current = self._steps.popleft() if self._steps else None
         return self.current
 
-    def concerns(self, message: object) -> bool:
-        """Return whether a current or pending step is about ``message``."""
-        if self.current is not None and self.current.message is message:
+    def concerns(self, subject: object) -> bool:
+        """Return whether a current or pending step is about ``subject``."""
+        if self.current is not None and self.current.subject is subject:
             return True
-        return self.is_to_begin(message)
+        return self.is_to_begin(subject)
 
-    def is_to_begin(self, message: object) -> bool:
-        """Return whether a pending step is about ``message``."""
-        return bool(self._steps) and any(step.message is message for step in self._steps)
+    def is_to_begin(self, subject: object) -> bool:
+        """Return whether a pending step is about ``subject``."""
+        return any(step.subject is subject for step in self._steps)
 
     def drop(self, keep: Sequence[object] = (), awaited: Sequence[object] = ()) -> None:
         """Drop the steps, because sync code would never have reached those lines.
 
-        The chains of the messages in ``keep`` stay: other tasks await them. The own ``await`` of
+        The chains of the subjects in ``keep`` stay: other tasks await them. The own ``await`` of
         those in ``awaited`` raises; the others are refused, once, by :meth:`refuse_dropped`.
         """
         steps, self._steps = self._steps, deque()
         for step in steps:
-            message = step.message
-            if any(message is kept for kept in keep):
+            subject = step.subject
+            if any(subject is kept for kept in keep):
                 self._steps.append(step)
-            elif message is not None and not any(message is other for other in awaited):
-                self._dropped.setdefault(id(message), step)
+            elif subject is not None and not any(subject is other for other in awaited):
+                self._dropped.setdefault(id(subject), step)
 
-    def drop_chain(self, message: object) -> None:
-        """Forget the steps about ``message``: nobody awaits them any more."""
-        self._steps = deque(step for step in self._steps if step.message is not message)
+    def drop_chain(self, subject: object) -> None:
+        """Forget the steps about ``subject``: nobody awaits them any more."""
+        self._steps = deque(step for step in self._steps if step.subject is not subject)
 
     # Refusals and reports
 
-    def refuse_dropped(self, message: object) -> None:
+    def refuse_dropped(self, subject: object) -> None:
         """Refuse an ``await`` of a dropped chain, unless a step was added to it since."""
-        step = self._dropped.pop(id(message), None)
+        step = self._dropped.pop(id(subject), None)
         if step is not None:
             raise NotAwaited(
                 f"{step.what} at {step.line} was skipped because an earlier await failed or was "
