@@ -153,12 +153,11 @@ class AccountApi:
         self._keys.append(key)
         self._tail = tail(key)
 
-    def _record(self, asked: ApiRequest) -> ApiRequest:
+    def _record(self, asked: ApiRequest) -> None:
         """Record a request that comes now."""
         asked._arrived = asked.moment = self._engine.catch_up()
         with self._core.lock:  # a reset forgets both
             self._log.append(self._core.history.add(asked))
-        return asked
 
     def _responded(
         self, asked: ApiRequest, faults: list[ApiFault], status: int | None, body: bytes
@@ -189,7 +188,7 @@ class AccountApi:
 
         If a route raises, the response is a 500, and the test gets the error.
         """
-        asked = self._record(asked)
+        self._record(asked)
         method, path = asked.method, asked.path
         found = self._routes.find(path, method)
         faults = self._due(method, path, asked.moment, calls_route=found is not None)

@@ -173,9 +173,9 @@ class Drain:
     def _next_batch(self) -> list[InFlight]:
         """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
         with self._core.lock:  # or a reset might come between an event's last look and its record
+            queue = self._outbox.queue
             ready: Sequence[Dispatch] = ()
             while not ready:
-                queue = self._outbox.queue
                 if not queue or (self._raised is not None and queue[0].event is not self._event):
                     return []
                 ready = self._take_next(queue)
