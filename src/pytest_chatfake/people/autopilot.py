@@ -106,7 +106,7 @@ class FlightPlan:
     read: int | None  # how long after it is delivered
     reply: Verb | None = None
     pause: int = 0  # how long after the reading; after the delivery, where no reading is seen
-    #: Of what is pending in the schedule.
+    #: The keys of its verbs in the schedule, as long as these are pending.
     keys: dict[DueKind, int] = field(default_factory=dict[DueKind, int])
 
     @property

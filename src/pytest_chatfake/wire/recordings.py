@@ -90,7 +90,7 @@ def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
         yield begin[0] if begin else RecordedEvent(name, problem="no events")
 
 
-#: How many entries can't be used at the beginning of a file that is no recording.
+#: After so many entries that can't be used, a file is no recording.
 _MANY: Final = 100
 
 #: How a list begins; a line such as ``[INFO] started`` does not begin one.
@@ -138,14 +138,14 @@ class _Text:
             try:
                 value, end = _DECODER.raw_decode(self._kept, self._position)
             except json.JSONDecodeError as error:
-                # No token that can be cut off is longer, but for texts.
+                # A token that was cut off is shorter than this, or a text.
                 is_near_end = len(self._kept) - error.pos < len("-Infinity")
                 is_cut_off = is_near_end or error.msg.startswith("Unterminated string")
                 if not (is_cut_off and self._read_on()):
                     self._move(error.pos)
                     raise self.error(error.msg) from None
             except (RecursionError, ValueError):
-                self._move(self._position + 1)  # as _NEXT_OBJECT must not match here again
+                self._move(self._position + 1)  # or _NEXT_OBJECT would match here again
                 raise
             else:
                 # A number at the end may go on.
@@ -171,7 +171,7 @@ class _Text:
 
     def _read_on(self) -> bool:
         """Read a piece, at least as long as what is kept; return whether there was one."""
-        forgotten = max(self._position - 1, 0)  # but a character, for _NEXT_OBJECT
+        forgotten = max(self._position - 1, 0)  # _NEXT_OBJECT looks behind by a character
         length = max(len(self._kept) - forgotten, _PIECE)
         piece = self._file.read(length)
         text = self._decoder.decode(piece, final=len(piece) < length)
