@@ -208,8 +208,8 @@ class Account:
             used = 1 if person is None else person.devices
             devices = max(used - message.delivered_devices, 1)
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
-        other = replace(first, entries=(), rule=reasons.ANOTHER_DEVICE)
-        return [first, *[other] * (devices - 1)]
+        again = (replace(first, entries=(), rule=reasons.ANOTHER_DEVICE) for _ in range(1, devices))
+        return [first, *again]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
         """Read the message; deliver and read it at once, if it was not delivered before (§3).

@@ -103,14 +103,18 @@ def parse_length(value: object, what: str) -> int:
     return length
 
 
-@lru_cache(maxsize=1024)  # the events of a message show the same few stamps again and again
 def stamp(moment: int) -> str:
     """Write a moment as the service does: ISO 8601, UTC, milliseconds and ``Z`` (§2.2).
 
     Digits beyond the millisecond are cut off, not rounded: a stamp is never in the future.
     """
+    return _stamp_of(moment // MILLISECOND)
+
+
+@lru_cache(maxsize=1024)  # the events of a millisecond show the same few stamps again and again
+def _stamp_of(milliseconds: int) -> str:
     # A naive datetime has no offset to take off.
-    at = _NAIVE_EPOCH + timedelta(milliseconds=moment // MILLISECOND)
+    at = _NAIVE_EPOCH + timedelta(milliseconds=milliseconds)
     return at.isoformat("T", "milliseconds") + "Z"
 
 

@@ -384,8 +384,9 @@ class Search:
 
     def add(self, log: WorldLog) -> None:
         """Take the log of a world that was run, which may be equal to one before."""
-        if log.key not in self._seen:
-            self._seen[log.key] = self._log = log
+        key = log.key
+        if key not in self._seen:
+            self._seen[key] = self._log = log
 
     def without_options(self) -> list[str]:
         """Return the kinds of which the body as written had nothing to try.
