@@ -371,7 +371,6 @@ class Account:
         message.held = ZERO
         if fact.what == "dropped":
             message.state = "dropped"
-            message.dropped_at = fact.at
             message.drop = None
         else:
             self._cancel_drop(message)

@@ -69,11 +69,10 @@ class MessageState:
         charged: What was charged for it.
         delivered_devices: How many deliveries were reported, each of a device of its own.
         submitted_to: The account that it was submitted to; None: it is sent without that.
-        created_at: When it was submitted, in nanoseconds since the epoch; the next four alike.
+        created_at: When it was submitted, in nanoseconds since the epoch; the next three alike.
         sent_at: When it was accepted and sent.
         delivered_at: When it first reached a device.
         read_at: When the service learned that it was read.
-        dropped_at: When it was dropped.
         drop: The key of its drop in the schedule, while it is pending.
         failure: Why it failed, if it did.
     """
@@ -101,7 +100,6 @@ class MessageState:
     sent_at: int | None = None
     delivered_at: int | None = None
     read_at: int | None = None
-    dropped_at: int | None = None
     drop: int | None = None
     failure: Failure | None = None
 
