@@ -132,7 +132,7 @@ def _note_highlights(record: dict[str, Any], found: active_stories.Explored) -> 
     for story in found.stories:
         highlights = Highlights(story, 0)
         record.setdefault("highlights", []).extend(highlights.lines)
-        record["cause"] = highlights.cause
+        record["cause"] = record.get("cause") or highlights.cause
 
 
 def cause_of(error: BaseException) -> str:
