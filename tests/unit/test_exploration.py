@@ -1231,7 +1231,10 @@ def test_a_refusal_of_the_second_run_says_itself_what_to_do():
     ("kinds", "reason"),
     [
         (["delay"], "delay was not tried: the body moves no time after an attempt"),
-        (["webhooks_first"], "webhooks_first was not tried: the app makes no call that causes"),
+        (
+            ["webhooks_first"],
+            "webhooks_first was not tried: no call has webhooks after its response",
+        ),
         (["api.fail"], "api.fail was not tried: the app makes no call"),
         (["reorder"], "reorder was not tried: no two attempts come before one barrier"),
         ([*DEFAULT, "delay"], "delay was not tried: the body moves no time after an attempt"),

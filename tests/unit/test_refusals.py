@@ -136,7 +136,7 @@ WRONG_KIND = {
     "Parse": (1, awaited),
     "Reply": (1, awaited),
     "Shape": (1, lambda: None, {}, awaited),
-    "Signer": (1, "s", lambda: None, lambda request, secret: {}, awaited),
+    "Signer": (1, "s", HmacSigner, lambda: None, lambda request, secret: {}, awaited),
     "Snapshot": (0, 1, [], lambda app: {}),
 }
 

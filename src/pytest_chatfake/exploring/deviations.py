@@ -93,7 +93,7 @@ def _of_a_call(verb: str, *more: str) -> Kind:
         more=(*more, *Call._fields),
         concerns="call",
         order="unseen",
-        needs="the app makes no call that causes webhooks after its response"
+        needs="no call has webhooks after its response"
         if verb == "api.webhooks_first"
         else "the app makes no call",
     )

@@ -30,7 +30,7 @@ from .printed_test import Written, as_module, body_as_written, definition_in, li
 #: The first test: if the scenario itself fails, it says so, and the others are skipped.
 _FIRST: Final = "test_all_events_are_taken"
 
-_NO_SNAPSHOT: Final = "all were answered 2xx; whether rightly, only a snapshot can tell"
+_NO_SNAPSHOT: Final = "all responses were 2xx: only a snapshot shows whether the app is right"
 
 _PERSON: Final = "+4915550003"
 

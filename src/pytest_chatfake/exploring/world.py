@@ -290,10 +290,7 @@ class World:
         safe = sum(not watch.points for watch in watches)
         if self._environment.crash_points or not safe:
             return ""
-        return (
-            f"{safe} of {counted(len(watches), 'attempt')} came past no line that awaits: "
-            f"give crash_points="
-        )
+        return f"{safe} of {counted(len(watches), 'attempt')} awaited nothing: give crash_points="
 
     @property
     def has_app_in_process(self) -> bool:

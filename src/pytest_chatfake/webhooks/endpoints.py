@@ -172,7 +172,7 @@ class WebhookRequest:
         """The event's id, ``evt_...``.
 
         It is the same in every attempt at the event (assumed), unless a fault gives a duplicate
-        another one.
+        another one; ``event.id`` stays that of the first.
         """
         return self._id or self.event.id
 

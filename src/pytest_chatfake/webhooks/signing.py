@@ -31,6 +31,11 @@ from .endpoints import Signer, WebhookRequest
 
 def check_signer(value: object) -> None:
     """Refuse a signer that is neither None nor a plain function of the request."""
+    if isinstance(value, type):
+        name = value.__name__
+        raise TypeError(
+            f"signer: expected a function of the request, got the class {name}: call it"
+        )
     if value is not None:
         check_function(value, "signer", 'lambda request: {"X-Signature": "..."}', "the request")
 
