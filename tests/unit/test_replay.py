@@ -124,6 +124,8 @@ def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path, at):
         ("nothing of JSON", ":1", "not JSON: Expecting value at column 1"),
         ('{\n "a": x\n}', ":2", "not JSON: Expecting value at column 7"),
         ('{"a": 1}\n{"a": ', ":2", "not JSON: Expecting value at column 7"),
+        ('{"a": "b', ":1", "not JSON: Unterminated string starting at column 7"),
+        ('{"body": "{\\"a"}', ":1", "body: not JSON: Unterminated string starting at column 2"),
         ('{"a": NaN}', ":1", "not JSON: it has no NaN"),
         ('{"a": 1e401}', ":1", "the number 1e401 is out of range"),
         ('{"a": -1.5e-401}', ":1", "the number -1.5e-401 is out of range"),

@@ -143,7 +143,7 @@ class _Text:
                 is_cut_off = is_near_end or error.msg.startswith("Unterminated string")
                 if not (is_cut_off and self._read_on()):
                     self._move(error.pos)
-                    raise self.error(error.msg) from None
+                    raise self.error(_sentence(error)) from None
             except (RecursionError, ValueError):
                 self._move(self._position + 1)  # or _NEXT_OBJECT would match here again
                 raise
@@ -262,8 +262,13 @@ def _problem(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg} at column {error.colno}"
+        return f"not JSON: {_sentence(error)} at column {error.colno}"
     return str(error)
+
+
+def _sentence(error: json.JSONDecodeError) -> str:
+    """Return what the decoder says; some sentences end in "at", before a column."""
+    return error.msg.removesuffix(" at")
 
 
 def moment(fields: Mapping[str, Any], name: str) -> int | None:
