@@ -347,8 +347,8 @@ class Exploration:
         elif first.shape != second.shape:
             problem = (
                 "the body is not repeatable: with other ids the snapshot of "
-                "assert_order_independent() differs in more than texts, as if the app remembered "
-                "what an earlier world has done."
+                "assert_order_independent() differs in more than texts. Does it show real time, or "
+                "what an earlier world has done?"
             )
         else:
             return
