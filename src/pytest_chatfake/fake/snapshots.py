@@ -145,13 +145,19 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
         raise TypeError(
             "snapshot: expected a plain function: write `def`, not `async def`, in sync mode"
         )
+    cause: Exception | None = None
     try:
-        return copy.deepcopy(value)
+        kept = copy.deepcopy(value)
+        # The app may have changed the value since, so the copy is copied.
+        if copy.deepcopy(kept) == kept:
+            return kept
+        problem = "differs from its copy"
     except Exception as error:
-        raise TypeError(
-            f"snapshot: expected plain values, such as a sum or a list of tuples, got what can't "
-            f"be copied: {cited(value)}"
-        ) from error
+        problem, cause = "can't be copied and compared", error
+    raise TypeError(
+        f"snapshot: expected plain values, such as a sum or a list of tuples, got what {problem}: "
+        f"{cited(value)}"
+    ) from cause
 
 
 async def expect_idempotent(engine: Engine, baseline: Baseline | None, snapshot: Snapshot) -> None:
