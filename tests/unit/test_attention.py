@@ -390,6 +390,14 @@ def test_an_app_that_listens_for_other_events_only_is_told_so(fake):
     ] == looked_at(fake)
 
 
+def test_how_far_the_clock_moves_is_the_same_once_a_fake_is_closed():
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: 500, retry_after=[10])
+        fake.send_text()
+
+    assert looked_at(fake)[-1].endswith("Run it with chat_fake.clock.advance(seconds=10).")
+
+
 def test_what_is_emitted_after_a_disconnection_is_no_news(fake):
     fake.webhooks.receiver()
     fake.webhooks.disconnect()

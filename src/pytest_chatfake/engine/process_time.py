@@ -97,6 +97,7 @@ class ProcessTime:
 
     Attributes:
         is_frozen: Whether a fixture has frozen time.
+        stopped_at: The moment when the fake was closed; None: it is open.
     """
 
     def __init__(self) -> None:
@@ -106,6 +107,7 @@ class ProcessTime:
         self._own = Travel()
         self._seen = time.time_ns()
         self.is_frozen: bool = False
+        self.stopped_at: int | None = None
 
     def read(self) -> int:
         """Return the present in nanoseconds since the epoch."""
@@ -164,6 +166,7 @@ class ProcessTime:
 
     def stop(self) -> None:
         """Give the process real time back, if the fake froze it."""
+        self.stopped_at = self.stopped_at or self.read()
         self._own.end()
 
 
