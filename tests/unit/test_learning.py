@@ -242,6 +242,18 @@ def test_no_text_of_a_recording_becomes_code(tmp_path):
     assert {evil: evil} == config_of(lines).extra
 
 
+@pytest.mark.parametrize("price", [-0.07, True, "0.07"])
+def test_a_price_that_no_configuration_takes_is_unknown(tmp_path, price):
+    events = account("egret")
+    for event in events:
+        event["egretMessage"]["totalPrice"] = price
+    lines, _ = learned(tmp_path, events)
+
+    config_of(lines)
+    (said,) = [line for line in lines if line.startswith("# unknown: price ")]
+    assert str(price).lower() in said
+
+
 def each(number):
     """An address of which each gets one message."""
     return f"+4915{number:08}"

@@ -82,7 +82,7 @@ _AMOUNT: Final = r'"\d+(\.\d+)?"'
 _PARTS: Final = {
     "price": _Part("PRICES = {", "    {off}{key}: {value},", _AMOUNT, _BY_RECIPIENT),
     "origin": _Part("PRICES = {", "    {off}{key}: {value},", _AMOUNT, _BY_ORIGIN),
-    "config": _Part("CONFIG = ChatFakeConfig(", "    {off}{name}={value},", '"[^"]+"|price', ""),
+    "config": _Part("CONFIG = ChatFakeConfig(", "    {off}{name}={value},", '"[^"]+"', ""),
     "naming": _Part(
         "    naming=Naming(", "        {off}{name}={value},", r'"[!#-\[\]-~]+"', "    ),"
     ),
@@ -159,7 +159,8 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
     values = [event.shown[setting] for event in events]
     counts = Counter(values).most_common()
     value, count = counts[-1] if counts else ('""', 0)
-    if len(counts) < 2 and not re.fullmatch(part.fits, value):
+    fits = f"{_AMOUNT}|price" if setting == "config.price" else part.fits
+    if len(counts) < 2 and not re.fullmatch(fits, value):
         return _UNKNOWN, f"{name} {value}".replace(' ""', ": no event shows it")
     first = events[values.index(value)]
     evidence = f"{count} of {len(events)} events; first at {first.source}{first.number}"
