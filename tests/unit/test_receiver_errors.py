@@ -41,6 +41,15 @@ def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_f
     assert "LookupError: no such campaign" == attempt.outcome
 
 
+def test_an_error_of_a_signer_is_not_said_to_be_of_the_app(fake):
+    fake.webhooks.connect(handler=print, signer=raising(LookupError("no such secret")))
+    with pytest.raises(LookupError) as caught:
+        fake.send_text()
+
+    (note,) = caught.value.__notes__
+    assert note.startswith("raised before print() got the sent event of message ")
+
+
 @pytest.mark.parametrize(("mode", "expected"), [("sync", StopIteration), ("async", RuntimeError)])
 def test_a_stop_iteration_is_itself_where_no_coroutine_lies_between(mode, expected):
     async def scenario(fake, do):

@@ -342,7 +342,10 @@ class Drain:
         if not isinstance(error, Exception):
             return error
         event = record.event
-        error.add_note(f"raised by {endpoint._shown} at {event._title}, caused {event.line.place}")
+        # An app that has crashed was called, whatever restart= raised.
+        was_called = attempt.posted or (attempt.watch is not None and attempt.watch.error)
+        raised = f"by {endpoint._shown} at" if was_called else f"before {endpoint._shown} got"
+        error.add_note(f"raised {raised} {event._title}, caused {event.line.place}")
         self._raised = self._raised or error
         return None
 
