@@ -204,7 +204,9 @@ def chat_receiver(chat_fake: ChatFake) -> Receiver:
 
 
 @pytest.fixture
-def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig) -> Explorer:
+def chat_explore(
+    request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig
+) -> Generator[Explorer]:
     """Run one test body with its webhooks in order, twice, reordered, refused.
 
     Each way is a *world*, with a fake and a clock of its own. The first world that fails is printed
@@ -230,7 +232,8 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
     if _rerun_key in request.node.stash:
         explorer._first = request.node.stash.get(_explorer_key, None)
     request.node.stash[_explorer_key] = explorer
-    return explorer
+    yield explorer
+    explorer._end()
 
 
 @pytest.fixture(scope="session")

@@ -202,6 +202,45 @@ def test_marker_and_configuration_are_those_of_every_world(pytester):
     pytester.runpytest().assert_outcomes(passed=1)
 
 
+def test_a_timeout_in_the_event_loop_closes_the_world_that_nobody_goes_on_with(pytester):
+    pytester.makepyfile("""
+        import asyncio
+        import pytest
+        import time_machine
+        from pytest_chatfake import ChatFakeConfig
+
+        pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+        @pytest.fixture
+        def chat_fake_config():
+            return ChatFakeConfig(api_key="a-key-of-my-own")
+
+        async def test_hanging(chat_explore):
+            def fail(_):
+                selector.select = select
+                pytest.fail("Timeout")  # as the handler of a signal may do
+
+            async def world(chat_fake):
+                chat_fake.webhooks.connect(handler=lambda _: None)
+                await chat_fake.send_text()
+                selector.select = fail
+                await asyncio.Event().wait()
+
+            selector = asyncio.get_running_loop()._selector
+            select = selector.select
+            await chat_explore(world)
+
+        async def test_next(chat_fake):
+            assert [] == time_machine.traveller_stack
+            await chat_fake.send_text()
+    """)
+    result = pytester.runpytest(
+        "-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*Failed: Timeout"])
+
+
 def test_a_fixture_that_is_never_used_fails_the_test(pytester):
     pytester.makepyfile("def test_forgotten(chat_explore): pass")
     result = pytester.runpytest()

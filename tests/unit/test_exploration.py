@@ -6,11 +6,14 @@ import asyncio
 import gc
 import random
 import re
+import signal
 import subprocess
 import sys
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 import warnings
 from contextlib import nullcontext
 from decimal import Decimal
@@ -412,7 +415,8 @@ def test_every_world_begins_with_the_same_configuration_ids_key_time_and_chance(
         message = chat_fake.send_text()
         chat_fake.clock.advance(hours=1)
         price = message.total_price
-        seen.append((message.id, chat_fake.api_key, begin, random.random(), time.time(), price))
+        shown = chat_fake.api_key[-4:]
+        seen.append((message.id, shown, begin, random.random(), time.time(), price))
 
     with time_machine.travel(1_000_000_000, tick=False):
         explore(world, config=ChatFakeConfig(price=2))
@@ -423,6 +427,51 @@ def test_every_world_begins_with_the_same_configuration_ids_key_time_and_chance(
     assert first[0] != again[0]  # the second run has other ids
     assert first[1:] == again[1:]
     assert (1_000_003_600, 2) == first[4:]
+
+
+def test_a_call_with_the_key_of_an_earlier_world_reaches_no_other():
+    earlier, statuses = [], []
+
+    def world(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.send_text()
+        earlier.append(chat_fake.headers)
+        for headers in earlier:
+            request = urllib.request.Request(f"{chat_fake.base_url}/v2/balance", headers=headers)
+            try:
+                urllib.request.urlopen(request, timeout=60).close()
+            except urllib.error.HTTPError as error:
+                error.close()
+                statuses.append(error.code)
+
+    explore(world, depth=1, deviations=["duplicate"])
+    assert 3 == len(earlier)
+    assert [401, 401, 401] == statuses
+
+
+def test_a_key_that_was_given_is_that_of_every_world():
+    keys = []
+    config = ChatFakeConfig(api_key="a-key-of-my-own")
+    explore(lambda fake: keys.append(fake.api_key), depth=0, config=config)
+    assert ["a-key-of-my-own"] * 2 == keys
+
+
+def test_what_the_handler_of_an_alarm_raises_is_no_finding(monkeypatch):
+    def handler(*_):
+        pytest.fail("Timeout")
+
+    def world(chat_fake):
+        seen = []
+        chat_fake.webhooks.connect(handler=seen.append)
+        chat_fake.send_text()
+        chat_fake.settle()
+        if len(seen) > 1:
+            handler()
+
+    monkeypatch.setattr(signal, "getsignal", lambda _: handler)
+    with pytest.raises(pytest.fail.Exception) as caught:
+        explore(world, deviations=["duplicate"])
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_chance_is_the_same_in_every_world_whatever_the_ids():
@@ -943,7 +992,7 @@ def test_outside_pytest_python_warns_of_one_that_was_never_awaited():
         explore(never_run)
         gc.collect()
 
-    with pytest.warns(RuntimeWarning, match=r"the exploration of never_run\(\) was never awaited"):
+    with pytest.warns(RuntimeWarning, match=r"the exploration of never_run\(\)' was never awaited"):
         forget()
 
 

@@ -11,7 +11,7 @@ import pytest
 import time_machine
 
 import pytest_chatfake
-from pytest_chatfake import ChatFake, ClosedError, Explorer, explore
+from pytest_chatfake import ChatFake, ClosedError, Explorer
 from pytest_chatfake.fake.fake import opened, service
 from pytest_chatfake.report.section import section
 from pytest_chatfake.transport.client.crash_watch import CrashPoint, CrashWatch, _current
@@ -164,13 +164,33 @@ def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(pa
 
     process, number, came = Process(), 1, True
     while came:
-        interruption = Interruption(number, until="restore")
+        interruption, explorer = Interruption(number), Explorer()
         with suppress(Interrupted, AssertionError), interruption:
-            explore(body, depth=0 if passes else 1, deviations=["duplicate"])
+            explorer(body, depth=0 if passes else 1, deviations=["duplicate"])
+        explorer._end()  # as the fixture does
         came = interruption.came
         assert process.is_whole(), number
         number += 1 + number // 25  # it has some thousand points
     assert number > 1_000
+
+
+def test_an_interrupt_while_an_exploration_closes_a_fake_gives_back_time():
+    left = []
+
+    class Fake(ChatFake):
+        def _shut(self):
+            if self in left:
+                left.clear()
+                raise Interrupted
+            super()._shut()
+
+    process = Process()
+    explorer = Explorer()
+    with pytest.raises(Interrupted):
+        explorer(lambda _: left.append(Fake()), depth=0)
+    assert [] == time_machine.traveller_stack
+    explorer._end()
+    assert process.is_whole()
 
 
 def test_an_interrupt_at_any_point_leaves_a_function_where_an_app_may_crash_as_it_was():

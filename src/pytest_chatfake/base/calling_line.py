@@ -88,10 +88,11 @@ def watching(code: CodeType | None) -> Generator[None]:
     before, called = _test, _called
     if before is not None and code is not None:
         watch(code, called=True)
+    during = _test
     try:
         yield
     finally:
-        if before is not None:
+        if before is not None and _test is during:  # not where a later test goes on with it
             watch(before, called=called)
 
 

@@ -74,18 +74,20 @@ class Travel:
             return
         import time_machine  # noqa: PLC0415 - as in freeze()
 
-        ours, self._travel = self._travel, None
         stack = time_machine.traveller_stack
         traveller = self._traveller or next(iter(stack[self._depth :]), None)
         if not any(other is traveller for other in stack):
+            self._travel = None
             return
         if stack[-1] is not traveller:
+            self._travel = None
             # stop() would end the traveller on top, which is not the fake's.
             raise ClockError(
                 "the clock can't give back real time: another time_machine.travel() was started "
                 "after it. End that one before the fake is closed."
             )
-        ours.stop()
+        self._travel.stop()
+        self._travel = None  # an interrupt may come before that: then it is ended again
 
 
 class ProcessTime:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
-import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
@@ -83,7 +82,7 @@ class Exploration:
         self._search = Search(scope.kinds, scope.depth, scope.limit)
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
-        self._warns_if_pending = False  # where no fixture looks after it
+        self._unawaited: Coroutine[Any, Any, None] | None = None
         self._worlds = 0
         self._complete = False
         self._cannot_crash = ""
@@ -138,11 +137,15 @@ class Exploration:
                 f"`@chat_explore`"
             )
 
-    def __del__(self) -> None:
-        """Say what Python says of a coroutine that nobody awaited, where no fixture says it."""
-        if self._warns_if_pending and self._is_pending:
-            text = f"the exploration of {name_of(self._body)}() was never awaited"
-            warnings.warn(text, RuntimeWarning, stacklevel=1, source=self)
+    def _warn_if_never_awaited(self) -> None:
+        """Let Python itself warn, where no fixture does: a finaliser would lose interrupts."""
+
+        async def unawaited() -> None:
+            pass
+
+        if self._is_async:
+            unawaited.__qualname__ = f"the exploration of {name_of(self._body)}()"
+            self._unawaited = unawaited()
 
     def __await__(self) -> Generator[Any, Any, Exploration]:
         if not self._is_async:
@@ -152,6 +155,8 @@ class Exploration:
                 f"chat_explore was called. Remove `await`, or write `async def {name}`"
             )
         self._is_pending = False
+        if self._unawaited is not None:
+            self._unawaited.close()
         yield from self._explore().__await__()
         return self
 

@@ -19,7 +19,6 @@ from ..base.arguments import (
 )
 from ..base.errors import ChatFakeError
 from ..base.tripwires import find_function
-from ..domain.ids import derived_key
 from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import check_kinds, parse_deviations
@@ -71,8 +70,7 @@ class Explorer:
     ) -> None:
         config = given_or_default(config)
         seed = config.seed or "pytest-chatfake"
-        key = config.api_key or derived_key(f"{seed} explored")
-        self._config = config.replace(seed=seed, api_key=key)
+        self._config = config.replace(seed=seed)
         check_function(progress, "progress", "lambda text: print(text)", "the text")
         self._start = aware(start, "start")
         self._progress = progress
@@ -138,6 +136,11 @@ class Explorer:
         self.explorations.append(exploration)
         return exploration if is_async else exploration._run()
 
+    def _end(self) -> None:
+        """End explorations that an interrupt has left where nobody goes on with them."""
+        for exploration in self.explorations:
+            exploration._environment.restore()
+
     def _check(self) -> None:
         """Refuse a test that did not use the explorer."""
         if not self.explorations:
@@ -165,7 +168,7 @@ def explore(
             and ``stop_at_first``, as :class:`Explorer` takes them.
     """
     exploration = Explorer(config)._explore(body, _checked(options, "explore()"))
-    exploration._warns_if_pending = True
+    exploration._warn_if_never_awaited()
     return exploration
 
 

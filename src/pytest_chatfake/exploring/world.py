@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import inspect
 import random
+import signal
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
+from traceback import walk_tb
 from types import FunctionType
 from typing import Any, NamedTuple
 
 from ..base.arguments import cited
-from ..base.errors import ChatFakeError, UndeliveredWebhooks
+from ..base.errors import ChatFakeError, ClosedError, UndeliveredWebhooks
 from ..base.triggers import Trigger
 from ..base.views import counted
+from ..domain.ids import derived_key
 from ..engine.process_time import Travel
 from ..engine.records import VerbRecord
 from ..fake.config import ChatFakeConfig
@@ -40,8 +44,8 @@ Body = Callable[[ChatFake], Any]
 class Environment:
     """The start of every world: a configuration, a moment, the state of ``random``.
 
-    The configuration has a seed and a key, so that ids are the same in every world. Worlds begin
-    at ``start``, unless time is frozen already.
+    The configuration has a seed, so that ids are the same in every world. Worlds begin at
+    ``start``, unless time is frozen already.
 
     Attributes:
         config, crash_points: As given. With crash points, the body as written tells where the app
@@ -61,6 +65,8 @@ class Environment:
         self._busy_with, self._since = "", time.monotonic_ns()
         self.crash_points = crash_points
         self._start = start
+        self._is_open = False
+        self._worlds = 0
         self._random = random.getstate()
         self.baseline: Baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
@@ -70,19 +76,39 @@ class Environment:
     def freeze(self) -> None:
         """Freeze time, wherever worlds move it to."""
         self._opened = set(opened)  # before the first world
+        self._is_open = True
         self._travel.begin_on_top(self._start)
 
     def restore(self) -> None:
-        """Give the process back what it had before, however the exploration has ended."""
-        for fake in [fake for fake in opened if fake not in self._opened]:
-            fake._shut()  # an interrupt may leave a world open, as a body may leave fakes
-        random.setstate(self._random)
-        self._travel.end()
+        """Give the process back what it had before, however the exploration has ended.
+
+        Only the first time: an interrupted loop may go on with it in a later test.
+        """
+        if not self._is_open:
+            return
+        with ExitStack() as stack:  # each of them, whatever the others do
+            stack.callback(self._travel.end)
+            stack.callback(random.setstate, self._random)
+            for fake in opened.keys() - self._opened:
+                stack.callback(fake._shut)  # an interrupt may leave a world, and a body its fakes
+        self._is_open = False
 
     def begin_world(self) -> None:
         """Set time and ``random`` back to where every world begins."""
+        if not self._is_open:
+            raise ClosedError("the exploration has ended: its test was interrupted")
         self._travel.begin_again()
         random.setstate(self._random)
+
+    def new_key(self) -> str:
+        """Return a world's own key, of which the end, which is shown, is the same in every world.
+
+        So a thread of the app that outlives its world reaches no other, unless the user gave a key.
+        """
+        self._worlds += 1
+        seed = f"{self.config.seed} explored"
+        shown = derived_key(seed)[-4:]
+        return self.config.api_key or derived_key(f"{seed} {self._worlds}")[: -len(shown)] + shown
 
     def note(self, what: str) -> None:
         """Note with what a world is busy from now on."""
@@ -144,8 +170,8 @@ class World:
         """
         self._environment.begin_world()
         self._environment.note("before the first attempt")
-        config, seed = self._environment.config, self._seed
-        self.fake = fake = ChatFake(config if seed is None else config.replace(seed=seed))
+        environment, seed = self._environment, self._seed or self._environment.config.seed
+        self.fake = fake = ChatFake(environment.config, seed=seed, api_key=environment.new_key())
         try:
             self._set_up()
             with warnings.catch_warnings():
@@ -439,7 +465,14 @@ def _what(outbox: Outbox, event: Event) -> str:
 def is_failure(error: BaseException) -> bool:
     """Return whether an error says that something is wrong: no skip, interrupt or cancellation."""
     is_exception = isinstance(error, Exception) or type(error).__name__ == "Failed"  # pytest's own
-    return is_exception and not is_skip(error)
+    return is_exception and not is_skip(error) and not _is_of_an_alarm(error)
+
+
+def _is_of_an_alarm(error: BaseException) -> bool:
+    """Return whether a signal's handler has raised an error: pytest-timeout fails a test so."""
+    handler = signal.getsignal(signal.SIGALRM) if hasattr(signal, "SIGALRM") else None
+    code = getattr(handler, "__code__", None)
+    return any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
 
 
 def is_skip(error: BaseException) -> bool:
