@@ -379,6 +379,142 @@ def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
     result.stdout.fnmatch_lines(["skipped  forgeries: test_all_events_are_taken fails"])
 
 
+#: An app that takes no event.
+DEAD = """
+    import pytest
+    from pytest_chatfake import WebhookTests
+
+    class TestDead(WebhookTests):
+        def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: 500)
+            return list
+"""
+
+#: Runs the first test last, as a random order may.
+BACKWARDS = """
+    def pytest_collection_modifyitems(items):
+        items.reverse()
+"""
+
+#: A mark for the first test, and a failure of its own before it begins.
+MARKED = """
+        @pytest.fixture(autouse=True)
+        def mark(self, request):
+            if "all_events" in request.node.name:
+                request.applymarker(pytest.mark.xfail)
+"""
+NOT_SET_UP = """
+        @pytest.fixture(autouse=True)
+        def fail(self, request):
+            assert "all_events" not in request.node.name
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("", ("-k", "duplicates")),
+        ("        test_all_events_are_taken = None", ()),
+        ("        expected_failures = {'test_all_events_are_taken': '#12'}", ()),
+        (MARKED, ()),
+        (NOT_SET_UP, ()),
+    ],
+)
+def test_the_cause_fails_each_test_unless_the_first_one_has_failed_of_it(run, line, options):
+    result = run(DEAD + line, *options)
+    outcomes = {**card(result), "all_events_are_taken": "any"}
+    assert {"FAILED"} == {*outcomes.values()} - {"any"}
+    result.stdout.fnmatch_lines(["FAILED   duplicates_at_once", "*: status 500*"])
+
+
+def test_the_cause_fails_those_that_run_before_the_first_test(run, pytester):
+    pytester.makeconftest(textwrap.dedent(BACKWARDS))
+    run(DEAD).assert_outcomes(failed=12)
+
+
+def test_the_cause_fails_the_tests_of_another_worker(run):
+    outcomes = run(DEAD, "-n", "2").parseoutcomes()
+    assert outcomes["failed"] > 1
+    assert 12 == outcomes["failed"] + outcomes.get("skipped", 0)
+
+
+def test_a_first_test_that_passes_when_it_is_run_again_has_not_failed(run, pytester):
+    pytester.makeconftest(
+        textwrap.dedent(
+            """
+            from _pytest.runner import runtestprotocol
+
+            def pytest_runtest_protocol(item, nextitem):  # as plugins do that run tests again
+                if "all_events" in item.name:
+                    runtestprotocol(item, log=False, nextitem=nextitem)
+                    item._initrequest()
+                    item.cls.status = 200
+                    runtestprotocol(item, nextitem=nextitem)
+                    item.cls.status = 500
+                    return True
+            """
+        )
+    )
+    code = DEAD.replace("lambda request: 500", "lambda request: self.status")
+    run(f"{code}        status = 500").assert_outcomes(passed=1, failed=11)
+
+
+#: An app with a client of one event loop, made at import.
+OF_ONE_LOOP = """
+    import asyncio
+    from pytest_chatfake import WebhookTests
+
+    class TestPool(WebhookTests):
+        loops = []
+
+        async def connect(self, chat_fake):
+            rows = set()
+
+            async def app(request):
+                self.loops = self.loops or [asyncio.get_running_loop()]
+                type(self).loops = self.loops
+                if self.loops[0].is_closed():
+                    raise RuntimeError("Event loop is closed")
+                rows.add(request.event.status)
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: rows
+"""
+
+
+def test_a_client_of_a_loop_that_was_closed_fails_and_says_what_to_set(run):
+    result = run(OF_ONE_LOOP)
+    result.assert_outcomes(passed=1, failed=11)
+    result.stdout.fnmatch_lines(["E*set chat_fake_loop_scope = session in pytest's ini file."])
+
+
+def test_async_classes_use_the_loop_of_the_session_if_there_is_one(run):
+    result = run(OF_ONE_LOOP, "-o", "chat_fake_loop_scope=session")
+    assert [] == failed(result)
+    assert "ok" == card(result)["duplicates"]
+
+
+def test_quiet_runs_have_one_line_for_a_class_that_passes(run):
+    result = run(PLAIN.format(parameters="", end="return None"), "-q", "-k", "not forgeries")
+    _, _, shown = result.stdout.str().partition("[100%]\n")
+    lines = shown.splitlines()[:-1]
+    assert 80 >= max(map(len, lines))
+    text = " ".join(line.strip() for line in lines)
+    name = "test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks"
+    assert text.startswith(f"{name}: 1 ok, 10 skipped: snapshot_changes (connect() returns no ")
+    assert "; duplicates, duplicates_under_another_id, duplicates_days_later, " in text
+    assert text.endswith(")")
+    assert 1 == text.count("only a snapshot shows")
+
+
+def test_quiet_runs_count_what_is_expected_and_show_a_card_with_a_failure_whole(run):
+    signature = WHOLE.format(mistake="signature")
+    result = run(signature + "        expected_failures = {'test_forgeries': '#1'}", "-q")
+    assert "11 ok, 1 expected to fail" in " ".join(map(str.strip, result.stdout.lines))
+    result = run(signature, "-q")
+    assert 12 == len(card(result))
+
+
 def test_the_summary_shows_a_skipped_test_at_the_users_class(run):
     code = """
     from pytest_chatfake import WebhookTests

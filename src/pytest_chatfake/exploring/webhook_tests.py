@@ -7,7 +7,7 @@ import asyncio
 import inspect
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import wraps
 from operator import attrgetter
 from types import CodeType
@@ -19,6 +19,7 @@ from ..base.arguments import cited
 from ..base.calling_line import Line, users_lines, watch
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError
+from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at
 from ..engine.engine import Engine
 from ..fake.fake import ChatFake
@@ -27,8 +28,11 @@ from .exploration import Exploration, Scope
 from .explorer import Explorer, checked_points
 from .printed_test import Written, as_module, body_as_written, definition_in, lines_inside
 
-#: The first test: if the scenario itself fails, it says so, and the others are skipped.
+#: The first test: once it has failed since the scenario fails, the others are skipped.
 _FIRST: Final = "test_all_events_are_taken"
+
+#: The first tests that have failed in this run; each worker of pytest-xdist has a run of its own.
+_failed_key: Final = pytest.StashKey[set[tuple[object, str]]]()
 
 _NO_SNAPSHOT: Final = "all responses were 2xx: only a snapshot shows whether the app is right"
 
@@ -208,7 +212,8 @@ class _Run:
     ) -> None:
         self._tests = tests
         self._explorer = explorer
-        self._is_first: bool = request.function.__name__ == _FIRST
+        self._item: pytest.Item = request.node
+        self._name: str = request.function.__name__
         self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
         self._raises = True
         self._before: Any = None  # the snapshot after connect(), in the first world
@@ -219,7 +224,7 @@ class _Run:
             inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
             for function in (tests.connect, tests.scenario)
         )
-        if reason := tests.expected_failures.get(request.function.__name__):
+        if reason := tests.expected_failures.get(self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
     def compare(
@@ -272,13 +277,17 @@ class _Run:
         watch(code, called=type(self._tests).scenario is not WebhookTests.scenario)
         try:
             exploration = self._explorer._explore(body, scope, self._written)
-            if self._is_async:
-                with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-                    runner.run(_finished(exploration))
+            if self._is_async and (shared := of_the_session(_Loop)) is not None:
+                shared.runner.run(_finished(exploration))
+            elif self._is_async:
+                with closing(_Loop()) as own:
+                    own.runner.run(_finished(exploration))
         except Exception as error:
-            is_of_the_first = self._explorer.explorations[-1]._failed_as_written
-            if is_of_the_first and not self._is_through and not self._is_first:
-                pytest.skip(f"{_FIRST} fails")
+            is_of_the_scenario = (
+                self._explorer.explorations[-1]._failed_as_written and not self._is_through
+            )
+            if is_of_the_scenario and self._name != _FIRST and self._first_has_failed:
+                pytest.skip(f"{_FIRST} fails")  # which says why
             if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
                 line = Line(code.co_filename, code.co_firstlineno)
                 raise raised_at(error.with_traceback(None), line) from error.__cause__
@@ -298,6 +307,10 @@ class _Run:
                 f"scenario(self, chat_fake). If it answers people, write "
                 f"chat_fake.recipient('+1').writes('Hello') there."
             )
+
+    @property
+    def _first_has_failed(self) -> bool:
+        return _key_of(self._item) in _failed_in(self._item.session)
 
     @property
     def _own(self) -> Any:
@@ -408,6 +421,35 @@ class _Run:
             around={**scenario.around, **self._fixtures, "self": self._tests},
             fixtures=self._fixtures,
         )
+
+
+class _Loop:
+    """The loop of tests whose ``connect()`` or ``scenario()`` is async."""
+
+    def __init__(self) -> None:
+        self.runner: asyncio.Runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+
+    def close(self) -> None:
+        self.runner.close()
+
+
+def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Note whether a first test has failed. If it is run again, its last run counts."""
+    if report.when != "call" or getattr(item, "originalname", item.name) != _FIRST:
+        return
+    failed = _failed_in(item.session)
+    failed.discard(_key_of(item))
+    if report.failed and call.excinfo is not None:  # and not for want of an expected failure
+        failed.add(_key_of(item))
+
+
+def _failed_in(session: pytest.Session) -> set[tuple[object, str]]:
+    return session.stash.setdefault(_failed_key, set())
+
+
+def _key_of(item: pytest.Item) -> tuple[object, str]:
+    """Return what the tests of a class have in common: its node, and the parameters' ids."""
+    return item.parent, item.name.removeprefix(getattr(item, "originalname", item.name))
 
 
 def _fixtures_of(tests: type[WebhookTests]) -> list[str]:

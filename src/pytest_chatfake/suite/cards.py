@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -18,6 +19,9 @@ from .reports import cause_of
 _SHOWN: Final = {"passed": "ok", "failed": "FAILED", "xfailed": "expected"}
 
 _INDENT: Final = 11
+
+#: Of the line that ``-q`` shows of a class without failures.
+_WIDTH: Final = 80
 
 
 class Row(NamedTuple):
@@ -72,14 +76,33 @@ def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def show(terminal: pytest.TerminalReporter, rows: Iterable[Sequence[Any]]) -> None:
-    """Show the cards on the terminal: all of them, or with ``-q`` those of failures."""
+    """Show the cards on the terminal; with ``-q``, those without failures in one line."""
+    width = terminal._tw.fullwidth
     for card, lines in cards_of(rows):
         if terminal.verbosity < 0 and all(row.outcome != _SHOWN["failed"] for row in lines):
-            continue
-        terminal.section(card)
-        for row in lines:
-            for line in _lines(row, terminal._tw.fullwidth):
-                terminal.line(line)
+            text = f"{card}: {_summary(lines)}"
+            shown = wrap(text, min(width, _WIDTH), subsequent_indent="  ", break_on_hyphens=False)
+        else:
+            terminal.section(card)
+            shown = [line for row in lines for line in _lines(row, width)]
+        for line in shown:
+            terminal.line(line)
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    """Say how many tests are ok, and which were skipped for want of what."""
+    outcomes = Counter(row.outcome for row in rows)
+    counts = f"{outcomes['ok']} ok"
+    if expected := outcomes[_SHOWN["xfailed"]]:
+        counts += f", {expected} expected to fail"
+    skipped: dict[str, list[str]] = {}
+    for row in rows:
+        if row.outcome == "skipped":
+            skipped.setdefault(row.cause, []).append(row.test)
+    if not skipped:
+        return counts
+    reasons = "; ".join(f"{', '.join(tests)} ({cause})" for cause, tests in skipped.items())
+    return f"{counts}, {outcomes['skipped']} skipped: {reasons}"
 
 
 def _lines(row: Row, width: int) -> list[str]:

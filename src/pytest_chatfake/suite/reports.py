@@ -163,7 +163,7 @@ def add_hint(error: BaseException) -> None:
     Args:
         error: What the test failed with.
     """
-    if not active_stories.stories():
+    if not active_stories.stories() and active_stories.exploration_of(error) is None:
         return
     cause: BaseException | None = error
     seen: set[int] = set()
