@@ -55,15 +55,6 @@ def test_each_call_is_refused_and_each_two_are():
     assert len(expected) == exploration.worlds
 
 
-def test_a_world_that_may_be_equal_to_another_one_counts_when_it_was_run():
-    def world(fake):
-        fake.webhooks.receiver()
-        calling(["POST /v2/messages"], [])(fake)
-
-    exploration = explore(world, deviations=["duplicate", "api.fail"], limit=3)
-    assert "3 of at least 3 worlds, cut by limit=3" == str(exploration)
-
-
 def test_a_response_is_lost_or_an_error_whether_or_not_webhooks_come_first():
     seen = set()
 

@@ -90,19 +90,20 @@ def explored(events, **options):
 @pytest.mark.parametrize(
     "deviations", [("duplicate", "reorder"), ("duplicate", "reorder", "lose_response", "refuse")]
 )
-def test_the_worlds_are_those_of_brute_force_and_each_is_run_once(events, depth, deviations):
+def test_the_worlds_are_those_of_brute_force_and_few_are_run_twice(events, depth, deviations):
     orders, exploration = explored(events, depth=depth, deviations=deviations)
 
     expected = by_brute_force(events, depth)
     assert expected == set(orders)
-    assert len(expected) == exploration.worlds == len(orders) - 1  # as written, it runs twice
+    assert len(expected) == exploration.worlds
+    assert len(orders) - 1 <= 2 * exploration.worlds  # as written, it runs twice
 
 
 def test_worlds_come_by_how_much_they_deviate():
     orders, _ = explored(3)
-    written, again, *others = orders
+    written, *others = dict.fromkeys(orders)
 
-    assert [(1, 2, 3), (1, 2, 3)] == [written, again]
+    assert (1, 2, 3) == written
     singles = [order for order in others if order in by_brute_force(3, 1)]
     assert singles == others[: len(singles)]
     assert [(1, 1, 2, 3), (1, 2, 2, 3), (1, 2, 3, 3)] == others[:3]  # at once, of each
@@ -133,15 +134,15 @@ def test_pairs_of_one_message_come_before_those_of_two():
         (3, {}, "41 worlds, all with up to 2 deviations"),
         (3, {"depth": 1}, "10 worlds, all with up to 1 deviation"),
         (0, {"depth": 0}, "1 world: the body as written"),
-        (3, {"limit": 10}, "10 of at least 41 worlds, cut by limit=10"),
-        (3, {"limit": 41}, "41 worlds, all with up to 2 deviations"),
-        (3, {"limit": 4}, "4 of at least 10 worlds, cut by limit=4"),
+        (3, {"limit": 10}, "10 worlds, cut by limit=10"),
+        (3, {"limit": 41}, "41 worlds, cut by limit=41"),
+        (3, {"limit": 4}, "4 worlds, cut by limit=4"),
     ],
 )
 def test_an_exploration_says_what_it_did(events, options, text):
     exploration = explored(events, **options)[1]
     assert text == str(exploration)
-    assert ("at least" not in text) == exploration.complete
+    assert ("cut" not in text) == exploration.complete
 
 
 def test_an_exploration_ends_after_so_many_seconds(monkeypatch):
@@ -166,7 +167,7 @@ def test_the_progress_line_says_what_worlds_are_busy_with(monkeypatch):
         chat_fake.settle()
 
     Explorer(progress=lines.append)(world)
-    assert "chat_explore: 1 of at least 2 worlds, 6 s, 67% of it in attempts" == lines[0]
+    assert "chat_explore: 1 world, 6 s, 67% of it in attempts" == lines[0]
 
 
 def test_a_barrier_is_not_passed_by_a_first_attempt_and_by_a_repeat_it_is():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from operator import attrgetter
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..base.arguments import check_choice, check_list, cited
 from ..base.triggers import Trigger
@@ -68,8 +68,7 @@ class Kind(NamedTuple):
         more: The names of its further arguments.
         concerns: What it counts: an ``"attempt"``, or a ``"call"`` of the app; or ``"everything"``,
             and it counts nothing.
-        order: The order of attempts that it makes is ``"foreseen"``; or ``"seen"`` when it was
-            tried; or ``"unseen"``: it does not show that the deviation fired.
+        is_unseen: Whether neither the order nor the moments of attempts show that it fired.
         is_alone: Whether a world with it has no other deviation.
         needs: Why a body may have nothing to try.
     """
@@ -82,7 +81,7 @@ class Kind(NamedTuple):
     is_time: bool = False
     more: tuple[str, ...] = ()
     concerns: str = "attempt"
-    order: Literal["foreseen", "seen", "unseen"] = "foreseen"
+    is_unseen: bool = False
     is_alone: bool = False
     needs: str = "no attempt can deviate so"
 
@@ -92,7 +91,7 @@ def _of_a_call(verb: str, *more: str) -> Kind:
         verb,
         more=(*more, *Call._fields),
         concerns="call",
-        order="unseen",
+        is_unseen=True,
         needs="no call has webhooks after its response"
         if verb == "api.webhooks_first"
         else "the app makes no call",
@@ -136,12 +135,10 @@ KINDS: Final[Mapping[str, Kind]] = {
         extent="pause",
         least=1,
         is_time=True,
-        order="seen",
     ),
     "duplicate_at_once": Kind(
         "webhooks.concurrently",
         extent="by",
-        order="seen",
         needs="the app takes one attempt at a time",
     ),
     "concurrently": Kind(
@@ -149,14 +146,13 @@ KINDS: Final[Mapping[str, Kind]] = {
         distances=_before_the_barrier,
         extent="by",
         least=1,
-        order="seen",
         needs="no two attempts come before one barrier, or the app takes one at a time",
     ),
     "crash": Kind(
         "webhooks.crash",
         "the app {crash} while it took {event}{again}",
         more=("nth", *PLACES),
-        order="unseen",
+        is_unseen=True,
         is_alone=True,
     ),
     "delay": Kind(
@@ -165,16 +161,15 @@ KINDS: Final[Mapping[str, Kind]] = {
         extent="duration",
         least=1,
         is_time=True,
-        order="seen",
         needs="the body moves no time after an attempt",
     ),
     "duplicate_new_id": Kind(
         "webhooks.duplicate",
         "{event} was attempted again under another id",
         more=("new_id",),
-        order="unseen",
+        is_unseen=True,
     ),
-    "evolve": Kind("webhooks.evolve", concerns="everything", order="unseen", is_alone=True),
+    "evolve": Kind("webhooks.evolve", concerns="everything", is_unseen=True, is_alone=True),
     "api.fail": _of_a_call("api.fail", "status"),
     "api.lose_response": _of_a_call("api.lose_response", "status"),
 }

@@ -31,7 +31,7 @@ _EVERY: Final = 0.2
 
 #: In how many worlds further kinds are tried, even if that takes longer than the finding took: so
 #: which of them a small body names is no matter of milliseconds.
-_FURTHER: Final = 50
+_FURTHER: Final = 75
 
 _REMEDY: Final = (
     "Create the app inside the body. What the body does must not depend on chance, real time, or "
@@ -300,15 +300,11 @@ class Exploration:
 
     def _progress_line(self, seconds: float) -> str:
         """Return how far the exploration is, and which part of its worlds is the slowest."""
-        search, scope = self._search, self._scope
-        least = min(search.lower_bound(), scope.limit)
+        worlds = counted(self._search.worlds, "world")
         spent = self._environment.spent
         slowest, most = spent.most_common(1)[0]
         share = most / spent.total()
-        return (
-            f"chat_explore: {search.worlds:,} of at least {least:,} worlds, "
-            f"{seconds:.0f} s, {share:.0%} of it {slowest}"
-        )
+        return f"chat_explore: {worlds}, {seconds:.0f} s, {share:.0%} of it {slowest}"
 
     async def _try_only(self, deviations: tuple[Deviation, ...]) -> None:
         written = World(self._environment)
@@ -437,8 +433,7 @@ class Exploration:
         search, depth = self._search, self._scope.depth
         worlds = counted(search.worlds, "world")
         if not self._complete:
-            text = f"{search.worlds:,} of at least {search.lower_bound():,} worlds"
-            text += f", cut by {search.cut}" if search.cut else ""
+            text = worlds + f", cut by {search.cut}" * bool(search.cut)
         elif not depth:
             text = f"{worlds}: the body as written"
         else:

@@ -108,7 +108,7 @@ class Explorer:
                 after whose calls the app may crash, too; such as ``[Session.commit]``.
                 ``stop_at_first=False``: Whether a finding ends the exploration. If not, more worlds
                 with one deviation are tried, and the finding names the further kinds that fail:
-                50 worlds, or more if these take less time than the finding took.
+                75 worlds, or more if these take less time than the finding took.
 
         Raises:
             TypeError: The body is not a function of one fake.

@@ -11,27 +11,23 @@ So the first world that fails is a simple one.
 
 Two worlds are equal if the same attempts reach the app in the same order, at the same moments, and
 between the same barriers: an app that does the same on the same can't tell them apart, nor can a
-test that looks at barriers. For most worlds that is known before they are run (:func:`foreseen`),
-and if it was seen already, the world is not run. What deviates at the app's own calls, pauses,
-attempts at the same time, and whatever the app causes by itself, can't be foreseen: such worlds are
-run, and compared afterwards.
+test that looks at barriers. A world that turns out to be equal to an earlier one does not count,
+and no others grow from it.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from ..webhooks.backlog import Backlog
-from ..webhooks.fault_kinds import effect_of
 from .deviations import DEFAULT, KINDS, STATUS, Call, Deviation, moved
 
-#: How many candidates are looked at, to say how many worlds there are at least.
-_AHEAD: Final = 2_000
+#: Kinds that are, for the app, the same as another one that goes as far as the next barrier. Beside
+#: another deviation they are not tried again.
+_ALIKE: Final = {"lose_response": "duplicate", "refuse": "reorder"}
 
 
 class LoggedAttempt(NamedTuple):
@@ -190,19 +186,18 @@ class _Options:
     Attributes:
         log: The log of the world.
         taken: The deviations that it has.
-        slots: The attempts that may deviate, by their numbers. Deviations that go ``beyond`` the
-            attempts that follow will have room when so many more deviations are added.
+        slots: The attempts that may deviate, by their numbers.
     """
 
-    def __init__(self, log: WorldLog, taken: Sequence[Deviation], beyond: int) -> None:
+    def __init__(self, log: WorldLog, taken: Sequence[Deviation]) -> None:
         self.log = log
         self.taken = taken
         deviating = {deviation.start for deviation in taken if deviation.is_of_an_attempt}
         slots: dict[int, _Slot] = {}
-        after = near = beyond
+        after = near = 0
         for index, attempt in reversed([*enumerate(log.attempts)]):  # the first of repeats stays
             if attempt is None:
-                near = beyond
+                near = 0
                 continue
             if attempt.number and attempt.number not in deviating:
                 slots[attempt.number] = _Slot(attempt, index, after, near)
@@ -259,68 +254,12 @@ class _Options:
 
 
 def possible_deviations(
-    log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation], beyond: int = 0
+    log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation]
 ) -> Iterator[_Found]:
-    """Give the deviations that a world has room for, with their distances, the shortest first.
-
-    Those that go ``beyond`` its room will have it when so many more deviations are added.
-    """
-    options = _Options(log, taken, beyond)
+    """Give the deviations that a world has room for, with their distances, the shortest first."""
+    options = _Options(log, taken)
     streams = (options.of(kind) for kind in kinds if not (taken and KINDS[kind].is_alone))
     return heapq.merge(*streams, key=itemgetter(0))
-
-
-#: Of an attempt that does not deviate.
-_AS_WRITTEN: Final = Deviation("", 0)
-
-
-def foreseen(written: WorldLog, deviations: Sequence[Deviation]) -> Key:
-    """Return the key that a world will have, from the log of the body as written."""
-    base, moments = written.attempts, written.moments
-    by_number = {deviation.start: deviation for deviation in deviations}
-    backlog: Backlog[tuple[int, int]] = Backlog()  # the items of attempts, and their numbers
-    queue: deque[tuple[int, int]] = deque()
-    numbers = [0 if attempt is None else attempt.number for attempt in base]
-    first = next((n for n, number in enumerate(numbers) if number in by_number), len(base))
-    items = (0 if attempt is None else attempt.item for attempt in base)
-    reached = [*islice(zip(items, moments, strict=True), first)]  # until then, as written
-
-    def make_attempts(at: tuple[int, ...]) -> None:
-        while queue:
-            item, number = queue.popleft()
-            deviation = by_number.get(number, _AS_WRITTEN)
-            kind, extent = deviation.kind, deviation.extent
-            again = (item, 0)  # a repeat is no choice
-            if not backlog.take(kind, extent, again, past_barriers=kind == "duplicate"):
-                continue
-            effect = effect_of(kind)
-            if effect.reaches_app:
-                reached.append((item, at))
-            if effect.fails and kind != "drop":
-                backlog.keep_failed(again)
-            if (overtaken := backlog.note_attempt()) is not None:
-                queue.appendleft(overtaken)
-
-    for index, attempt in enumerate(base[first:], first):
-        if attempt is not None:
-            queue.append((attempt.item, attempt.number))
-            make_attempts(moments[index])
-            continue
-        if index == len(base) - 1:
-            backlog.finish()
-        while released := backlog.release():
-            queue.extend(released)
-            make_attempts(moments[index][:1])
-        reached.append((0, moments[index]))  # a barrier
-    reached = [pair for pair in reached if pair[0] >= 0]
-    return (tuple(item for item, _ in reached), frozenset[Deviation](), *(at for _, at in reached))
-
-
-class _Foreseen(NamedTuple):
-    """A world that was not run: its deviations, and its key, or None if that can't be foreseen."""
-
-    deviations: tuple[Deviation, ...]
-    key: Key | None
 
 
 #: A world that was run, from which others grow: its deviations, and its log.
@@ -339,11 +278,9 @@ class Search:
         self._kinds = kinds
         self._depth = depth
         self._limit = limit
-        self._seen: dict[Key, WorldLog] = {}
-        self._written: WorldLog | None = None  # if other worlds can be foreseen from it
-        self._log: WorldLog | None = None
-        self._ahead: deque[_Foreseen] = deque()  # candidates of this level, and then the rest
-        self._rest: Iterator[_Foreseen] = iter(())
+        self._seen: set[Key] = set()
+        self._written: WorldLog | None = None
+        self._new: WorldLog | None = None  # of the world that was run last, if it is a new one
         self.cut: str = ""
         self.left_out: dict[str, str] = {}
 
@@ -355,38 +292,32 @@ class Search:
     def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
         """Give the deviations of one world after another; :meth:`add` follows each that passed.
 
-        The first has none: it is the body as written. One that is equal to an earlier world is not
-        run: other attempts of that one are free to deviate.
+        The first has none: it is the body as written. From one that turns out to be equal to an
+        earlier world, none grow.
         """
         yield ()
-        assert self._log is not None
-        numbers = [attempt.number for attempt in self._log.attempts if attempt is not None]
-        # What the body as written repeats by itself can't be foreseen in other worlds.
-        if len({*numbers} - {0}) == len(numbers):
-            self._written = self._log
-        parents: list[_Parent] = [((), self._log)]
-        for level in range(1, self._depth + 1):
+        assert self._written is not None
+        parents: list[_Parent] = [((), self._written)]
+        for _ in range(self._depth):
             grown: list[_Parent] = []
-            self._rest = self._grow(parents, self._depth - level if level > 1 else 0)
-            for deviations, key in self._candidates():
-                grows = level < self._depth and not any(KINDS[d.kind].is_alone for d in deviations)
-                self._log = self._seen.get(key or ())
-                if self._log is None:
-                    if self.worlds >= self._limit:
-                        self.cut = f"limit={self._limit}"
-                        return
-                    yield deviations
-                if self._log is not None and grows:
-                    grown.append((deviations, self._log))
-            if not grown:  # whatever the depth is
-                return
+            for deviations in self._grow(parents):
+                if not self.left_out.keys().isdisjoint(d.kind for d in deviations):
+                    continue
+                if self.worlds >= self._limit:
+                    self.cut = f"limit={self._limit}"
+                    return
+                self._new = None
+                yield deviations
+                if self._new is not None and not any(KINDS[d.kind].is_alone for d in deviations):
+                    grown.append((deviations, self._new))
             parents = grown
 
     def add(self, log: WorldLog) -> None:
         """Take the log of a world that was run, which may be equal to one before."""
-        key = log.key
-        if key not in self._seen:
-            self._seen[key] = self._log = log
+        self._written = self._written or log
+        if (key := log.key) not in self._seen:
+            self._seen.add(key)
+            self._new = log
 
     def without_options(self) -> list[str]:
         """Return the kinds of which the body as written had nothing to try.
@@ -396,58 +327,32 @@ class Search:
         if not self._depth:
             return []
         asked = [kind for kind in self._kinds if kind not in DEFAULT or {*DEFAULT} - {*self._kinds}]
-        log = next(iter(self._seen.values()))
-        options = _Options(log, (), beyond=self._depth - 1)
+        assert self._written is not None
+        options = _Options(self._written, ())
         return [kind for kind in asked if next(options.of(kind), None) is None]
 
-    def lower_bound(self) -> int:
-        """Return how many worlds there are at least.
-
-        What can't be foreseen may be equal to another world, and does not count before it is run.
-        """
-        ahead = {world.key for world in self._look_ahead(_AHEAD) if self._is_possible(world)}
-        return len(ahead.union(self._seen) - {None})
-
-    def _candidates(self) -> Iterator[_Foreseen]:
-        """Give what is left of a level, as long as it is possible."""
-        while self._look_ahead(1):
-            if self._is_possible(self._ahead[0]):
-                yield self._ahead[0]
-            self._ahead.popleft()
-
-    def _look_ahead(self, most: int) -> deque[_Foreseen]:
-        """Return what is tried next: so much of it, if there is more."""
-        self._ahead.extend(islice(self._rest, max(0, most - len(self._ahead))))
-        return self._ahead
-
-    def _is_possible(self, world: _Foreseen) -> bool:
-        return all(deviation.kind not in self.left_out for deviation in world.deviations)
-
-    def _grow(self, parents: Sequence[_Parent], beyond: int) -> Iterator[_Foreseen]:
+    def _grow(self, parents: Sequence[_Parent]) -> Iterator[tuple[Deviation, ...]]:
         """Give the worlds that have one deviation more, in the order in which they are tried."""
         found: set[frozenset[Deviation]] = set()
         streams = (
-            self._children(parent, beyond, is_spread=spread)
+            self._children(parent, is_spread=spread)
             for parent in parents
             for spread in (False, True)
         )
         for candidate in heapq.merge(*streams):
-            deviations, key = candidate.deviations, None
-            alike = frozenset(deviations)
-            if alike in found:
-                continue
-            found.add(alike)
-            if self._written and all(KINDS[d.kind].order == "foreseen" for d in deviations):
-                key = foreseen(self._written, deviations)
-            yield _Foreseen(deviations, key)
+            alike = frozenset(candidate.deviations)
+            if alike not in found:
+                found.add(alike)
+                yield candidate.deviations
 
-    def _children(self, parent: _Parent, beyond: int, *, is_spread: bool) -> Iterator[_Candidate]:
+    def _children(self, parent: _Parent, *, is_spread: bool) -> Iterator[_Candidate]:
         """Give those that grow from one world, sorted, so that all can be merged."""
         taken, log = parent
         messages = {attempt.number: attempt.message for attempt in log.attempts if attempt}
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
         before = sum(d.extent for d in taken if not KINDS[d.kind].is_time)
-        for distance, new in possible_deviations(log, self._kinds, taken, beyond):
+        kinds = [kind for kind in self._kinds if not (taken and _ALIKE.get(kind) in self._kinds)]
+        for distance, new in possible_deviations(log, kinds, taken):
             is_same = new.is_of_an_attempt and concerned == {messages.get(new.start)}
             if bool(taken and not is_same) == is_spread:
                 deviations = (*taken, new)

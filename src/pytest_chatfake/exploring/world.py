@@ -356,7 +356,7 @@ class World:
         return WorldLog(
             attempts,
             calls=list(self._calls()),
-            unseen=frozenset(d for d in fired if KINDS[d.kind].order == "unseen"),
+            unseen=frozenset(d for d in fired if KINDS[d.kind].is_unseen),
             moments=[
                 entry.moments if isinstance(entry, Barrier) else (entry.record.moment,)
                 for entry in self._log

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
+from .dispatch import Dispatch
 from .faults import Fault
 
-T = TypeVar("T")
 
-
-class _Delayed(NamedTuple, Generic[T]):
+class _Delayed(NamedTuple):
     """A delayed attempt.
 
     Attributes:
         until: How many attempts must have been made before it.
         item: The attempt.
-        fault: The fault that delays it; None: it is simulated.
+        fault: The fault that delays it.
         past_barriers: Whether it waits for so many even past barriers.
     """
 
     until: int
-    item: T
-    fault: Fault | None
+    item: Dispatch
+    fault: Fault
     past_barriers: bool
 
 
-class Backlog(Generic[T]):
-    """A queue of delayed attempts; explorations simulate it with items of their own.
+class Backlog:
+    """A queue of delayed attempts.
 
     An attempt may be delayed:
 
@@ -40,12 +39,12 @@ class Backlog(Generic[T]):
 
     def __init__(self) -> None:
         self._made = 0
-        self._delayed: list[_Delayed[T]] = []
-        self._peers: list[_Delayed[T]] = []
-        self._failed: list[T] = []
+        self._delayed: list[_Delayed] = []
+        self._peers: list[_Delayed] = []
+        self._failed: list[Dispatch] = []
 
     @property
-    def items(self) -> list[T]:
+    def items(self) -> list[Dispatch]:
         """All delayed attempts."""
         delayed = (*self._delayed, *self._peers)
         return [*(attempt.item for attempt in delayed), *self._failed]
@@ -54,8 +53,8 @@ class Backlog(Generic[T]):
         self,
         kind: str,
         steps: int,
-        item: T,
-        fault: Fault | None = None,
+        item: Dispatch,
+        fault: Fault,
         past_barriers: bool = False,
     ) -> bool:
         """Delay an attempt, or its repeat, if a kind of fault asks for that.
@@ -71,13 +70,13 @@ class Backlog(Generic[T]):
             self._peers.append(delayed)
         return kind not in {"reorder", "concurrently"}
 
-    def take_peers(self) -> list[T]:
+    def take_peers(self) -> list[Dispatch]:
         """Remove and return the attempts that are made at the same time as the next one."""
         peers = [peer for peer in self._peers if peer.until <= self._made + 1]
         self._peers = [peer for peer in self._peers if peer not in peers]
         return [peer.item for peer in peers]
 
-    def note_attempt(self) -> T | None:
+    def note_attempt(self) -> Dispatch | None:
         """Count an attempt that was made; remove and return a delayed one that comes next."""
         self._made += 1
         for index, attempt in enumerate(self._delayed):
@@ -86,15 +85,15 @@ class Backlog(Generic[T]):
                 return attempt.item
         return None
 
-    def keep_failed(self, repeat: T) -> None:
+    def keep_failed(self, repeat: Dispatch) -> None:
         """Keep the repeat of a failed attempt until the next barrier."""
         self._failed.append(repeat)
 
-    def forget_failed(self, is_over: Callable[[T], bool]) -> None:
+    def forget_failed(self, is_over: Callable[[Dispatch], bool]) -> None:
         """Forget the repeats of failed attempts that will not be made."""
         self._failed = [repeat for repeat in self._failed if not is_over(repeat)]
 
-    def release(self) -> list[T]:
+    def release(self) -> list[Dispatch]:
         """Remove and return the attempts that a barrier releases.
 
         The repeats of failed attempts come last: once no others are left.
@@ -102,8 +101,7 @@ class Backlog(Generic[T]):
         released = [attempt for attempt in self._delayed if not attempt.past_barriers]
         released += self._peers
         for attempt in released:
-            if attempt.fault is not None:
-                attempt.fault._is_short = True
+            attempt.fault._is_short = True
         self._delayed = [attempt for attempt in self._delayed if attempt.past_barriers]
         self._peers = []
         if released:

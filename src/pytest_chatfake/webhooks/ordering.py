@@ -116,7 +116,7 @@ class Ordering:
 
     def clear(self) -> None:
         """Forget all choices and delayed attempts; the log goes on."""
-        self._backlog: Backlog[Dispatch] = Backlog()
+        self._backlog: Backlog = Backlog()
         self._repeats: list[TimedRepeat] = []
         self._retries: list[TimedRepeat] = []  # that are awaited, too
         self.choices: dict[tuple[Event, Endpoint], int] = {}
