@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -339,13 +339,15 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the history of the fake in the report of a failed test, without our frames."""
-    if call.excinfo is not None and _is_loaded():
-        from .base.tracebacks import hide_frames
-        from .suite.reports import add_hint
+    with ExitStack() as stack:
+        if call.excinfo is not None and _is_loaded():
+            from .base.tracebacks import frames_hidden
+            from .suite.reports import add_hint
 
-        hide_frames()
-        add_hint(call.excinfo.value)
-    report = yield
+            add_hint(call.excinfo.value)
+            if not (item.config.option.fulltrace or item.config.option.tbstyle == "native"):
+                stack.enter_context(frames_hidden(call.excinfo.value))
+        report = yield
     explorer = item.stash.get(_explorer_key, None)
     if explorer is not None and explorer.explorations and report.when == "call":
         text = "\n".join(map(str, explorer.explorations))

@@ -46,6 +46,22 @@ SUITE = """
     def test_a_bug(chat_fake):
         chat_fake._engine.account._schedule = None
         chat_fake.send_text()
+
+    def test_members(chat_fake):
+        try:
+            chat_fake.send_text().fail().read()
+        except Exception as error:
+            raise ExceptionGroup("several", [error, ExceptionGroup("more", [error])])
+
+"""
+
+#: What a debugger gets: every frame.
+INTERACT = """
+    import traceback
+
+    def pytest_exception_interact(call):
+        frames = traceback.walk_tb(call.excinfo.value.__traceback__)
+        print("frames:", *{frame.f_globals["__name__"] for frame, _ in frames})
 """
 
 
@@ -56,8 +72,9 @@ OPTIONS = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=f
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tracebacks")
     (folder / "test_it.py").write_text(dedent(SUITE))
-    result = run_pytest(folder, *OPTIONS, "--tb=long")
-    result.assert_outcomes(failed=8)
+    (folder / "conftest.py").write_text(dedent(INTERACT))
+    result = run_pytest(folder, *OPTIONS, "--tb=long", "-s")
+    result.assert_outcomes(failed=9)
     return result.stdout.str()
 
 
@@ -91,6 +108,18 @@ def test_what_is_no_fault_of_ours_shows_no_line_of_ours(report, test, line, erro
     assert error in shown
     assert "pytest_chatfake/" not in shown
     assert "contextlib" not in shown
+
+
+def test_the_members_of_a_group_show_no_line_of_ours_either(report):
+    shown = report.partition("_ test_members _")[2].partition("short test summary")[0]
+
+    assert "chat_fake.send_text().fail().read()" in shown
+    assert "pytest_chatfake/" not in shown
+
+
+def test_whoever_looks_after_the_report_finds_every_frame(report):
+    (first, *_) = re.findall(r"frames: (.*)", report)
+    assert {"pytest_chatfake.fake.messages", "test_it"} <= {*first.split()}
 
 
 def test_an_error_has_the_name_that_users_import(report):
@@ -173,6 +202,13 @@ APPS = """
     def test_without_a_fake(chat_fake):
         with a_flask_app(mistake)["wsgi"].test_client() as client:
             client.post("/hooks")
+
+    def test_last():
+        import sys
+
+        tops = ("asyncio", "contextlib", "fastapi", "flask", "pytest_chatfake", "werkzeug")
+        for name, module in list(sys.modules.items()):
+            assert not (name.startswith(tops) and "__tracebackhide__" in vars(module))
 """
 
 
@@ -181,7 +217,7 @@ def report_of_apps(tmp_path_factory):
     folder = tmp_path_factory.mktemp("apps")
     (folder / "test_it.py").write_text(dedent(APPS))
     result = run_pytest(folder, *OPTIONS, "--tb=short")
-    result.assert_outcomes(failed=6)
+    result.assert_outcomes(failed=6, passed=1)
     return result.stdout.str()
 
 
@@ -208,3 +244,7 @@ def test_an_error_of_the_framework_itself_keeps_its_frames(report_of_apps):
 
 def test_frames_of_a_client_of_the_test_s_own_are_kept(report_of_apps):
     assert "app.py" in files_of(report_of_apps, "test_without_a_fake")
+
+
+def test_nothing_is_written_into_the_modules_of_others(report_of_apps):
+    assert "test_last" not in report_of_apps

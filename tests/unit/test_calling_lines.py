@@ -6,6 +6,7 @@ import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import FunctionType
 
 import pytest
 import time_machine
@@ -204,3 +205,30 @@ def test_a_request_stands_at_the_moment_when_it_came():
 
         assert sorted(moments) == moments
         assert fake.clock.now == fake.api.requests[0].at
+
+
+def test_what_has_started_pytest_is_no_part_of_a_test():
+    runner = FunctionType((lambda verb: verb()).__code__, {"__name__": "_pytest.runner"})
+    with frozen_fake() as fake, calling_line.watching(past_event.__code__):
+        message = runner(fake.send_text)
+
+    assert line_after(past_event, 0) == str(message.events[0].line)
+
+
+@pytest.mark.parametrize(
+    ("file", "is_library"),
+    [
+        (pytest.__file__, True),
+        (json.__file__, True),
+        ("<frozen importlib._bootstrap>", True),
+        ("<attrs generated init shop.Order>", True),
+        ("<string>", False),
+        ("/home/ann/site-packages/shop/app.py", False),
+        ("/srv/dist-packages/app.py", False),
+        ("/home/ann/our generated code/app.py", False),
+        ("/usr/local/lib/other/site-packages/shop.py", True),
+    ],
+)
+def test_a_library_is_what_is_installed_where_python_looks(monkeypatch, file, is_library):
+    monkeypatch.syspath_prepend("/usr/local/lib/other/site-packages")
+    assert is_library is calling_line._is_library.__wrapped__(file)

@@ -1,6 +1,9 @@
 """Mistakes that a newcomer makes, and what the fake says to them."""
 
 import asyncio
+import gc
+import weakref
+from contextlib import ExitStack
 
 import pytest
 from werkzeug.test import Client
@@ -47,3 +50,25 @@ def test_a_lifespan_is_refused_in_the_other_mode_s_words():
         fake.webhooks.lifespan(app),
     ):
         pass
+
+
+def test_fakes_that_nobody_has_closed_go_with_the_last_reference():
+    def leave_one():
+        fake = ChatFake(strict=False)
+        fake.webhooks.connect(handler=lambda request: fake.events and None)
+        fake.send_text()
+        return weakref.ref(fake._engine)
+
+    left = [leave_one() for _ in range(20)]
+    gc.collect()
+    assert [None] * 10 == [engine() for engine in left[:10]]  # a failure would show ten
+
+
+def test_keys_of_open_fakes_differ_when_a_test_is_run_again(monkeypatch):
+    with ExitStack() as stack:
+        keys = []
+        for name in ("test_a", "test_b", "test_a"):
+            monkeypatch.setenv("PYTEST_CURRENT_TEST", f"{name} (call)")
+            keys.append(stack.enter_context(ChatFake(seed="the same")).api_key)
+
+    assert 3 == len({*keys})

@@ -4,6 +4,7 @@
 
 import sys
 import threading
+import weakref
 
 import freezegun
 import pytest
@@ -150,6 +151,41 @@ def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(watchdo
     assert None is watchdog._thread
     watchdog.add(second)
     assert watchdog._thread not in (None, thread)
+
+
+class Faulty(Work):
+    def on_timeout(self, current):
+        super().on_timeout(current)
+        raise ValueError("in a callback")
+
+
+def test_an_error_of_one_is_reported_and_the_others_are_watched_on(watchdog, gate, monkeypatch):
+    reported = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: reported.append(str(args.exc_value)))
+    faulty, work = Faulty(), Work()
+    work.limit *= 2
+    watchdog.add(faulty)
+    watchdog.add(work)
+    gate.looks(20)
+    assert ["in a callback"] == reported
+    assert ["first"] == faulty.heard == work.heard
+
+
+def test_a_thread_that_is_gone_as_after_a_fork_is_begun_again(watchdog):
+    watchdog._thread = gone = threading.Thread()
+    watchdog.add(Work())
+    assert gone is not watchdog._thread
+    assert watchdog._thread.is_alive()
+
+
+def test_what_nobody_has_removed_is_not_kept(watchdog, gate):
+    work = Work()
+    watchdog.add(work)
+    gate.looks(2)
+    reference = weakref.ref(work)
+    del work
+    gate.looks(2)
+    assert None is reference()
 
 
 def test_real_seconds_pass_where_freezegun_stops_every_clock(monkeypatch):

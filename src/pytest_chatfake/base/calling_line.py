@@ -21,11 +21,9 @@ from typing import NamedTuple
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
-#: Where Python's own library is, and what the path of an installed one has in it, or the name of
-#: code that one has generated: so SQLAlchemy's and attrs'.
-_PYTHON = tuple(str(Path(sysconfig.get_path(n))) + os.sep for n in ("stdlib", "platstdlib"))
-_PACKAGES = ("site-packages", "dist-packages")
-_INSTALLED = (*(f"{os.sep}{name}{os.sep}" for name in _PACKAGES), " generated ")
+#: Where Python's own library is, and installed ones. Others are found on the way to modules.
+_LIBRARIES = {sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")}
+_INSTALLED = ("site-packages", "dist-packages")
 
 
 class Line(NamedTuple):
@@ -163,8 +161,11 @@ def _frame_of(code: CodeType, frame: FrameType | None) -> FrameType | None:
 
 
 def _visible(frame: FrameType | None, end: FrameType | None) -> FrameType | None:
-    """Return the innermost frame before ``end`` that is the user's, and not to be hidden."""
-    while frame is not None and frame is not end:
+    """Return the innermost frame before ``end`` that is the user's, and not to be hidden.
+
+    What has started pytest, such as its console script, is no part of the test.
+    """
+    while frame is not None and frame is not end and not _is_runner(frame):
         if _is_visible(frame):
             return frame
         frame = frame.f_back
@@ -175,6 +176,11 @@ def _is_visible(frame: FrameType) -> bool:
     return not (is_ours(frame) or _is_library(frame.f_code.co_filename) or _is_hidden(frame))
 
 
+def _is_runner(frame: FrameType) -> bool:
+    """Return whether pytest runs a test, or its fixtures, by a frame."""
+    return frame.f_globals.get("__name__") == "_pytest.runner"
+
+
 def is_ours(frame: FrameType) -> bool:
     """Return whether a frame is of this package."""
     return frame.f_code.co_filename.startswith(_PACKAGE)
@@ -183,7 +189,10 @@ def is_ours(frame: FrameType) -> bool:
 @cache
 def _is_library(file: str) -> bool:
     """Return whether a file is of Python's own library, or of an installed one."""
-    return file.startswith((*_PYTHON, "<frozen ")) or any(name in file for name in _INSTALLED)
+    if file.startswith("<"):  # SQLAlchemy and attrs say of their code that they have generated it
+        return file.startswith("<frozen ") or " generated " in file
+    installed = {path for path in sys.path if Path(path).name in _INSTALLED}
+    return file.startswith(tuple(path + os.sep for path in _LIBRARIES | installed))
 
 
 def _is_hidden(frame: FrameType) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import dropwhile
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from .calling_line import Line
 
@@ -35,19 +37,62 @@ def text_of(error: BaseException) -> str:
         return "(its text can't be shown)"
 
 
-def hide_frames() -> None:
-    """Make pytest ask, at each frame of ours or of a framework, whether to leave it out."""
-    for name, module in list(sys.modules.items()):
-        top = name.partition(".")[0]
-        hides = _is_hidden if top == _PACKAGE else _is_raised_by_app
-        if top in (_PACKAGE, *_FRAMEWORKS) and isinstance(module, ModuleType):
-            vars(module)["__tracebackhide__"] = hides
+@contextmanager
+def frames_hidden(error: BaseException) -> Generator[None]:
+    """Unlink the frames of ours and of frameworks in a block, unless the fault is theirs.
+
+    After it, a debugger finds all of them. ``__tracebackhide__`` would have to be written into the
+    frameworks' own modules.
+    """
+    undo: list[Callable[[], object]] = []
+    try:
+        for one in _related(error, set()):
+            undo.extend(_unlinked(one))
+        yield
+    finally:
+        for link_again in reversed(undo):
+            link_again()
 
 
-def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
+def _related(error: BaseException | None, seen: set[int]) -> Iterator[BaseException]:
+    """Give an error, its causes and its members, as pytest shows them."""
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for member in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+                yield from _related(member, seen)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _unlinked(error: BaseException) -> Iterator[Callable[[], object]]:
+    """Unlink frames of one error, each after giving what links it again."""
+    import pytest  # noqa: PLC0415 - it is there: it asks
+
+    if error.__traceback__ is None:
+        return
+    excinfo = pytest.ExceptionInfo.from_exception(error)
+    by_app = _is_raised_by_app(excinfo)
+    hides = {_PACKAGE: _is_hidden(excinfo), **dict.fromkeys(_FRAMEWORKS, by_app)}
+
+    def shown(entry: TracebackType | None) -> TracebackType | None:
+        while entry is not None and hides.get(_top(entry.tb_frame.f_globals)):
+            entry = entry.tb_next
+        return entry
+
+    entry = shown(error.__traceback__)
+    if entry is not None and entry is not error.__traceback__:
+        yield partial(setattr, error, "__traceback__", error.__traceback__)
+        error.__traceback__ = entry
+    while entry is not None:
+        if (following := shown(entry.tb_next)) is not entry.tb_next:
+            yield partial(setattr, entry, "tb_next", entry.tb_next)
+            entry.tb_next = following
+        entry = following
+
+
+def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
     """Whether an error ends in one of our refusals or in a user's code: both are not our fault."""
-    if excinfo is None:
-        return False
     entries: list[Any] = list(excinfo.traceback)
     while len(entries) > 1 and _top(entries[-1].frame.f_globals) in sys.stdlib_module_names:
         entries.pop()  # an error of the standard library is the fault of its caller
@@ -57,10 +102,8 @@ def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
     return str(last.statement).lstrip().startswith(("raise ", "warnings.warn"))
 
 
-def _is_raised_by_app(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
+def _is_raised_by_app(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
     """Whether code of an app raised that an attempt has called: its framework says little then."""
-    if excinfo is None:
-        return False
     modules = [_top(entry.frame.f_globals) for entry in excinfo.traceback]
     while "_pytest" in modules:  # which calls a test through hooks of ours
         modules = modules[modules.index("_pytest") + 1 :]

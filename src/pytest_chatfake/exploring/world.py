@@ -89,7 +89,7 @@ class Environment:
         with ExitStack() as stack:  # each of them, whatever the others do
             stack.callback(self._travel.end)
             stack.callback(random.setstate, self._random)
-            for fake in opened.keys() - self._opened:
+            for fake in set(opened) - self._opened:
                 stack.callback(fake._shut)  # an interrupt may leave a world, and a body its fakes
         self._is_open = False
 

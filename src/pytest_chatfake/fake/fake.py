@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import timedelta
@@ -13,6 +12,7 @@ from functools import partial
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakSet
 
 from ..base.arguments import (
     check_bool,
@@ -73,14 +73,14 @@ _V = TypeVar("_V", bound="Callable[..., Any]")
 service: Service = Service()
 
 #: Keys are numbered in each test: they do not depend on which tests the process has run before.
-_keys: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
+_numbers: tuple[str, Iterator[int]] = ("", itertools.count())
 
 #: How many messages a failed search lists.
 _MAX_LISTED = 5
 
 _MISSING = object()
 #: The fakes that are not closed; after an interrupt the plugin or an exploration closes them.
-opened: dict[ChatFake, None] = {}
+opened: WeakSet[ChatFake] = WeakSet()
 
 
 class ChatFake:
@@ -131,7 +131,7 @@ class ChatFake:
         active_stories.register(self._story)
         strict = config.strict is not False
         self._checks = FinalChecks(engine, self.api, self._scripts.idle, strict=strict)
-        opened[self] = None
+        opened.add(self)
         try:
             service.open(self.api)
             if config.webhook_url is not None:
@@ -936,9 +936,9 @@ class ChatFake:
                 stack.callback(self._engine.outbox.endpoints.close)
                 stack.callback(watchdog.remove, self._engine.drain.overdue)
         except Exception:
-            del opened[self]
+            opened.discard(self)
             raise
-        del opened[self]
+        opened.discard(self)
 
 
 def _search_failure(
@@ -1003,5 +1003,9 @@ def _fail(text: str | None) -> None:
 
 def _next_key(seed: str) -> str:
     """Return a key that no other fake has; in a test of pytest, it has the same in every run."""
+    global _numbers  # noqa: PLW0603 - there is one test at a time in a process
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-    return derived_key(f"{seed} {test} {next(_keys[test])}")
+    if _numbers[0] != test:
+        _numbers = (test, itertools.count())
+    keys = (derived_key(f"{seed} {test} {number}") for number in _numbers[1])
+    return next(key for key in keys if not service.knows(key))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
 
 from werkzeug import Request, Response
 
@@ -39,7 +40,8 @@ class Service:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._accounts: dict[str, AccountApi] = {}
+        # Weakly, so that a fake that nobody has closed goes with the last reference to it.
+        self._accounts: WeakValueDictionary[str, AccountApi] = WeakValueDictionary()
         self._users = 0
         self.host: str = "127.0.0.1"
         self._listener: Listener | None = None
@@ -55,6 +57,10 @@ class Service:
                     f"its own, or omit api_key."
                 )
             self._accounts[account._key] = account
+
+    def knows(self, key: str) -> bool:
+        """Return whether an account has a key."""
+        return key in self._accounts
 
     def close(self, account: AccountApi) -> None:
         """Serve an account no more: its key gets 401. The last one stops the listener."""
@@ -158,7 +164,9 @@ class Service:
 
     def _record(self, asked: ApiRequest, status: int | None, body: bytes = b"") -> None:
         """Record a request with nobody's key with all accounts."""
-        for account in list(self._accounts.values()):
+        for reference in self._accounts.valuerefs():  # a copy
+            if (account := reference()) is None:
+                continue
             account._record(replace(asked, status=status, body=body))
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from math import inf
 from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 from ...base.debugging import is_debugging
 
@@ -54,7 +55,8 @@ class Watchdog:
     """Looks at all that is watched, from a thread that lives while there is something."""
 
     def __init__(self) -> None:
-        self._watched: dict[Watched, None] = {}
+        # Weakly, so that nobody has to remove what a fake that was never closed has added.
+        self._watched: WeakKeyDictionary[Watched, None] = WeakKeyDictionary()
         self._lock = threading.Lock()  # held to begin the thread, and to end it
         self._thread: threading.Thread | None = None
         self._pause = threading.Event()  # never set
@@ -62,14 +64,17 @@ class Watchdog:
     def add(self, watched: Watched) -> None:
         """Watch it from now on."""
         self._watched[watched] = None  # before the look at the thread, which may be about to end
-        if self._thread is None:
+        if not self._runs():
             with self._lock:
-                if self._thread is None:
+                if not self._runs():
                     self._thread = self._begin()
 
     def remove(self, watched: Watched) -> None:
         """Watch it no more."""
         self._watched.pop(watched, None)
+
+    def _runs(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()  # after a fork it is not
 
     def _begin(self) -> threading.Thread:
         thread = threading.Thread(target=self._run, name="chatfake-watch", daemon=True)
@@ -77,14 +82,26 @@ class Watchdog:
         return thread
 
     def _run(self) -> None:
-        seen: dict[Watched, _Seen] = {}
+        seen: WeakKeyDictionary[Watched, _Seen | None] = WeakKeyDictionary()
         idle = 0
         while True:
             self._pause.wait(TICK)  # not time.sleep(), which tests replace
-            seen = {watched: _look(watched, seen.get(watched)) for watched in list(self._watched)}
-            idle = 0 if seen else idle + 1
+            watched = list(filter(None, (ref() for ref in self._watched.keyrefs())))
+            seen = WeakKeyDictionary({one: self._look(one, seen.get(one)) for one in watched})
+            idle = 0 if watched else idle + 1
+            del watched
             if idle >= IDLE_LOOKS and self._ends():
                 return
+
+    def _look(self, watched: Watched, last: _Seen | None) -> _Seen | None:
+        """Look at one thing; an error of it is reported, and the others go on being watched."""
+        try:
+            return _look(watched, last)
+        except BaseException as error:
+            self.remove(watched)
+            args = (type(error), error, error.__traceback__, self._thread)
+            threading.excepthook(threading.ExceptHookArgs(args))
+            return None
 
     def _ends(self) -> bool:
         with self._lock:
