@@ -133,7 +133,8 @@ def test_in_process_there_is_no_connection_to_lose():
     assert not exploration.complete
     assert (
         "; api.lose_response was not tried: expected calls over a socket, got POST /v2/messages "
-        "through chat_fake.wsgi_app; crash was not tried: expected an app in process, got none"
+        "through chat_fake.wsgi_app. Call chat_fake.base_url; crash was not tried: expected an app "
+        "in process, got none. Connect it as wsgi= or asgi="
     ) in str(exploration)
     listed = "api.lose_response(status=503, path='/v2/messages', method='POST')"
     explore(body, only=[listed])

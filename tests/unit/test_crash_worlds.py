@@ -94,7 +94,10 @@ def test_an_exploration_says_that_an_app_which_awaits_nothing_was_not_crashed():
     exploration = explore(body_of(calls), deviations=["crash"])
 
     assert not exploration.complete
-    assert str(exploration).endswith("; crash: 1 of 1 attempt awaited nothing: give crash_points=")
+    assert str(exploration).endswith(
+        "; crash: nothing to crash at: your handler never awaits. Name functions: crash_points = "
+        "[Session.commit]"
+    )
 
 
 def at_a_url(chat_fake):

@@ -258,7 +258,7 @@ def test_an_event_is_delayed_by_what_the_body_waits_and_not_by_what_settle_waits
 
     exploration = explore(world, deviations=["reorder", "duplicate_later", "delay"])
     assert exploration.worlds > 5
-    assert "delay was not tried: the body moves no time" in str(exploration)
+    assert "delay was not tried: your scenario moves no time" in str(exploration)
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,9 @@ def test_each_two_attempts_before_a_barrier_are_made_at_the_same_time():
     pairs = [["sent"] * 2, ["delivered"] * 2, ["read"] * 2, ["sent", "delivered"]]
     assert [[], [], *pairs] == met
     plain = explore(counting(2), deviations=["duplicate_at_once"])
-    assert "duplicate_at_once was not tried: the app takes one attempt at a time" in str(plain)
+    assert "duplicate_at_once was not tried: a plain function takes one event at a time" in str(
+        plain
+    )
 
 
 # -- what every world begins with ------------------------------------------------------------------
@@ -1280,14 +1282,14 @@ def test_a_refusal_of_the_second_run_says_itself_what_to_do():
 @pytest.mark.parametrize(
     ("kinds", "reason"),
     [
-        (["delay"], "delay was not tried: the body moves no time after an attempt"),
+        (["delay"], "delay was not tried: your scenario moves no time after an event"),
         (
             ["webhooks_first"],
-            "webhooks_first was not tried: no call has webhooks after its response",
+            "webhooks_first was not tried: your scenario makes no API call that sends",
         ),
-        (["api.fail"], "api.fail was not tried: the app makes no call"),
-        (["reorder"], "reorder was not tried: no two attempts come before one barrier"),
-        ([*DEFAULT, "delay"], "delay was not tried: the body moves no time after an attempt"),
+        (["api.fail"], "api.fail was not tried: your scenario makes no API call"),
+        (["reorder"], "reorder was not tried: no event can overtake another one"),
+        ([*DEFAULT, "delay"], "delay was not tried: your scenario moves no time after an event"),
     ],
 )
 def test_a_deviation_with_nothing_to_try_is_named_and_the_exploration_is_not_complete(

@@ -83,7 +83,7 @@ class Kind(NamedTuple):
     concerns: str = "attempt"
     is_unseen: bool = False
     is_alone: bool = False
-    needs: str = "no attempt can deviate so"
+    needs: str = "no event is attempted at your app"
 
 
 def _of_a_call(verb: str, *more: str) -> Kind:
@@ -92,11 +92,19 @@ def _of_a_call(verb: str, *more: str) -> Kind:
         more=(*more, *Call._fields),
         concerns="call",
         is_unseen=True,
-        needs="no call has webhooks after its response"
+        needs="your scenario makes no API call that sends a message"
         if verb == "api.webhooks_first"
-        else "the app makes no call",
+        else "your scenario makes no API call",
     )
 
+
+_NO_TWO: Final = (
+    "no event can overtake another one: cause two without settle(), an assertion or a move of time "
+    "between them"
+)
+_PLAIN: Final = (
+    "a plain function takes one event at a time: connect your app as wsgi=, asgi= or by its URL"
+)
 
 #: Where an app can crash, by the names of the arguments.
 PLACES: Final = ("line", "before", "after")
@@ -115,7 +123,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         distances=_before_the_barrier,
         extent="by",
         least=1,
-        needs="no two attempts come before one barrier",
+        needs=_NO_TWO,
     ),
     "lose_response": Kind(
         "webhooks.lose_response",
@@ -139,14 +147,14 @@ KINDS: Final[Mapping[str, Kind]] = {
     "duplicate_at_once": Kind(
         "webhooks.concurrently",
         extent="by",
-        needs="the app takes one attempt at a time",
+        needs=_PLAIN,
     ),
     "concurrently": Kind(
         "webhooks.concurrently",
         distances=_before_the_barrier,
         extent="by",
         least=1,
-        needs="no two attempts come before one barrier, or the app takes one at a time",
+        needs=f"{_NO_TWO}; or {_PLAIN}",
     ),
     "crash": Kind(
         "webhooks.crash",
@@ -161,7 +169,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         extent="duration",
         least=1,
         is_time=True,
-        needs="the body moves no time after an attempt",
+        needs="your scenario moves no time after an event: chat_fake.clock.advance(minutes=5)",
     ),
     "duplicate_new_id": Kind(
         "webhooks.duplicate",

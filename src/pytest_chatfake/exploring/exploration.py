@@ -33,6 +33,9 @@ _EVERY: Final = 0.2
 #: which of them a small body names is no matter of milliseconds.
 _FURTHER: Final = 75
 
+#: How often a world fails that has threads, before it counts.
+_RUNS: Final = 3
+
 _REMEDY: Final = (
     "Create the app inside the body. What the body does must not depend on chance, real time, or "
     "on what an earlier run has left behind."
@@ -86,6 +89,8 @@ class Exploration:
         self._worlds = 0
         self._complete = False
         self._cannot_crash = ""
+        self._failed_once = ""  # what deviated in a world that passed when it was run again
+        self._unfired: dict[str, str] = {}  # why nothing came of a kind's deviations
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Explored(name_of(body))
         active_stories.explored.append(self._found)
@@ -198,6 +203,7 @@ class Exploration:
         end = began + (math.inf if scope.seconds is None else scope.seconds)
         next_line = began + _QUIET
         candidates = search.worlds_to_try()
+        tried = set[str]()
         for deviations in candidates:
             now = time.monotonic()
             if deviations and now >= end:
@@ -208,12 +214,9 @@ class Exploration:
                 self._progress(self._progress_line(now - began))
             world = World(self._environment, deviations)
             await world.run(self._body)
-            if world.server_is_single_threaded:
-                search.left_out["webhooks_first"] = (
-                    "a webhook timed out before the response of its call, so the server seems to "
-                    "handle one call at a time"
-                )
+            if self._did_not_deviate(world):
                 continue
+            world = await self._confirmed(world)
             if world.error is not None:
                 self._found.result = f"failed in world {search.worlds + 1}"
                 if not deviations:
@@ -228,16 +231,44 @@ class Exploration:
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
                 self._refuse("api.lose_response", problem, "Call chat_fake.base_url")
             search.add(world.log())
+            tried.update(deviation.kind for deviation in deviations)
             if not deviations:
                 if scope.depth:
                     self._require_options(world)
                 await self._require_repeatable(world)
+        search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
         self._worlds = search.worlds
         self._complete = not (search.cut or search.left_out or self._cannot_crash)
         self._found.result = self._summary()
+
+    async def _confirmed(self, world: World) -> World:
+        """Return a world that has failed, or its last run if it had threads: each has to fail."""
+        if world.error is None or not world.deviations or not world.has_threads:
+            return world
+        for _ in range(_RUNS - 1):
+            again = World(self._environment, world.deviations)
+            await again.run(self._body)
+            if again.error is None:
+                log = world.log()
+                self._failed_once = "; ".join(describe(each, log) for each in world.deviations)
+                return again
+            world = again
+        return world
+
+    def _did_not_deviate(self, world: World) -> bool:
+        """Return whether nothing came of what was to deviate in a world, and keep why."""
+        why = world.why_not_first
+        if world.server_is_single_threaded:
+            self._search.left_out["webhooks_first"] = (
+                "a webhook timed out before the response of its call, so your server seems to "
+                "handle one call at a time: serve it in threads"
+            )
+        elif why:
+            self._unfired["webhooks_first"] = why
+        return bool(why) or world.server_is_single_threaded
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -268,10 +299,10 @@ class Exploration:
                 if is_skip(error):
                     continue
                 raise
-            if world.server_is_single_threaded:
+            if self._did_not_deviate(world):
                 continue
             log = world.log()
-            if world.error is None:
+            if (await self._confirmed(world)).error is None:
                 self._search.add(log)
                 continue
             failing.add(kind)
@@ -296,7 +327,7 @@ class Exploration:
             return
         if not self._scope.all_kinds:
             raise ChatFakeError(f"{kind}: {problem}. {remedy}, or leave it out.")
-        self._search.left_out[kind] = problem
+        self._search.left_out[kind] = f"{problem}. {remedy}"
 
     def _progress_line(self, seconds: float) -> str:
         """Return how far the exploration is, and which part of its worlds is the slowest."""
@@ -383,7 +414,7 @@ class Exploration:
         test = self._printed_test(world)
         if isinstance(test, PrintedTest):
             if world.has_threads:
-                more.append("Attempts ran in threads: this world may pass when it is run again.")
+                more.append(f"Attempts ran in threads: this world failed {_RUNS} times in a row.")
             if not await self._fails_alike(test, error, log):
                 test = "on its own, with these lines, the body does not fail the same way"
         if isinstance(test, PrintedTest):
@@ -440,6 +471,8 @@ class Exploration:
             text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
         for kind, why in search.left_out.items():
             text += f"; {kind} was not tried: {why}"
+        if self._failed_once:
+            text += f"; failed in one run and passed in another: {self._failed_once}"
         return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
 

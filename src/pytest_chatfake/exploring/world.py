@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, ClosedError, UndeliveredWebhooks
 from ..base.triggers import Trigger
-from ..base.views import counted
 from ..domain.ids import derived_key
 from ..engine.process_time import Travel
 from ..engine.records import VerbRecord
@@ -260,8 +259,28 @@ class World:
 
     @property
     def has_threads(self) -> bool:
-        """Whether attempts were made in threads at the same time."""
+        """Whether attempts were made in several threads at the same time, the app's included."""
         return self.fake._engine.drain.had_threads
+
+    @property
+    def why_not_first(self) -> str:
+        """Why no webhook came before the response of its call, if one was to; empty: it did."""
+        requests = [
+            request
+            for request in self.fake.api._log
+            if any(mark.kind == "api.webhooks_first" for mark in request._marks)
+        ]
+        if not requests or any(request._last_attempt for request in requests):
+            return ""
+        if self.fake._engine.blocked:
+            return (
+                "your app blocks its event loop while it sends, so no webhook can come before the "
+                "response: await the call, or make it in asyncio.to_thread()"
+            )
+        return (
+            "no webhook could come before the response: your app sends while it takes another one, "
+            "or webhooks are paused. Let it send in the scenario itself"
+        )
 
     @property
     def server_is_single_threaded(self) -> bool:
@@ -316,7 +335,11 @@ class World:
         safe = sum(not watch.points for watch in watches)
         if self._environment.crash_points or not safe:
             return ""
-        return f"{safe} of {counted(len(watches), 'attempt')} awaited nothing: give crash_points="
+        among = "" if safe == len(watches) else f" in {safe} of {len(watches)} attempts"
+        return (
+            f"nothing to crash at{among}: your handler never awaits. Name functions: crash_points "
+            f"= [Session.commit]"
+        )
 
     @property
     def has_app_in_process(self) -> bool:

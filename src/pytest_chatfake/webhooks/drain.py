@@ -52,6 +52,9 @@ from .outbox import Outbox
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
 MAX_DEPTH: Final = 10_000
 
+#: How the threads are called in which anyio, asyncio and asgiref call an app's plain functions.
+_POOLS: Final = ("AnyIO worker thread", "asyncio_", "ThreadPoolExecutor")
+
 _INTERRUPTED: Final = "another attempt of the batch was ended"
 
 
@@ -62,7 +65,8 @@ class Drain:
         thread: The thread that drains the queue; None while nobody does.
         count: How many attempts have begun so far.
         ordering: Applies the faults; None until there are any.
-        had_threads: Whether attempts were made in several threads at the same time.
+        had_threads: Whether attempts were made in several threads at the same time; or may have
+            been, as frameworks had threads for plain functions.
         overdue: Ends attempts that take too long.
     """
 
@@ -259,13 +263,14 @@ class Drain:
     async def _make_batch(self, batch: Sequence[InFlight], *, plain: bool) -> None:
         """Make attempts at the same time, and record them."""
         to_make = [attempt for attempt in batch if attempt.outcome is None]
-        in_threads = sum(attempt.target.threaded for attempt in to_make)
-        self.had_threads = self.had_threads or in_threads > 1
         ended: BaseException | None = None
         try:
             await make_batch(to_make, self._portal, plain=plain)
         except BaseException as error:
             ended = error
+        in_threads = sum(attempt.target.threaded for attempt in to_make)
+        pool = [each for each in threading.enumerate() if each.name.startswith(_POOLS)]
+        self.had_threads = self.had_threads or max(in_threads, len(pool)) > 1
         for attempt in to_make:
             if attempt.outcome is None and isinstance(ended, Exception):
                 attempt.outcome = ended
