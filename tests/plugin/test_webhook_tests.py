@@ -256,7 +256,7 @@ def test_connect_may_yield_ask_for_fixtures_and_have_no_snapshot(run, parameters
     assert "skipped" == card(result)["webhooks_before_the_response"]  # the app makes no call
     assert ("yield" in end) == ("cleaned up" in result.stdout.str())
     if "None" in end:
-        result.stdout.fnmatch_lines(["*connect() returned no snapshot, so only responses were checked*"])
+        result.stdout.fnmatch_lines(["*returned no snapshot, so only responses were checked*"])
 
 
 @pytest.mark.parametrize(("word", "steps"), [("return", "async "), ("yield", "")])

@@ -33,7 +33,7 @@ _EVERY: Final = 0.2
 #: which of them a small body names is no matter of milliseconds.
 _FURTHER: Final = 75
 
-#: How often a world fails that has threads, before it counts.
+#: How often a world with threads is run: it counts if it fails each time.
 _RUNS: Final = 3
 
 _REMEDY: Final = (
@@ -212,8 +212,7 @@ class Exploration:
             if deviations and now >= next_line:
                 next_line = now + _EVERY
                 self._progress(self._progress_line(now - began))
-            world = World(self._environment, deviations)
-            await world.run(self._body)
+            world = await self._tried(deviations)
             if self._did_not_deviate(world):
                 continue
             world = await self._confirmed(world)
@@ -243,6 +242,15 @@ class Exploration:
         self._worlds = search.worlds
         self._complete = not (search.cut or search.left_out or self._cannot_crash)
         self._found.result = self._summary()
+
+    async def _tried(self, deviations: tuple[Deviation, ...]) -> World:
+        """Run a world; again, if its call came while a thread was in the middle of an attempt."""
+        for _ in range(_RUNS):
+            world = World(self._environment, deviations)
+            await world.run(self._body)
+            if not world.why_not_first or world.fake._engine.blocked:
+                break
+        return world
 
     async def _confirmed(self, world: World) -> World:
         """Return a world that has failed, or its last run if it had threads: each has to fail."""
