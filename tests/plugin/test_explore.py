@@ -171,7 +171,7 @@ def test_what_was_tried_is_told_with_r_capital_p(pytester):
     pytester.makepyfile(CORRECT)
     result = pytester.runpytest("-rP")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*- chat_explore -*", "41 worlds, all with up to 2 deviations"])
+    result.stdout.fnmatch_lines(["*- chat_explore -*", "47 worlds, all with up to 2 deviations"])
 
 
 def test_marker_and_configuration_are_those_of_every_world(pytester):

@@ -11,13 +11,15 @@ So the first world that fails is a simple one.
 
 Two worlds are equal if the same attempts reach the app in the same order, at the same moments, and
 between the same barriers: an app that does the same on the same can't tell them apart, nor can a
-test that looks at barriers. A world that turns out to be equal to an earlier one does not count,
-and no others grow from it.
+test that looks at barriers. Only a first attempt that comes in its place makes another world if it
+is a retry, as its request may say. A world that turns out to be equal to an earlier one does not
+count, and no others grow from it.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
@@ -25,8 +27,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from .deviations import DEFAULT, KINDS, STATUS, Call, Deviation, moved
 
-#: Kinds that are, for the app, the same as another one that goes as far as the next barrier. Beside
-#: another deviation they are not tried again.
+#: Kinds that are, for the app, the same as another one that goes as far as the next barrier. Where
+#: that one is tried, too, they are not tried beside another deviation.
 _ALIKE: Final = {"lose_response": "duplicate", "refuse": "reorder"}
 
 
@@ -44,6 +46,7 @@ class LoggedAttempt(NamedTuple):
         round: The number of the round in which that happened; 0: it did not.
         points: Where the app can crash in it.
         crash: How it has crashed in it; empty: it has not.
+        is_retry: Whether the service has made it before, as its request may say.
     """
 
     number: int
@@ -55,6 +58,7 @@ class LoggedAttempt(NamedTuple):
     round: int = 0
     points: Sequence[tuple[str, str, int]] = ()
     crash: str = ""
+    is_retry: bool = False
 
 
 class LoggedCall(NamedTuple):
@@ -117,15 +121,22 @@ class WorldLog(NamedTuple):
 
     @property
     def order(self) -> Key:
-        """What reached the app, and in which order."""
+        """What reached the app, and in which order.
+
+        An event counts as another one if its first attempt is a retry, though no later event came
+        before it: an app that drops retries loses it.
+        """
         reached: list[int] = []
+        last = 0
         rounds: dict[int, list[int]] = {}
         for attempt in self.attempts:
             if attempt is None:
                 reached.append(0)
                 continue
             if attempt.item >= 0:
-                reached.append(attempt.item)
+                is_in_place = attempt.item > last
+                reached.append(-attempt.item if is_in_place and attempt.is_retry else attempt.item)
+                last = max(last, attempt.item)
             if attempt.round:
                 rounds.setdefault(attempt.round, []).append(attempt.item)
         return (*reached, *map(tuple, rounds.values()))
@@ -351,8 +362,14 @@ class Search:
         messages = {attempt.number: attempt.message for attempt in log.attempts if attempt}
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
         before = sum(d.extent for d in taken if not KINDS[d.kind].is_time)
-        kinds = [kind for kind in self._kinds if not (taken and _ALIKE.get(kind) in self._kinds)]
-        for distance, new in possible_deviations(log, kinds, taken):
+        alike = {
+            kind: KINDS[other].least
+            for kind, other in _ALIKE.items()
+            if other in self._kinds and any(d.kind != kind for d in taken)
+        }
+        for distance, new in possible_deviations(log, self._kinds, taken):
+            if distance >= alike.get(new.kind, math.inf):
+                continue
             is_same = new.is_of_an_attempt and concerned == {messages.get(new.start)}
             if bool(taken and not is_same) == is_spread:
                 deviations = (*taken, new)

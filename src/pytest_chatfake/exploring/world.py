@@ -399,6 +399,7 @@ class World:
         return logged._replace(
             item=logged.item if effect_of(record.fault).reaches_app else -logged.item,
             round=attempt.batch,
+            is_retry=record.number > 1,
             points=() if watch is None else tuple(watch.points),
             crash=""
             if watch is None
