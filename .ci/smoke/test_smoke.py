@@ -1,10 +1,12 @@
-"""What the installed wheel must do without anything else: no app, no other plugin."""
+"""What the installed wheel must do without anything else: no other plugin, and no framework."""
 
 import json
 import re
 import urllib.request
 from decimal import Decimal
 from importlib import metadata, resources
+
+from pytest_chatfake import WebhookTests
 
 
 def test_a_message_is_charged_once_and_told_of(chat_fake, chat_clock, chat_receiver):
@@ -41,6 +43,24 @@ def test_events_fit_the_models(chat_fake, chat_receiver):
 
     for event in chat_receiver.events:
         assert ChatMessageUpdated.model_validate(event.json()).id == event.id
+
+
+def test_a_body_is_explored(chat_explore):
+    @chat_explore
+    def world(chat_fake):
+        receiver = chat_fake.webhooks.receiver()
+        message = chat_fake.send_text().deliver()
+        chat_fake.settle()
+        assert {*receiver.statuses(message)} == {"sent", "delivered"}
+
+
+class TestAnApp(WebhookTests):
+    def connect(self, chat_fake):
+        seen = set()
+        chat_fake.webhooks.connect(handler=lambda request: seen.add(request.id))
+        return lambda: len(seen)
+
+    test_duplicates_under_another_id = None  # the app counts ids
 
 
 def test_the_wheel_says_that_it_is_typed():
