@@ -263,6 +263,25 @@ class World:
         return self.fake._engine.drain.had_threads
 
     @property
+    def may_vary(self) -> bool:
+        """Whether it had threads, or one that is not the test's has acted: also for a call."""
+        return self.has_threads or any(step.is_by_thread for step in self.steps)
+
+    def did_the_same_as(self, other: World) -> bool:
+        """Whether the same happened in another run, in whatever order.
+
+        So messages count by what happened to them, and not by their numbers.
+        """
+        done, done_there = (
+            Counter(
+                (attempt.record.event.status, attempt.record.event.type, _outcome(attempt))
+                for attempt in world._attempts
+            )
+            for world in (self, other)
+        )
+        return done == done_there and self.shape == other.shape
+
+    @property
     def why_not_first(self) -> str:
         """Why no webhook came before the response of its call, if one was to; empty: it did."""
         requests = [
