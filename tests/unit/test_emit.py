@@ -241,3 +241,16 @@ def test_only_an_event_of_this_fake_comes_again(fake, receiver):
         fake.reset()
         with pytest.raises(ValueError, match="was not emitted by this fake"):
             fake.webhooks.redeliver(own)
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"chatMessage": "x"}', '{"chatMessage": [1]}', "[]", "{", "[" * 100_000, '"x"']
+)
+def test_a_message_is_found_whatever_its_newest_event_is(fake, raw):
+    message = fake.send_text("Hello", extra={"ref": "order-1"})
+    assert message == fake.find_message(ref="order-1")
+    fake.webhooks.emit(message, "sent", raw=raw)
+
+    assert message == fake.find_message(body="Hello")
+    with pytest.raises(LookupError, match="no ref"):
+        fake.find_message(ref="order-1")

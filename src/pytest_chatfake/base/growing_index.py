@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Generic, TypeVar
+
+from .views import View
 
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key", bound=Hashable)
@@ -33,11 +35,30 @@ class GrowingIndex(Generic[_Record, _Key]):
                 self._read = place + 1
             return self._places.get(key, ())
 
-    def all(self, key: _Key) -> list[_Record]:
-        """Return the records of a key, in order."""
-        return [self._records[place] for place in self.places(key)]
+    def all(self, key: _Key) -> View[_Record]:
+        """Return the records of a key, in order, without a copy."""
+        return View(_Found(self, key))
 
     def first(self, key: _Key) -> _Record | None:
         """Return the first record of a key, if there is one."""
         places = self.places(key)
         return self._records[places[0]] if places else None
+
+
+class _Found(Generic[_Record, _Key]):
+    """The records of a key, those that come later, too."""
+
+    __slots__ = ("_index", "_key")
+
+    def __init__(self, index: GrowingIndex[_Record, _Key], key: _Key) -> None:
+        self._index = index
+        self._key = key
+
+    def __len__(self) -> int:
+        return len(self._index.places(self._key))
+
+    def __getitem__(self, number: int) -> _Record:
+        return self._index._records[self._index.places(self._key)[number]]
+
+    def __iter__(self) -> Iterator[_Record]:
+        return (self[number] for number in range(len(self)))

@@ -9,7 +9,7 @@ Moments are nanoseconds since the epoch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from operator import attrgetter
@@ -75,6 +75,8 @@ class Account:
         self._by_id = GrowingIndex(self.messages, attrgetter("id"))
         self._by_conversation: GrowingIndex[MessageState, ConversationRecord | None]
         self._by_conversation = GrowingIndex(self.messages, attrgetter("conversation"))
+        self._by_body: GrowingIndex[MessageState, str]
+        self._by_body = GrowingIndex(self.messages, attrgetter("body"))
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
@@ -88,9 +90,13 @@ class Account:
         """Return the message of that number, if there is one."""
         return self.messages[number - 1] if 0 < number <= len(self.messages) else None
 
-    def messages_in(self, conversation: ConversationRecord) -> list[MessageState]:
+    def messages_in(self, conversation: ConversationRecord) -> Sequence[MessageState]:
         """Return the messages of a conversation, in order."""
         return self._by_conversation.all(conversation)
+
+    def messages_with(self, body: str) -> Sequence[MessageState]:
+        """Return the messages with a text, in order."""
+        return self._by_body.all(body)
 
     def decide(self, verb: Verb, now: int) -> list[Fact]:
         """Return the facts of a verb about a message, and change nothing that anybody sees.

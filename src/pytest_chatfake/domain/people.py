@@ -108,7 +108,7 @@ class People(dict[str, PersonRecord]):
                 f"Call chat_fake.recipient({address!r}) again."
             )
 
-    def messages_to(self, address: str) -> list[MessageState]:
+    def messages_to(self, address: str) -> Sequence[MessageState]:
         """Return the messages to an address, in order."""
         return self._by_address.all(address)
 

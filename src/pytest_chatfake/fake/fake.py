@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -53,6 +53,7 @@ from ..webhooks.events import Event
 from .clock import Clock
 from .config import ChatFakeConfig, Price, given_or_default
 from .drafts import Drafts
+from .message_search import MessageSearch
 from .messages import Conversation, Message, Submission, state_of
 from .recipients import Recipient, address_of
 from .send_endpoint import Parse, Reply, SendEndpoint
@@ -75,10 +76,6 @@ service: Service = Service()
 #: Keys are numbered in each test: they do not depend on which tests the process has run before.
 _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
 
-#: How many messages a failed search lists.
-_MAX_LISTED = 5
-
-_MISSING = object()
 #: The fakes that are not closed; after an interrupt the plugin or an exploration closes them.
 opened: WeakSet[ChatFake] = WeakSet()
 
@@ -119,6 +116,7 @@ class ChatFake:
         self._portal = Portal()
         self._engine = engine = Engine(config._settings(seed), self._portal)
         self._drafts = Drafts(engine, config)
+        self._search = MessageSearch(engine, config.naming.message_key)
         self._recipients: dict[str, Recipient] = {}
         self._autopilots = Autopilots(engine)
         self._scripts = Scripts(engine, self._autopilots)
@@ -394,10 +392,9 @@ class ChatFake:
     @property
     def conversations(self) -> Sequence[Conversation]:
         """The conversations, in the order in which they were begun."""
-        self._engine.ensure_readable()
-        with self._engine.core.lock:
-            records = list(self._engine.account.conversations.all)
-        return tuple(Conversation(self._engine, record) for record in records)
+        engine = self._engine
+        engine.ensure_readable()
+        return View(engine.account.conversations.all, lambda record: Conversation(engine, record))
 
     @property
     def events(self) -> Sequence[Event]:
@@ -445,31 +442,10 @@ class ChatFake:
         """
         engine = self._engine
         engine.ensure_readable()
-        given: dict[str, object] = {
-            "to": None if to is None else address_of(to, engine),
-            "body": body,
-        }
+        address = None if to is None else address_of(to, engine)
         if not (body is None or isinstance(body, str)):
             raise TypeError(unexpected("body", "a str", body))
-        wanted = {name: value for name, value in given.items() if value is not None} | fields
-        found: list[tuple[Message, dict[str, object]]] = []
-        for state in engine.account.messages:
-            values = {"to": state.recipient, "body": state.body, **self._shown(state, fields)}
-            different = {name: values[name] for name in wanted if values[name] != wanted[name]}
-            found.append((Message(engine, state), different))
-        fitting = [message for message, different in found if not different]
-        if len(fitting) != 1:
-            raise LookupError(_search_failure(wanted, fitting, found))
-        return fitting[0]
-
-    def _shown(self, message: MessageState, names: Iterable[str]) -> dict[str, object]:
-        """Return fields of the message resource of a message's newest event."""
-        events = self._engine.outbox.events_of(message)
-        shown: dict[str, object] = {}
-        if names and events:
-            with suppress(ValueError, TypeError, KeyError):  # a synthetic one may be anything
-                shown = events[-1].json()[self.config.naming.message_key]
-        return {name: shown.get(name, _MISSING) for name in names}
+        return self._search.find(address, body, fields)
 
     # Money
 
@@ -939,29 +915,6 @@ class ChatFake:
             opened.discard(self)
             raise
         opened.discard(self)
-
-
-def _search_failure(
-    wanted: Mapping[str, object],
-    fitting: list[Message],
-    found: list[tuple[Message, dict[str, object]]],
-) -> str:
-    texts = (f"{name}={cited(value)}" for name, value in wanted.items())
-    asked = ", ".join(texts) or "nothing asked for"
-    if fitting:
-        lines = [f"expected one message ({asked}), got {len(fitting)}:"]
-        lines += [f"  {message!r}" for message in fitting[:_MAX_LISTED]]
-    elif found:
-        lines = [f"no message fits ({asked}). The nearest:"]
-        for message, different in sorted(found, key=lambda pair: len(pair[1]))[:_MAX_LISTED]:
-            values = (
-                f"no {name}" if value is _MISSING else f"{name}={cited(value)}"
-                for name, value in different.items()
-            )
-            lines.append(f"  {message!r} has {', '.join(values)}")
-    else:
-        lines = [f"no message fits ({asked}): none was sent"]
-    return "\n".join(lines)
 
 
 class _ExpectedCharge:

@@ -11,6 +11,7 @@ from typing import Any, Self
 from ..base.arguments import alternatives, check_int, check_str, cited, unexpected
 from ..base.errors import NotAwaited
 from ..base.escaping import one_line
+from ..base.views import View
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
@@ -79,12 +80,10 @@ class Conversation:
     @property
     def messages(self) -> Sequence[Message]:
         """Its messages, in the order in which they were sent."""
-        self._engine.ensure_readable()
         engine = self._engine
-        with engine.core.lock:
-            return tuple(
-                Message(engine, state) for state in engine.account.messages_in(self._record)
-            )
+        engine.ensure_readable()
+        found = engine.account.messages_in(self._record)
+        return View(found, lambda state: Message(engine, state))
 
 
 class Message:
@@ -303,7 +302,7 @@ class Message:
     def events(self) -> Sequence[Event]:
         """Its events so far, in order."""
         self._known()
-        return tuple(self._engine.outbox.events_of(state_of(self, self._engine)))
+        return self._engine.outbox.events_of(state_of(self, self._engine))
 
     @property
     def charged(self) -> Decimal:

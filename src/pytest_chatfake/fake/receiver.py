@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from operator import attrgetter
 
 from ..base.arguments import check_int
+from ..base.growing_index import GrowingIndex
 from ..base.views import counted
+from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
@@ -27,8 +30,8 @@ class Receiver:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._requests: list[WebhookRequest] = []
         self._responses: deque[int] = deque()
+        self._forget()
 
     def __repr__(self) -> str:
         return f"<Receiver of {counted(len(self._requests), 'webhook')}>"
@@ -43,7 +46,9 @@ class Receiver:
 
     def _forget(self) -> None:
         """Forget its webhooks and the responses that were set up."""
-        self._requests.clear()
+        self._requests: list[WebhookRequest] = []
+        self._by_message: GrowingIndex[WebhookRequest, MessageState | None]
+        self._by_message = GrowingIndex(self._requests, attrgetter("event._message"))
         self._responses.clear()
 
     @property
@@ -59,7 +64,7 @@ class Receiver:
     @property
     def events(self) -> Sequence[Event]:
         """The events of :attr:`requests`; an event that came twice is there twice."""
-        return tuple(request.event for request in self.requests)
+        return tuple(map(attrgetter("event"), self.requests))
 
     def statuses(self, message: Message) -> list[str]:
         """Return the statuses of a message, in the order in which their events came.
@@ -67,8 +72,9 @@ class Receiver:
         Args:
             message: A message of the same fake.
         """
-        id_ = state_of(message, self._engine).id
-        events = (event for event in self.events if event.message_id == id_)
+        state = state_of(message, self._engine)
+        self._engine.ensure_readable()
+        events = (request.event for request in self._by_message.all(state))
         return [event.status for event in events if event.status is not None]
 
     def respond(self, status: int, times: int = 1) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import attrgetter
 
@@ -41,10 +42,9 @@ class Trace:
         """When the fake was begun, or reset."""
         return self._ledger.entries[0].moment
 
-    def of(self, message: MessageState) -> list[Record]:
+    def of(self, message: MessageState) -> Sequence[Record]:
         """Return what happened to one message: its facts, their attempts, and their verbs."""
-        with self._engine.core.lock:
-            return self._by_message.all(message)
+        return self._by_message.all(message)
 
     def odd(self, start: int = 0) -> list[Record]:
         """Return the records from an index on that have failed or have marks; see `is_odd`."""

@@ -78,8 +78,7 @@ class Outbox:
 
     def events_of(self, message: MessageState | None) -> Sequence[Event]:
         """Return the events about a message, in order; None: those about none."""
-        with self._core.lock:
-            return self._by_message.all(message)
+        return self._by_message.all(message)
 
     @property
     def queued(self) -> list[Event]:

@@ -1,0 +1,119 @@
+"""``fake.find_message()``: the only message that fits, found without reading all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any, Final, cast
+
+from ..base.arguments import cited
+from ..domain.messages import MessageState
+from ..engine.engine import Engine
+from ..webhooks.events import Event
+from .messages import Message
+
+#: How many messages a failed search lists.
+_MAX_LISTED: Final = 5
+
+_MISSING: Final = object()
+
+#: The types of the values of fields that are found by an index; ``mock.ANY`` is not.
+_INDEXED: Final = frozenset({str, int, bool, Decimal, type(None)})
+
+
+class MessageSearch:
+    """Finds messages by their recipients, their texts, and what their newest events show."""
+
+    def __init__(self, engine: Engine, message_key: str) -> None:
+        self._engine = engine
+        self._message_key = message_key
+        self._begin([])
+
+    def _begin(self, events: list[Event]) -> None:
+        self._events = events  # a reset begins another list
+        self._read = 0
+        self._shown: dict[MessageState, Mapping[str, object]] = {}
+        self._by_field: dict[tuple[str, object], dict[MessageState, None]] = {}
+
+    def find(self, to: str | None, body: str | None, fields: Mapping[str, object]) -> Message:
+        """Return the only message that fits; a LookupError lists the nearest."""
+        given: dict[str, object] = {"to": to, "body": body}
+        wanted = {name: value for name, value in given.items() if value is not None} | {**fields}
+        engine = self._engine
+        with engine.core.lock:
+            if fields:
+                self._read_events()
+            candidates = self._candidates(to, body, fields)
+            fitting = [state for state in candidates if not self._difference(state, wanted)]
+            if len(fitting) == 1:
+                return Message(engine, fitting[0])
+            states = fitting or engine.account.messages
+            found = [(Message(engine, one), self._difference(one, wanted)) for one in states]
+        raise LookupError(_failure(wanted, len(fitting), found))
+
+    def _candidates(
+        self, to: str | None, body: str | None, fields: Mapping[str, object]
+    ) -> Iterable[MessageState]:
+        """Return few messages, all that fit among them, in order."""
+        account = self._engine.account
+        for name, value in fields.items():
+            if type(value) in _INDEXED:
+                fitting = self._by_field.get((name, value), {})
+                return sorted(fitting, key=lambda message: message.number)
+        if to is not None:
+            return account.people.messages_to(to)
+        return account.messages if body is None else account.messages_with(body)
+
+    def _difference(self, message: MessageState, wanted: Mapping[str, object]) -> dict[str, object]:
+        shown = self._shown.get(message, {})
+        own = {"to": message.recipient, "body": message.body}
+        values = {name: own.get(name, shown.get(name, _MISSING)) for name in wanted}
+        return {name: value for name, value in values.items() if value != wanted[name]}
+
+    def _read_events(self) -> None:
+        """Read what the newest events show, up to now."""
+        events = self._engine.outbox.events
+        if self._events is not events:
+            self._begin(events)
+        for event in events[self._read :]:
+            if (message := event._message) is not None:
+                self._put(message, self._resource_of(event))
+        self._read = len(events)
+
+    def _put(self, message: MessageState, shown: Mapping[str, object]) -> None:
+        for name, value in self._shown.get(message, {}).items():
+            if type(value) in _INDEXED:
+                self._by_field[name, value].pop(message)
+        self._shown[message] = shown
+        for name, value in shown.items():
+            if type(value) in _INDEXED:
+                self._by_field.setdefault((name, value), {})[message] = None
+
+    def _resource_of(self, event: Event) -> Mapping[str, object]:
+        """Return the message resource of an event; a synthetic one may be anything."""
+        try:
+            resource: Any = event.json()[self._message_key]
+        except (ValueError, TypeError, LookupError, RecursionError):
+            return {}
+        return cast("dict[str, object]", resource) if isinstance(resource, dict) else {}
+
+
+def _failure(
+    wanted: Mapping[str, object], fitting: int, found: list[tuple[Message, dict[str, object]]]
+) -> str:
+    texts = (f"{name}={cited(value)}" for name, value in wanted.items())
+    asked = ", ".join(texts) or "nothing asked for"
+    if fitting:
+        lines = [f"expected one message ({asked}), got {fitting}:"]
+        lines += [f"  {message!r}" for message, _ in found[:_MAX_LISTED]]
+    elif found:
+        lines = [f"no message fits ({asked}). The nearest:"]
+        for message, different in sorted(found, key=lambda pair: len(pair[1]))[:_MAX_LISTED]:
+            values = (
+                f"no {name}" if value is _MISSING else f"{name}={cited(value)}"
+                for name, value in different.items()
+            )
+            lines.append(f"  {message!r} has {', '.join(values)}")
+    else:
+        lines = [f"no message fits ({asked}): none was sent"]
+    return "\n".join(lines)

@@ -1,0 +1,135 @@
+"""What a test does for each message costs the same for the first one and for the thousandth.
+
+Counted in lines that the package executes, because seconds depend on the machine.
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pytest_chatfake
+from pytest_chatfake import ChatFake
+from pytest_chatfake.webhooks.backlog import Backlog
+
+PACKAGE = str(Path(pytest_chatfake.__file__).parent)
+
+#: What is done for a message, after it was sent and delivered.
+CALLS = {
+    "send_text": lambda fake, message: fake.send_text(),
+    "deliver": lambda fake, message: message.deliver(),
+    "find_message(to=)": lambda fake, message: fake.find_message(to=message.to),
+    "find_message(body=)": lambda fake, message: fake.find_message(body=message.body),
+    "find_message(ref=)": lambda fake, message: fake.find_message(ref=message.body),
+    "message(id)": lambda fake, message: fake.message(message.id),
+    "messages": lambda fake, message: fake.messages[-1],
+    "conversations": lambda fake, message: fake.conversations[-1],
+    "its conversation's messages": lambda fake, message: message.conversation.messages[-1],
+    "its events": lambda fake, message: message.events[-1],
+    "events": lambda fake, message: fake.events[-1],
+    "ledger": lambda fake, message: fake.ledger[-1],
+    "balance": lambda fake, message: fake.balance,
+    "attempts": lambda fake, message: fake.webhooks.attempts[-1],
+    "requests": lambda fake, message: fake.webhooks._receivers[0].requests[-1],
+    "the receiver's events": lambda fake, message: fake.webhooks._receivers[0].events[-1],
+    "the receiver's statuses": lambda fake, message: fake.webhooks._receivers[0].statuses(message),
+    "next_due": lambda fake, message: fake.clock.next_due,
+    "settle": lambda fake, message: fake.settle(),
+    "assert_statuses": lambda fake, message: fake.assert_statuses(message, "sent", "delivered"),
+    "assert_charged": lambda fake, message: fake.assert_charged(message.charged, message=message),
+    "assert_held": lambda fake, message: fake.assert_held(0),
+}
+
+
+def lines_of(call):
+    """Return how many lines of the package a call executes."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            count += event == "line"
+            return trace
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def last_of(fake, number):
+    """Send so many messages in all, and return the last one."""
+    for index in range(len(fake.messages), number):
+        text = f"text {index}"
+        sent = fake.send_text(text, to=f"+{index}", conversation="c0ffee", extra={"ref": text})
+        sent.deliver()
+    return fake.messages[-1]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_is_done_for_a_message_takes_as_long_for_the_last_of_many(call):
+    with ChatFake(strict=False) as fake:
+        fake.webhooks.receiver()
+        lines = []
+        for number in (10, 20, 200, 210):
+            message = last_of(fake, number)
+            lines_of(lambda message=message: CALLS[call](fake, message))  # catches up
+            message = last_of(fake, number + 1)
+            lines.append(lines_of(lambda message=message: CALLS[call](fake, message)))
+
+    few, many = min(lines[:2]), min(lines[2:])
+    assert few > 0
+    assert many <= few + 10
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "past_barriers"),
+    [
+        (Backlog.note_attempt, "reorder", False),
+        (Backlog.note_attempt, "duplicate", True),
+        (Backlog.take_peers, "concurrently", False),
+        (Backlog.release, "duplicate", True),
+    ],
+)
+def test_delayed_attempts_that_wait_on_take_no_time(call, kind, past_barriers):
+    lines = []
+    for number in (10, 100):
+        backlog = Backlog()
+        for place in range(number):
+            backlog.take(kind, 1_000, place, SimpleNamespace(), past_barriers)
+        lines.append(lines_of(partial(call, backlog)))
+
+    assert lines[0] == lines[1]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["take", "past", "made", "barrier"]), st.integers(0, 4)),
+        max_size=40,
+    )
+)
+def test_of_delayed_attempts_whose_turn_has_come_the_first_is_next(steps):
+    backlog, waiting, made = Backlog(), [], 0
+    for number, (what, length) in enumerate(steps):
+        if what in ("take", "past"):
+            backlog.take("reorder", length, number, SimpleNamespace(), what == "past")
+            waiting.append((number, made + length, what))
+            continue
+        made += what == "made"
+        if what == "made":
+            ready = [one for one in waiting if one[1] <= made][:1]
+            actual = backlog.note_attempt()
+            assert [one[0] for one in ready] == [one for one in [actual] if one is not None]
+        else:
+            ready = [one for one in waiting if one[2] == "take"]
+            assert [one[0] for one in ready] == backlog.release()
+        waiting = [one for one in waiting if one not in ready]
+    assert {one[0] for one in waiting} == {*backlog.items}
