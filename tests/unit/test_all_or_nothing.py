@@ -1,6 +1,6 @@
 """A verb that fails anywhere has changed nothing: whatever is made for it may be what fails.
 
-What people do by themselves after it counts as a verb of its own: if that fails, the verb stays.
+What people do by themselves after it counts as a verb of its own.
 """
 
 from contextlib import contextmanager

@@ -221,3 +221,48 @@ def test_fields_may_be_nested_a_hundred_levels_deep_and_no_more(wraps):
         assert [value] == [one["a"] for one in resources(fake)]
         with pytest.raises(ValueError, match="nested more than 100 levels deep"):
             fake.send_text(extra={"a": [value]})
+
+
+def sent_to(**person):
+    return lambda fake: fake.send_text(to=fake.recipient("+1", **person))
+
+
+def waiting(fake):
+    anna = fake.recipient("+1", online=False)
+    for _ in range(2):
+        fake.send_text(to=anna)
+    fake.recipient("+1", online=True, chat_open=True)
+
+
+@pytest.mark.parametrize(
+    ("act", "failing"),
+    [
+        (sent_to(registered=False), "failed"),
+        (sent_to(chat_open=True), "read"),
+        (sent_to(chat_open=True, read_receipts=False), "delivered"),
+        (waiting, "read"),
+    ],
+)
+def test_what_people_do_by_themselves_is_done_though_its_fields_fail(act, failing):
+    """As with a function that does not fail: the message's state, money and events."""
+    outcomes = []
+    for status in (failing, "no status"):
+
+        def extra(_, asked, status=status):
+            if asked == status:
+                raise LookupError("no campaign")
+            return {}
+
+        with frozen_fake(extra=extra) as fake:
+            fake.webhooks.receiver()
+            if failing == status:
+                with pytest.raises(LookupError, match="no campaign"):
+                    act(fake)
+            else:
+                act(fake)
+            fake.settle()
+            states = [(message.status, message.held, message.charged) for message in fake.messages]
+            events = [event.status for event in fake.events]
+            outcomes.append((states, fake.balance, events, len(fake.webhooks.attempts)))
+
+    assert outcomes[1] == outcomes[0]

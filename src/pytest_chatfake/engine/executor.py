@@ -2,8 +2,9 @@
 
 The caller holds the engine's lock. Whatever can fail comes before the first change, so a verb is
 done as a whole or not at all. What follows from a verb (an open chat reads a delivered message) is
-performed right after it, at the same moment, for the same line and cause. Each consequence is done
-as a whole or not at all, too: if its ``extra=`` function fails, the verb before it stays done.
+performed right after it, at the same moment, for the same line and cause. The verb is done by then,
+so nothing keeps its consequences from happening: if the ``extra=`` function fails for one of them,
+its event goes without these fields, and the error is raised once all of them are done.
 """
 
 from __future__ import annotations
@@ -76,19 +77,27 @@ class Executor:
         self._apply(facts, events, record)
         self._finish(facts, record)
 
-    def _decide(self, verb: Verb, line: Line, now: int) -> tuple[list[Fact], list[Event]]:
+    def _decide(
+        self, verb: Verb, line: Line, now: int, errors: list[Exception] | None = None
+    ) -> tuple[list[Fact], list[Event]]:
         """Decide a verb, and write its events: all that can fail.
 
         All facts of a verb show the same status, so the ``extra=`` function is asked once. The lock
         is released meanwhile, and another thread may change the account: so the verb is decided
-        again.
+        again. Of a consequence, the function's error is only kept, in ``errors``.
         """
         message, fields, asked = verb.message, "", None
         try:
             facts = self.account.decide(verb, now)
             while self.fields_of is not None and facts and facts[0].what != asked:
                 asked = facts[0].what
-                fields = self.fields_of(facts[0].message, asked)
+                try:
+                    fields = self.fields_of(facts[0].message, asked)
+                except Exception as error:
+                    if errors is None:
+                        raise
+                    errors.append(error)
+                    fields = ""
                 facts = self.account.decide(verb, now)
             return facts, self._outbox.write_facts(facts, fields, line)
         except BaseException:
@@ -111,30 +120,30 @@ class Executor:
     def _finish(self, facts: Sequence[Fact | PersonFact], cause: VerbRecord) -> None:
         """Perform what follows from facts, and show all of it to the watchers."""
         happened = [*facts]
-        try:
-            if self.account.people:
-                self._follow_up(facts, cause, happened)
-        except Exception:  # of a function of extra=
-            self._show(happened)
-            raise
+        errors: list[Exception] = []
+        if self.account.people:
+            self._follow_up(facts, cause, happened, errors)
         self._show(happened)
+        if errors:
+            raise errors[0]
 
     def _follow_up(
         self,
         facts: Sequence[Fact | PersonFact],
         cause: VerbRecord,
         happened: list[Fact | PersonFact],
+        errors: list[Exception],
     ) -> None:
         """Perform what people do by themselves after each fact; add that to what has happened."""
         for fact in facts:
             for verb in self.account.people.follow_ups(fact):
                 try:
-                    consequences, events = self._decide(verb, cause.line, fact.at)
+                    consequences, events = self._decide(verb, cause.line, fact.at, errors)
                 except IllegalTransition:  # another thread was faster, while extra= was asked
                     continue
                 self._apply(consequences, events, cause)
                 happened += consequences
-                self._follow_up(consequences, cause, happened)
+                self._follow_up(consequences, cause, happened, errors)
 
     def _show(self, facts: Sequence[Fact | PersonFact]) -> None:
         for watcher in self.watchers:

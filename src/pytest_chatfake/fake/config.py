@@ -84,7 +84,8 @@ class ChatFakeConfig:
         extra: More fields for the message resource of every event: a mapping, or a function of the
             :class:`~pytest_chatfake.Message` and the status of the event to come that returns one
             (assumed: none). The function may only read; it is called once for each verb and
-            status. A call's own ``extra=`` takes precedence.
+            status. A call's own ``extra=`` takes precedence. If it fails, nothing is done; but what
+            people do by themselves after a verb is, without these fields, and the error is raised.
         omit: Fields of the description that the message resource of this account's events does not
             have, by their names on the wire: ``("conversation", "bizType")``. ``id`` and ``status``
             can't be left out (assumed: none is).
