@@ -1,13 +1,14 @@
 """Code that calls the fake from the middle of an attempt, or of an answer, waits for nobody."""
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from urllib.request import Request, urlopen
 
 import pytest
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, NotAwaited
 
 from .api_clients import call_with_werkzeug, send_call
 from .both_frameworks import hard_limit  # noqa: F401 - a fixture
@@ -139,6 +140,66 @@ def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent():
             return [event.status for event in second.events]
 
     assert ["sent", "delivered"] == asyncio.run(story())
+
+
+def beside_an_attempt(act, *, steps=0):
+    """Let a task act while an attempt of another one's chain is in flight; return the fake."""
+
+    async def story():
+        with ChatFake(mode="async", timeout=LONG, strict=False) as fake:
+            began, acted = asyncio.Event(), asyncio.Event()
+
+            async def receiver(_):
+                began.set()
+                await acted.wait()
+
+            async def send():
+                message = fake.send_text("first")
+                for _ in range(steps):
+                    message.deliver()
+                await message
+
+            async def beside():
+                await began.wait()
+                try:
+                    await act(fake)
+                finally:
+                    acted.set()
+
+            fake.webhooks.connect(handler=receiver)
+            try:
+                await asyncio.gather(send(), beside())
+            finally:
+                acted.set()
+            return [message.body for message in fake.messages]
+
+    return asyncio.run(story())
+
+
+def test_a_forgotten_await_shows_though_an_attempt_of_another_task_is_in_flight():
+    async def act(fake):
+        message = fake.send_text("second")
+        _ = message.status
+
+    with pytest.raises(NotAwaited, match="missing await at"):
+        beside_an_attempt(act)
+
+
+def test_a_task_reads_while_the_steps_of_another_one_are_performed():
+    async def act(fake):
+        assert ["first"] == [message.body for message in fake.messages]
+
+    assert ["first"] == beside_an_attempt(act, steps=3)
+
+
+def test_a_thread_of_an_app_acts_at_once_while_an_attempt_is_in_flight():
+    async def act(fake):
+        thread = threading.Thread(target=fake.send_text, args=("second",))
+        thread.start()
+        thread.join()
+        assert ["first", "second"] == [message.body for message in fake.messages]
+
+    assert ["first", "second"] == beside_an_attempt(act)
 
 
 # What is part of a response or an attempt, and what is not

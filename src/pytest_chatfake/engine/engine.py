@@ -30,6 +30,7 @@ done. It closes the fake. The process gets its resources back in any case.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from decimal import Decimal
 from functools import partial
@@ -139,8 +140,8 @@ class Engine:
     def _waits(self, message: MessageState | None) -> bool:
         """Whether a verb waits for an ``await``.
 
-        While an attempt is in flight, verbs act at once, whoever calls them; but a message that
-        waits to be sent can't have been seen by a receiver.
+        One of a receiver acts at once; but a message that waits to be sent can't have been seen by
+        a receiver.
         """
         if not self._acts_at_once():
             return True
@@ -315,7 +316,7 @@ class Engine:
         if self.core.closed:
             return
         if not self._acts_at_once():
-            self.plan.refuse_reading()
+            self.plan.refuse_reading(own=self.performer.is_performing)
         if self.due_runner.is_due():
             self._run_what_is_due()
         self.core.raise_errors()
@@ -353,7 +354,17 @@ class Engine:
     # Who is calling
 
     def _acts_at_once(self) -> bool:
-        return self.mode == "sync" or self.drain.thread is not None or self.core.is_inside()
+        return self.mode == "sync" or self.core.is_inside() or self._may_be_by_app()
+
+    def _may_be_by_app(self) -> bool:
+        """Whether the caller may be a receiver, though its context does not say so.
+
+        A thread that an app has begun may be, and so may a task of a server in the test's own loop.
+        """
+        thread, attempts = self.drain.thread, self.drain.overdue.current or ()
+        if thread in (None, threading.get_ident()):
+            return thread is not None and not all(one.target.in_process for one in attempts)
+        return True
 
     def call_back(self, function: str, returns: str, call: Callable[[], T]) -> T:
         """Call a function of the configuration without the lock, which is held once.

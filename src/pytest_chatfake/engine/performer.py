@@ -49,13 +49,18 @@ class Performer:
         self._core = core
         self._plan = plan
         self._drain = drain
-        self._performing = False
+        self._performing: bool = False
         self._waiting: list[_Waiter] = []
 
     def __str__(self) -> str:
         if self._plan is None:
             return "nothing to await"
         return "steps to await" if self._plan else "performed"
+
+    @property
+    def is_performing(self) -> bool:
+        """Whether a task performs the plan now, for all tasks."""
+        return self._performing
 
     def refuse_sync(self) -> Plan:
         """Refuse an ``await`` in sync mode; return the plan of async mode."""

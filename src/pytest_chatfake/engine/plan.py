@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..base.calling_line import Line
 from ..base.errors import NotAwaited
 from ..base.tracebacks import raised_at
+from ..transport.client.loops import running_task
 
 
 class Step(NamedTuple):
@@ -19,12 +20,14 @@ class Step(NamedTuple):
         what: The call of the test.
         line: Where that is.
         subject: What it is about, for whoever awaits that: a message or a wait; None: neither.
+        task: Whose call it is; None: that of plain code.
     """
 
     run: Callable[[], Iterator[None]]
     what: str
     line: Line
     subject: object = None
+    task: object = None
 
 
 class Plan:
@@ -47,7 +50,7 @@ class Plan:
     def enqueue(self, step: Step) -> None:
         """Add a step at the end."""
         self._dropped.pop(id(step.subject), None)
-        self._steps.append(step)
+        self._steps.append(step._replace(task=running_task()))
 
     def next(self) -> Step | None:
         """Remove the first step, which is now the current one; None if there is none."""
@@ -93,10 +96,11 @@ class Plan:
                 f"cancelled"
             )
 
-    def refuse_reading(self) -> None:
-        """Refuse to read results while steps are pending."""
-        if self._steps:
-            step = self._steps[0]
+    def refuse_reading(self, *, own: bool) -> None:
+        """Refuse to read results while steps are pending; or only those of the reading task."""
+        task = running_task() if own else None
+        step = next((step for step in self._steps if not own or step.task is task), None)
+        if step is not None:
             raise NotAwaited(
                 f"missing await at {step.line}: {step.what} was not performed yet, so there is no "
                 f"result to read"

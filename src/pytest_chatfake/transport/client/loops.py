@@ -43,6 +43,16 @@ def running_framework() -> Literal["asyncio", "trio"] | None:
     return None
 
 
+def running_task() -> object | None:
+    """Return the task that runs in this thread now; None in plain code."""
+    framework = running_framework()
+    if framework is None:
+        return None
+    current: Any = sys.modules["trio"].lowlevel if framework == "trio" else sys.modules["asyncio"]
+    task: object | None = current.current_task()
+    return task
+
+
 async def checkpoint() -> None:
     """Let a cancellation come that is due."""
     if running_framework() == "trio":
