@@ -11,6 +11,8 @@ import flask  # noqa: F401
 import freezegun  # noqa: F401
 import hypothesis  # noqa: F401 - its plugin imports it at the end of every run
 import requests  # noqa: F401
+import sqlalchemy.dialects.sqlite.aiosqlite
+import sqlalchemy.orm  # noqa: F401
 
 import pytest_chatfake
 
