@@ -6,13 +6,14 @@ import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from types import FunctionType
 
 import pytest
 import time_machine
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, explore
 from pytest_chatfake.base import calling_line
 
 from .api_clients import call_with_werkzeug
@@ -87,6 +88,12 @@ SEND_CALL = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
 def called(fake):
     """Send by the send call, in process: a library is between the test and the fake."""
     Client(fake.wsgi_app).post("/v2/messages", json=SEND_CALL, headers={"X-API-Key": fake.api_key})
+
+
+def called_over_a_socket(fake):
+    headers = {"X-API-Key": fake.api_key, "Content-Type": "application/json"}
+    url, body = f"{fake.base_url}/v2/messages", json.dumps(SEND_CALL).encode()
+    urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60).close()
 
 
 def in_a_thread(target):
@@ -165,6 +172,34 @@ def test_outside_a_test_a_line_of_the_users_is_named():
     test = test_outside_a_test_a_line_of_the_users_is_named
     expected = [f"at {line_after(called, 2)}", f"at {line_after(test, 4)}"]
     assert expected == [event.line.place for event in fake.events]
+
+
+def test_outside_a_test_a_call_over_a_socket_has_no_line_of_the_server():
+    with outside_a_test() as fake:
+        fake.send_endpoint()
+        called_over_a_socket(fake)
+
+    line = fake.events[0].line
+    assert ("by the app", "the app") == (line.place, str(line))
+
+
+def test_outside_a_test_a_body_that_is_explored_has_the_lines():
+    places = []
+
+    def world(fake):
+        fake.send_endpoint()
+        fake.webhooks.connect(handler=lambda _: None)
+        called_over_a_socket(fake)
+        fake.send_text()
+        fake.settle()
+        places.extend(event.line.place for event in fake.events)
+
+    with outside_a_test():
+        explore(world, depth=0)
+        assert calling_line._test is None
+
+    file, first = Path(__file__).name, world.__code__.co_firstlineno
+    assert [f"by the app, at {file}:{first}", f"at {file}:{first + 4}"] == places[:2]
 
 
 def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(monkeypatch):

@@ -77,7 +77,7 @@ def test_a_crash_that_leaves_the_memory_says_how_to_make_the_app_anew(restart):
 
     with pytest.raises(AssertionError) as caught:
         explore(body, deviations=["crash"], crash_points=[save])
-    hint = "the app kept its memory over the crash, as no process does: write connect(..., restart="
+    hint = "Hint: the app was not made anew after the crash, so what it keeps in memory stayed"
     assert (restart is None) == (hint in caught.value.__notes__[0])
 
 

@@ -30,7 +30,8 @@ class Line(NamedTuple):
     """A line of the user's code.
 
     Attributes:
-        file: The file's path; the test's, if that is known.
+        file: The file's path; the test's, if that is known. Empty: it was a thread of the app's,
+            and no line is known.
         number: The line's number in it.
         via: The path and the number of the helper's line that the test's line led to, if any.
         by_app: Whether another thread than the test's did it. If that thread runs no line of the
@@ -43,13 +44,21 @@ class Line(NamedTuple):
     by_app: bool = False
 
     def __str__(self) -> str:
+        if not self.file:
+            return "the app"
         here = f"{Path(self.file).name}:{self.number}"
         return here if self.via is None else f"{here} via {Path(self.via[0]).name}:{self.via[1]}"
 
     @property
     def place(self) -> str:
         """The same with its preposition: ``at test_sale.py:12``, ``by the app, at app.py:41``."""
+        if not self.file:
+            return "by the app"
         return f"by the app, at {self}" if self.by_app else f"at {self}"
+
+
+#: Of a thread without a line of the user's, where no test is known: such as one that serves a call.
+_BY_THE_APP = Line("", 0, by_app=True)
 
 
 #: The test function that pytest runs now, its thread, and whether its fixtures are done.
@@ -82,15 +91,15 @@ def is_in_fixture() -> bool:
 
 @contextmanager
 def watching(code: CodeType | None) -> Generator[None]:
-    """Report verbs at a function's lines in a block, if they are reported at a test's now."""
+    """Report verbs at a function's lines in a block."""
     before, called = _test, _called
-    if before is not None and code is not None:
+    if code is not None:
         watch(code, called=True)
     during = _test
     try:
         yield
     finally:
-        if before is not None and _test is during:  # not where a later test goes on with it
+        if code is not None and _test is during:  # not where a later test goes on with it
             watch(before, called=called)
 
 
@@ -128,7 +137,8 @@ def _find(frame: FrameType) -> Line:
     visible = _visible(frame, test)
     helper = None if visible is None else _place(visible)
     if _test is None:
-        return Line(*(helper or _place(frame)))
+        is_known = helper or threading.current_thread() is threading.main_thread()
+        return Line(*(helper or _place(frame))) if is_known else _BY_THE_APP
     first_line = _test.co_filename, _test.co_firstlineno
     if test is not None:
         place = _place(test)

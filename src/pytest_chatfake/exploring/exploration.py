@@ -398,8 +398,9 @@ class Exploration:
             note += "\nHint: call settle() before asserting."
         if world.keeps_memory:
             note += (
-                "\nHint: the app kept its memory over the crash, as no process does: write "
-                "connect(..., restart=lambda: create_app()) to make it anew."
+                "\nHint: the app was not made anew after the crash, so what it keeps in memory "
+                "stayed, as in no process. To make it anew: "
+                "connect(..., restart=lambda: create_app())."
             )
         found.error = error
         found.note(note)
