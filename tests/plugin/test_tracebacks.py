@@ -47,6 +47,12 @@ SUITE = """
         chat_fake._engine.account._schedule = None
         chat_fake.send_text()
 
+    def test_a_misspelt_argument(chat_fake):
+        chat_fake.recipient("+1", chatopen=True)
+
+    def test_a_misspelt_argument_of_connect(chat_fake):
+        chat_fake.webhooks.connect(handler=print, event="*")
+
     def test_members(chat_fake):
         try:
             chat_fake.send_text().fail().read()
@@ -74,7 +80,7 @@ def report(tmp_path_factory):
     (folder / "test_it.py").write_text(dedent(SUITE))
     (folder / "conftest.py").write_text(dedent(INTERACT))
     result = run_pytest(folder, *OPTIONS, "--tb=long", "-s")
-    result.assert_outcomes(failed=9)
+    result.assert_outcomes(failed=11)
     return result.stdout.str()
 
 
@@ -99,6 +105,12 @@ def report(tmp_path_factory):
         ),
         ("a_blocked_import", "chat_fake.send_text().fail().read()", "IllegalTransition: can't"),
         ("an_app", "chat_fake.send_text()", "KeyError: 'campaign'"),
+        ("a_misspelt_argument", 'chat_fake.recipient("+1", chatopen=True)', "mean chat_open=?"),
+        (
+            "a_misspelt_argument_of_connect",
+            'chat_fake.webhooks.connect(handler=print, event="*")',
+            "Did you mean events=?",
+        ),
     ],
 )
 def test_what_is_no_fault_of_ours_shows_no_line_of_ours(report, test, line, error):

@@ -2,6 +2,7 @@
 
 # Asserts read `expected == actual`.
 
+import hashlib
 import hmac
 import json
 import time
@@ -311,3 +312,59 @@ def test_an_exploration_has_as_many_worlds_with_the_check():
         return explore(body).worlds
 
     assert worlds(0) == worlds(1)
+
+
+BODY_ONLY = HmacSigner("s", header="X-Signature", format="{signature}", content="{body}")
+
+
+def verified(request):
+    good = hmac.new(b"s", request.body, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(good, request.headers.get("X-Signature", ""))
+
+
+def test_of_bodies_without_an_id_no_other_event_s_signature_is_left():
+    """Where only the body is signed: it is the very same."""
+    with frozen_fake(signer=BODY_ONLY) as fake:
+        fake.webhooks.connect(handler=lambda request: 200 if verified(request) else 403, events="*")
+        for number in (1, 2):
+            fake.webhooks.emit_event("messages", body={"entry": [{"id": f"m-{number}"}]})
+        fake.webhooks.assert_rejects_forgeries()
+
+        assert "left out: with another event's signature" in str(fake.timeline)
+
+
+def test_what_an_app_does_by_itself_meanwhile_is_no_work_of_a_forgery():
+    """It works off a genuine event while the first forgery is refused."""
+    with frozen_fake(signer=BODY_ONLY) as fake:
+        queued, done = [], []
+
+        def app(request):
+            done.extend(queued)  # as if another thread had done it
+            queued.clear()
+            if not verified(request):
+                return 403
+            queued.append(request.id)
+            return 200
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text()
+        fake.webhooks.assert_rejects_forgeries(lambda: len(done))
+
+        assert "the snapshot changed from 1 to 2 by itself" in str(fake.timeline)
+
+
+def test_what_a_forgery_does_though_it_is_refused_is_its_own_work():
+    with frozen_fake(signer=BODY_ONLY) as fake:
+        taken = []
+
+        def app(request):
+            taken.append(request.id)
+            return 200 if verified(request) else 403
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text()
+        with pytest.raises(
+            AssertionError,
+            match=r"unsigned, at app\(\): status 403; .* from 2 to 3",
+        ):
+            fake.webhooks.assert_rejects_forgeries(lambda: len(taken))

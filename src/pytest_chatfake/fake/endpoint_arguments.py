@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from ..base.arguments import check_list, check_mapping, check_str, takes, unexpected
+from ..base.arguments import check_list, check_mapping, check_names, check_str, takes, unexpected
 from ..base.redaction import redacted, redacted_place
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
@@ -19,8 +19,10 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def refuse_app(connect: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate ``connect()`` so that ``app=`` is refused with a hint to ``wsgi=`` and ``asgi=``."""
+def refuse_other_names(connect: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Decorate ``connect()`` so that other names are refused with a hint to what it takes."""
+    parameters = inspect.signature(connect).parameters.values()
+    names = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
 
     @functools.wraps(connect)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -29,6 +31,7 @@ def refuse_app(connect: Callable[_P, _T]) -> Callable[_P, _T]:
                 "connect() takes no app=: write wsgi= for a WSGI app (Flask, Django), or asgi= for "
                 "an ASGI app (FastAPI, Starlette)"
             )
+        check_names(kwargs, names, "connect()")
         return connect(*args, **kwargs)
 
     return checked
@@ -53,6 +56,11 @@ def target_of(
             f"connect() takes exactly one target: a URL, wsgi=app, asgi=app or "
             f"handler=function; it got {' and '.join(targets) or 'none'}"
         )
+    if callable(url):
+        raise TypeError(
+            "url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= "
+            "or handler="
+        )
     if wsgi is None and asgi is None:
         for what, value in (("path", path), ("client", client)):
             if value is not None:
@@ -76,11 +84,6 @@ def target_of(
         target = HandlerTarget(handler, portal=portal)
         return target, f"{_name(handler)}()", f"{_class_of(handler)}()"
     assert url is not None
-    if callable(url):
-        raise TypeError(
-            "url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= "
-            "or handler="
-        )
     target = UrlTarget(url, timeout=timeout)
     return target, url, redacted(url).partition("://")[2] or redacted(url)
 

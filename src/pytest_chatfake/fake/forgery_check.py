@@ -12,10 +12,11 @@ from ..base.errors import ChatFakeError
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import redacted
+from ..domain.ids import other_id
 from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
-from ..webhooks.dispatch import Overrides
+from ..webhooks.dispatch import Content, Overrides
 from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
 from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries, with_a_space
@@ -23,6 +24,9 @@ from ..webhooks.outbox import Outbox
 from .snapshots import Snapshot, taken
 
 FORGING: Final = "assert_rejects_forgeries()"
+
+#: How often a forgery that was refused comes again where the snapshot has changed.
+_REPEATS: Final = 2
 
 
 class ForgeryCheck:
@@ -82,7 +86,8 @@ class ForgeryCheck:
     async def _forge(self, event: Event, endpoint: Endpoint) -> None:
         """Attempt an event under new ids: first genuine, then forged."""
         now = self._engine.core.now() // SECOND
-        found = forgeries(WebhookRequest(event, event.body, {}, now, 1, endpoint))
+        body, id_ = Content(event.body, event.id).under_id(other_id(event.id))
+        found = forgeries(WebhookRequest(event, body, {}, now, 1, endpoint, id_))
         left_out = ", ".join(what for what in found if found[what] is None)
         skipped = f", left out: {left_out}" if left_out else ""
         verb = self._engine.note(f"{FORGING}{skipped}", calling_line())
@@ -92,10 +97,25 @@ class ForgeryCheck:
         for what in [what for what in found if found[what] is not None]:
             made = await self._attempt(what, event, endpoint, verb)
             after = await taken(self._snapshot, self._engine)
-            flaw = "" if 400 <= (made.status_code or 0) <= 499 else ", expected 400 to 499"
+            if what == GENUINE:
+                before = after
+                continue
+            change = f"the snapshot changed from {cited(before)} to {cited(after)}"
+            has_changed, repeats = after != before, 0
+            # An app may still do in the background what a genuine event asked for. What a forgery
+            # does, it does each time: it has a new id.
+            while after != before and _is_refused(made) and repeats < _REPEATS:
+                before, repeats = after, repeats + 1
+                made = await self._attempt(what, event, endpoint, verb)
+                after = await taken(self._snapshot, self._engine)
+            flaw = "" if _is_refused(made) else ", expected 400 to 499"
             if after != before:
-                flaw += f"; the snapshot changed from {cited(before)} to {cited(after)}"
-            if flaw and what != GENUINE:
+                flaw += f"; {change}"
+            elif has_changed and repeats:
+                by_itself = f"{change} by itself: not again when {what} came again, and was refused"
+                self._engine.note(f"{FORGING}: {by_itself}", calling_line())
+                self._left_out.append(by_itself)
+            if flaw:
                 made._got_through = True
                 self._passed.setdefault(what, set()).add(event.type)
                 shown_type = f" ({event.type})" if len(self._types) > 1 else ""
@@ -126,3 +146,7 @@ class ForgeryCheck:
             of_types = "" if types == self._types else f" of {' and '.join(sorted(types))}"
             together.setdefault(f"forgeries{of_types} got through", []).append(what)
         return "; ".join(f"{begin}: {', '.join(together[begin])}" for begin in together)
+
+
+def _is_refused(made: Attempt) -> bool:
+    return 400 <= (made.status_code or 0) <= 499

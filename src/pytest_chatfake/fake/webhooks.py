@@ -47,7 +47,7 @@ from .endpoint_arguments import (
     check_asgi,
     event_types,
     headers_of,
-    refuse_app,
+    refuse_other_names,
     target_of,
 )
 from .event_filters import EventFilter, checked
@@ -96,7 +96,7 @@ class Webhooks:
 
     # Endpoints
 
-    @refuse_app
+    @refuse_other_names
     def connect(
         self,
         url: str | None = None,
@@ -770,7 +770,8 @@ class Webhooks:
 
         Args:
             snapshot: As for :meth:`ChatFake.assert_idempotent`. It is taken once the genuine event
-                was accepted, and a forgery must not change it. None: only the responses count.
+                was accepted, and a forgery must not change it: one that is refused comes again to
+                tell its work from what the app does by itself. None: only the responses count.
 
         Returns:
             Something to ``await`` in async mode.
