@@ -41,7 +41,7 @@ SUITE = """
         chat_fake.send_text().fail().read()
 
     def test_a_bug_in_the_library_s_arms(chat_fake):
-        str(Line(None, 3))
+        str(Line(3, 3))
 
     def test_a_bug(chat_fake):
         chat_fake._engine.account._schedule = None

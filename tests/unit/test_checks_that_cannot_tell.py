@@ -3,6 +3,8 @@
 # Asserts read `expected == actual`.
 
 import asyncio
+import threading
+from contextlib import contextmanager, nullcontext
 from operator import attrgetter
 
 import pytest
@@ -106,3 +108,49 @@ def generated(chat_fake):
 def test_a_body_that_nobody_would_run_is_refused(body):
     with pytest.raises(TypeError, match="which nobody runs: write `async def`"):
         explore(lambda fake: body(fake))  # noqa: PLW0108 - a function of another kind
+
+
+@contextmanager
+def a_thread_of_the_app():
+    """While it lives, the app may do something by itself."""
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_an_event_that_came_again_is_not_blamed_for_what_the_app_does_in_the_background(fake):
+    replies, seen, sent = [], set(), []
+
+    def app(request):
+        sent.extend(replies)  # as if another thread had sent them
+        replies.clear()
+        if request.id not in seen:
+            seen.add(request.id)
+            replies.append("pong")
+
+    fake.webhooks.connect(handler=app)
+    fake.send_text()
+    with (
+        a_thread_of_the_app(),
+        pytest.raises(ChatFakeError, match=r"can't tell: .*wait_until.* `sent` m1 came again"),
+    ):
+        fake.assert_idempotent(lambda: len(sent))
+
+
+@pytest.mark.parametrize("has_thread", [False, True])
+def test_an_app_that_lets_an_old_event_win_is_found_though_it_has_threads(fake, has_thread):
+    statuses = {}
+    fake.webhooks.connect(
+        handler=lambda request: statuses.update({request.event.message_id: request.event.status})
+    )
+    fake.send_text().deliver()
+    with (
+        a_thread_of_the_app() if has_thread else nullcontext(),
+        pytest.raises(AssertionError, match=r"^`sent` m1 came again and changed the snapshot"),
+    ):
+        fake.assert_idempotent(lambda: dict(statuses))

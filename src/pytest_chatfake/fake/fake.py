@@ -623,7 +623,8 @@ class ChatFake:
 
         Raises:
             AssertionError: The snapshot changed; the text names the first event that changed it.
-            ChatFakeError: No event was accepted before, or a pause keeps one from the app.
+            ChatFakeError: No event was accepted before, a pause keeps one from the app, or the app
+                may have changed the snapshot by itself, in the background.
             TypeError: The snapshot can't be copied.
         """
         check_snapshot(snapshot)
