@@ -11,7 +11,7 @@ import json
 import sqlite3
 import threading
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -56,23 +56,35 @@ class Note(Base):
     text: Mapped[str]
 
 
-def create_fastapi(engine: sa.Engine, service: Service) -> FastAPI:
+#: Store a message's status and price, if these are news.
+Save: TypeAlias = "Callable[[Session, str, str, str], object]"
+
+
+def save_at_once(session: Session, id: str, status: str, price: str) -> None:
+    """Do it in one statement: no other thread can write between a look and a write."""
+    new = insert(Message).values(id=id, status=status, rank=RANK.get(status, 0), price=price)
+    session.execute(
+        new.on_conflict_do_update(
+            index_elements=["id"],
+            set_={name: new.excluded[name] for name in ("status", "rank", "price")},
+            where=new.excluded.rank > Message.rank,
+        )
+    )
+
+
+def look_and_save(session: Session, id: str, status: str, price: str) -> None:
+    """Look first, as most apps do: of two threads that insert, the database refuses one."""
+    known = session.get(Message, id)
+    if known is None or RANK.get(status, 0) > known.rank:
+        session.merge(Message(id=id, status=status, rank=RANK.get(status, 0), price=price))
+
+
+def create_fastapi(engine: sa.Engine, service: Service, save: Save) -> FastAPI:
     """Return an app whose endpoint works in FastAPI's threads; it sends by its `state`."""
     app = FastAPI()
 
     async def raw(request: Request) -> bytes:
         return await request.body()
-
-    def save(session: Session, id: str, status: str, price: str) -> None:
-        # One statement: what another thread writes can't come between a look and a write.
-        new = insert(Message).values(id=id, status=status, rank=RANK.get(status, 0), price=price)
-        session.execute(
-            new.on_conflict_do_update(
-                index_elements=["id"],
-                set_={name: new.excluded[name] for name in ("status", "rank", "price")},
-                where=new.excluded.rank > Message.rank,
-            )
-        )
 
     def send(to: str, order: str) -> str:
         id = service.send(to, "On its way", order)
@@ -101,6 +113,7 @@ def create_fastapi(engine: sa.Engine, service: Service) -> FastAPI:
 class TestFastAPI(WebhookTests):
     """On a file: each thread has a connection of its own."""
 
+    save = staticmethod(save_at_once)
     crash_points = (Session.commit,)
 
     @contextmanager
@@ -114,7 +127,8 @@ class TestFastAPI(WebhookTests):
         chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
         with self.engine(tmp_path) as engine:
             Base.metadata.create_all(engine)
-            app = create_fastapi(engine, Service(chat_fake.base_url, chat_fake.api_key))
+            service = Service(chat_fake.base_url, chat_fake.api_key)
+            app = create_fastapi(engine, service, self.save)
             self.send = app.state.send
             chat_fake.webhooks.connect(
                 asgi=app, path="/hooks/chat", events="*", signer=HmacSigner(SECRET)
@@ -137,6 +151,8 @@ class TestFastAPI(WebhookTests):
 
 class TestFastAPIOnOneConnection(TestFastAPI):
     """In memory: all threads share one connection, and so one transaction."""
+
+    save = staticmethod(look_and_save)
 
     test_duplicates = test_duplicates_under_another_id = test_a_crash = test_forgeries = None
 
