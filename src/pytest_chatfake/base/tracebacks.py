@@ -71,7 +71,7 @@ def _unlinked(error: BaseException) -> Iterator[Callable[[], object]]:
 
     if error.__traceback__ is None:
         return
-    excinfo = pytest.ExceptionInfo.from_exception(error)
+    excinfo = pytest.ExceptionInfo[BaseException].from_exception(error)
     by_app = _is_raised_by_app(excinfo)
     hides = {_PACKAGE: _is_hidden(excinfo), **dict.fromkeys(_FRAMEWORKS, by_app)}
 
