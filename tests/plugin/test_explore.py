@@ -141,6 +141,7 @@ def test_a_printed_test_says_what_it_lacks(pytester):
 
         from pytest import mark
 
+        @mark.marked(object())
         @mark.usefixtures("tmp_path")
         @mark.chat_fake(price=decimal.Decimal("0.10"))
         def test_the_sum(chat_explore):
@@ -154,15 +155,18 @@ def test_a_printed_test_says_what_it_lacks(pytester):
             later = True
         """
     )
-    pytester.runpytest().stdout.fnmatch_lines(
+    pytester.runpytest("-W", "ignore::pytest.PytestUnknownMarkWarning").stdout.fnmatch_lines(
         [
-            "E*(it was run, and fails the same way; pasted, it lacks what its first line names):",
-            "E *# From around the body: @pytest.mark.chat_fake, texts, wanted.",
+            "E*(it was run, and fails the same way):",
+            "E *# It needs @pytest.mark.marked, texts, wanted.",
+            "E *from decimal import Decimal",
             "E *import pytest",
             "E *@pytest.mark.usefixtures('tmp_path')",
+            "E *@pytest.mark.chat_fake(price=Decimal('0.10'))",
             "E *def test_what_the_exploration_found(chat_fake, chat_clock):",
-            "E *fake = chat_fake",
             "E *chat_fake.webhooks.duplicate(after=0, start=1)",
+            "E *    def world(fake):",
+            "E *world(chat_fake)",
         ]
     )
 
@@ -321,3 +325,45 @@ def test_a_long_exploration_has_a_progress_line_on_a_terminal(
     result = pytester.runpytest_inprocess(*options)
     result.assert_outcomes(passed=1)
     assert ("chat_explore: 1 world, 0 s, " in result.stdout.str()) == is_told
+
+
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+@pytest.mark.parametrize("name", ["test_shop", "08_shop", "test-shop"])
+def test_a_crash_point_may_be_in_a_test_file_whatever_its_name(pytester, name, mode):
+    path = pytester.path / "tests" / f"{name}.py"
+    path.parent.mkdir()
+    path.write_text(
+        textwrap.dedent(
+            """
+            class App:
+                def __init__(self):
+                    self.taken, self.spent = set(), 0
+
+                def commit(self):
+                    pass
+
+                def __call__(self, request):
+                    if request.id not in self.taken:
+                        self.taken.add(request.id)
+                        self.commit()
+                        self.spent += 1
+
+            def test_it(chat_explore):
+                @chat_explore(deviations=["crash"], crash_points=[App.commit])
+                def world(chat_fake):
+                    app = App()
+                    chat_fake.webhooks.connect(handler=app)
+                    chat_fake.send_text()
+                    chat_fake.settle()
+                    assert app.spent == 1
+            """
+        )
+    )
+    result = pytester.runpytest(f"--import-mode={mode}", path)
+    (printed,) = re.findall(r"E +(chat_fake\.webhooks\.crash\(.*)", result.stdout.str())
+    result.stdout.fnmatch_lines(["E*assert 0 == 1", "E*it was run, and fails the same way*"])
+    only = printed.removeprefix("chat_fake.")
+    path.write_text(path.read_text().replace("deviations=", f'only=["{only}"], deviations='))
+    pytester.runpytest(f"--import-mode={mode}", path).stdout.fnmatch_lines(
+        ["*chat_explore: fails in this world: the app crashed before *"]
+    )

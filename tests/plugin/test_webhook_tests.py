@@ -195,8 +195,10 @@ def test_the_first_line_is_the_finding_with_the_values_and_the_test_to_paste_fai
     finding = "`read` m1 was attempted before `delivered #2` m1; "
     values = """[[]"status"][[]"m1"]: 'delivered', expected 'read'"""
     result.stdout.fnmatch_lines([f"E*AssertionError: {finding}{values}"])
-    result.stdout.no_fnmatch_line("*only=*")
     _, _, printed = result.stdout.str().partition("fails the same way):\n")
+    only = "This world alone: only = {'test_another_order': ['webhooks.reorder("
+    printed, _, rest = printed.partition(only)
+    assert rest
     lines = [line[1:] for line in printed.splitlines() if line.startswith("E  ")]
     test = textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
     again = run(textwrap.dedent(WHOLE.format(mistake="order")) + test, "-k", "found")
@@ -227,17 +229,76 @@ def test_a_failure_and_its_verbs_stand_at_the_users_scenario_or_else_at_connect(
     assert [] == [line for line in verbs if f" at {place}:" not in line]
 
 
-def test_the_test_to_paste_has_texts_of_a_scenario_as_they_are_written(run):
-    scenario = textwrap.dedent(WHOLE.format(mistake="order")).replace(
-        'message = yield fake.send_text("second", to="+2")',
-        """_ = [(yield "ü"), (yield "b"), (yield)]; message = yield fake.send_text('''
-Grüße
-  aus Köln''')""",
-    )
-    result = run(scenario, "-k", "test_another_order")
-    result.stdout.fnmatch_lines(["E*AssertionError: `read` m1 was attempted before *"])
-    result.stdout.fnmatch_lines(["*_ = [[]'ü', 'b', None]"])
-    result.stdout.fnmatch_lines(["*message = fake.send_text('\\nGrüße\\n  aus Köln')"])
+COUNTS = """
+    import pytest
+    from decimal import Decimal as D
+    from pytest_chatfake import WebhookTests
+
+    class TestWebhooks(WebhookTests):
+        {only}
+        {word}def connect(self, chat_fake, tmp_path):
+            rows = []
+            chat_fake.webhooks.connect(handler=lambda request: take(request, rows))
+            {end} lambda: [len(rows) * D("0.5"), {more}]
+            rows.clear()
+
+        def scenario(self, chat_fake):
+            message = yield chat_fake.send_text("Hi", to="+1")
+            assert message.status == "sent"
+
+    def take(request, rows):
+        if {once} or request.id not in rows:
+            rows.append(request.id)
+"""
+
+
+def pasted(result):
+    """The test to paste in a report, as a method."""
+    _, _, printed = result.stdout.str().partition("fails the same way):\n")
+    printed, _, _ = printed.partition("This world alone")
+    lines = [line[1:] for line in printed.splitlines() if line.startswith("E")]
+    return textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
+
+
+def with_found(code, result):
+    before, _, after = textwrap.dedent(code).partition("def take(")
+    return f"{before}{pasted(result)}\ndef take({after}"
+
+
+@pytest.mark.parametrize("word", ["", "async "])
+@pytest.mark.parametrize("end", ["yield", "return"])
+def test_the_test_to_paste_runs_where_it_is_pasted_and_passes_once_the_app_is_right(run, word, end):
+    options = {"word": word, "end": end, "only": "", "more": "1"}
+    plugin = ["-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"]
+    buggy = COUNTS.format(once=True, **options)
+    result = run(buggy, "-k", "test_duplicates", *plugin)
+    assert ("pytest.mark.asyncio" in pasted(result)) == bool(word)
+    again = run(with_found(buggy, result), "-k", "found", *plugin)
+    again.stdout.fnmatch_lines(["E*assert [[]Decimal('1.0'), 1] == [[]Decimal('0.5'), 1]"])
+    right = with_found(COUNTS.format(once=False, **options), result)
+    run(right, "-k", "found", *plugin).assert_outcomes(passed=1)
+
+
+def test_an_async_test_to_paste_says_what_it_needs_where_no_plugin_runs_it(run):
+    code = COUNTS.format(word="async ", end="return", only="", more="1", once=True)
+    result = run(code, "-k", "test_duplicates", "-p", "no:asyncio", "-p", "no:anyio")
+    assert "# It needs a plugin for async tests, such as pytest-asyncio." in pasted(result)
+
+
+def test_only_tries_the_one_world_that_a_failure_printed(run):
+    code = COUNTS.format(word="", end="return", more="object", once=True, only="{only}")
+    result = run(code.format(only=""), "-k", "test_duplicates")
+    reason = "There is no test to paste: the snapshot has values that can't be written as code."
+    result.stdout.fnmatch_lines([f"E*{reason}"])
+    (only,) = re.findall(r"This world alone: (only = .*\])", result.stdout.str())[:1]
+    only = only.replace("start=1", "start=2") + "}"
+    result = run(code.format(only=only), "-k", "test_duplicates")
+    result.stdout.fnmatch_lines(["E*only= does not match this body: it asks for *"])
+
+
+def test_only_names_tests_that_there_are(run):
+    code = COUNTS.format(word="", end="return", more="1", once=True, only="only = {'test_x': []}")
+    run(code).stdout.fnmatch_lines(["E*ValueError: TestWebhooks: only: expected one of *'test_x'"])
 
 
 @pytest.mark.parametrize(

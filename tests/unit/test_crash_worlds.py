@@ -120,6 +120,7 @@ def at_a_url(chat_fake):
         (body_of(calls), {"only": ["webhooks.crash(start=1)"]}, "unknown deviation"),
         (body_of(calls), {"only": ["webhooks.crash(before='no.such')"]}, "unknown deviation"),
         (body_of(calls), {"crash_points": [lambda: 0]}, "crash_points: expected a function"),
+        (body_of(calls), {"crash_points": [body_of(calls)]}, "inside a function. Move it out"),
         (body_of(calls), {"crash_points": [len]}, "crash_points: .* written in Python"),
         (body_of(calls), {"crash_points": save}, "crash_points: expected a list"),
         (body_of(calls), {"crash_points": [save], "deviations": ["drop"]}, "goes with 'crash'"),

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from operator import attrgetter
 from types import FunctionType, SimpleNamespace
 from typing import Final
 
@@ -56,7 +58,7 @@ def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str
         ValueError: There is nothing of that name, or it is a generator.
     """
     try:
-        found = pkgutil.resolve_name(what) if isinstance(what, str) else what
+        found = _named(what) if isinstance(what, str) else what
     except (AttributeError, ImportError, ValueError) as error:
         raise ValueError(
             f"{argument}: expected a function, or its name such as 'shop.orders.save', got "
@@ -76,3 +78,13 @@ def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str
         )
     name = what if isinstance(what, str) else f"{function.__module__}.{function.__qualname__}"
     return name, function
+
+
+def _named(name: str) -> object:
+    """Return what a name means, also in a module that no import statement can name: `08_shop`."""
+    parts = name.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        if (module := sys.modules.get(".".join(parts[:length]))) is not None:
+            with suppress(AttributeError):  # a module of it may not be imported yet
+                return attrgetter(".".join(parts[length:]))(module)
+    return pkgutil.resolve_name(name)

@@ -21,8 +21,8 @@ from ..report.timeline_diff import timeline_diff
 from ..report.timeline_text import timeline_text
 from .description import describe
 from .deviations import DEFAULT, KINDS, Deviation
-from .printed_test import PrintedTest, Written, body_as_written, print_test
-from .search import Search, WorldLog
+from .printed_test import NoTestError, Written, body_as_written, print_test
+from .search import Search
 from .world import Body, Environment, Step, World, is_skip
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
@@ -43,6 +43,18 @@ _REMEDY: Final = (
 
 #: Takes the text of a progress line; an empty one at the end.
 Progress = Callable[[str], None]
+
+
+class Row(NamedTuple):
+    """A ready-made test, whose body is not the user's own.
+
+    Attributes:
+        name: Its name.
+        as_written: Takes the snapshots of the world as written; returns what the test does.
+    """
+
+    name: str
+    as_written: Callable[[Sequence[Any]], Written]
 
 
 class Scope(NamedTuple):
@@ -72,16 +84,16 @@ class Exploration:
         progress: Progress,
         item: Any,
         *,
-        as_written: Callable[[], Written | str] | None = None,  # where it is not the user's own
+        row: Row | None = None,
     ) -> None:
         self._body = body
-        self._as_written = as_written
+        self._row = row
         self._scope = scope
         self._environment = environment
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
-        self._code: CodeType | None = code if as_written is None else None
+        self._code: CodeType | None = code if row is None else None
         self._search = Search(scope.kinds, scope.depth, scope.limit)
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
@@ -406,49 +418,37 @@ class Exploration:
         found.note(note)
         self._show_timeline(world, error)
         more = list[str]()
-        test = self._printed_test(world)
-        if isinstance(test, PrintedTest):
-            if world.has_threads:
-                more.append(f"Attempts ran in threads: this world failed {_RUNS} times in a row.")
-            if not await self._fails_alike(test, error, log):
-                test = "on its own, with these lines, the body does not fail the same way"
-        if isinstance(test, PrintedTest):
-            found.test = redacted(test.source)
-            lacks = "" if test.is_complete else "; pasted, it lacks what its first line names"
-            found.note(
-                f"As a test of its own (it was run, and fails the same way{lacks}):\n\n"
-                f"{test.source}\n"
-            )
+        if world.has_threads:
+            more.append(f"Attempts ran in threads: this world failed {_RUNS} times in a row.")
+        try:
+            test = await self._printed_test(world)
+        except NoTestError as reason:
+            more.append(f"There is no test to paste: {reason}.")
         else:
-            more.append(f"There is no test to paste: {test}.")
-        if self._as_written is None:
-            more.append(f"This world alone: chat_explore(only={[*map(str, world.deviations)]})")
-        if more:
-            found.note("\n".join(more))
+            found.test = redacted(test)
+            found.note(f"As a test of its own (it was run, and fails the same way):\n\n{test}\n")
+        only = f"{[*map(str, world.deviations)]}"
+        if self._row is None:
+            more.append(f"This world alone: chat_explore(only={only})")
+        else:
+            more.append(f"This world alone: only = {{{self._row.name!r}: {only}}}")
+        found.note("\n".join(more))
         found.finding = redacted("\n".join([note, *more]))
 
-    def _printed_test(self, world: World) -> PrintedTest | str:
-        """Return a world that fails as a test of its own; or why there is none."""
-        body = body_as_written(self._body) if self._as_written is None else self._as_written()
-        if isinstance(body, str):
-            return body
-        baseline = self._environment.baseline
-        return print_test(
-            body,
-            world.deviations,
-            settles=world.body_ended,
-            snapshots=list(zip(baseline.values, baseline.awaited, strict=True)),
-            seed=world.seed_of_ids_in(repr(baseline.values)),
-            item=self._item,
-        )
-
-    async def _fails_alike(self, test: PrintedTest, error: BaseException, log: WorldLog) -> bool:
-        """Run a printed test; return whether it fails as a world did, after the same attempts."""
-        alone = World(self._environment, is_alone=True)
-        await alone.run(test.function)
-        # A thread of the app may act before a barrier (a 0) or after it.
-        came, came_alone = ([*filter(None, each.order)] for each in (log, alone.log()))
-        return type(alone.error) is type(error) and came == came_alone
+    async def _printed_test(self, world: World) -> str:
+        """Return a world that fails as a test, once what that does has failed in the same way."""
+        values, row = self._environment.baseline.values, self._row
+        if row is None:
+            body = body_as_written(self._body, world.deviations, settles=world.body_ended)
+        else:
+            body = row.as_written(values)
+        seed = world.seed_of_ids_in(repr(values))
+        test = print_test(body, world.deviations, seed=seed, item=self._item)
+        alone = World(self._environment, world.deviations)
+        await alone.run(self._body)
+        if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
+            raise NoTestError("on its own, with these lines, the body does not fail the same way")
+        return test
 
     def _show_timeline(self, world: World, error: BaseException) -> None:
         self._found.error = error

@@ -22,8 +22,7 @@ from ..base.tripwires import find_function
 from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import check_kinds, parse_deviations
-from .exploration import Exploration, Progress, Scope
-from .printed_test import Written
+from .exploration import Exploration, Progress, Row, Scope
 from .world import Body, Environment
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -121,16 +120,12 @@ class Explorer:
             return lambda body: self._explore(body, scope)
         return self._explore(body, scope)
 
-    def _explore(
-        self, body: Body, scope: Scope, as_written: Callable[[], Written | str] | None = None
-    ) -> Exploration:
+    def _explore(self, body: Body, scope: Scope, row: Row | None = None) -> Exploration:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
         environment = Environment(config, self._start, scope.crash_points)
-        exploration = Exploration(
-            body, scope, environment, self._progress, self._item, as_written=as_written
-        )
+        exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
         for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
             exploration._repeat(first)
         self.explorations.append(exploration)
@@ -196,6 +191,12 @@ def checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, 
     given = check_list(points, "crash_points", "functions such as [Session.commit]")
     names = [find_function(point, "crash_points")[0] for point in given]
     # A test that is printed names them, so the names have to lead there.
+    for name in names:
+        if "<locals>" in name:
+            raise ValueError(
+                f"crash_points: expected functions of a module or of its classes, got {name}, "
+                f"which is written inside a function. Move it out of there"
+            )
     found = {find_function(name, "crash_points")[1]: name for name in names}
     if found and not tries:
         raise ValueError("crash_points= goes with 'crash' among deviations=")

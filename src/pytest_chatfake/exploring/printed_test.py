@@ -1,16 +1,23 @@
-"""A world that fails, as a test of its own: the source of the body, with its deviations."""
+"""A world that fails, as a test of its own: a text with its deviations, and a call of the body.
+
+Nothing of that text is executed here, and values are in it only if they are data.
+"""
 
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import inspect
+import re
+import sys
 import textwrap
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from operator import attrgetter
+from decimal import Decimal
 from pathlib import Path
 from types import CellType
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from .deviations import Deviation
 
@@ -20,263 +27,195 @@ _NAME: Final = "test_what_the_exploration_found"
 #: Markers that the printed test does not need: it has one set of values, and is to be run.
 _LEFT_OUT: Final = {"parametrize", "skip", "skipif", "xfail"}
 
+#: Plugins that run async tests: each has the name of its marker.
+_ASYNC_PLUGINS: Final = ("asyncio", "anyio")
+
 _NOTHING: Final = object()
 
-_COMPARING: Final = ".assert_order_independent"
+#: Exact types, whose repr() is code. That of a subclass may be anything, even a call.
+_PLAIN: Final = {
+    *(bool, bytes, float, int, str, type(None)),
+    *(Decimal, UUID, dt.date, dt.datetime, dt.timedelta),
+}
+
+#: The names in that code, and what imports them.
+_IMPORTS: Final[Mapping[str, tuple[object, str]]] = {
+    "Decimal": (Decimal, "from decimal import Decimal"),
+    "UUID": (UUID, "from uuid import UUID"),
+    "datetime": (dt, "import datetime"),
+}
 
 
-class PrintedTest(NamedTuple):
-    """A test to paste.
-
-    Attributes:
-        source: Its source.
-        function: The test itself, which takes what the body takes.
-        is_complete: Whether all that it uses is there where it is pasted.
-    """
-
-    source: str
-    function: Callable[[Any], Any]
-    is_complete: bool
+class NoTestError(Exception):
+    """A world can't be written as a test; the text says why."""
 
 
 class Written(NamedTuple):
-    """A body as it is written, with what it takes from around it.
+    """What a test does in each world, as lines of a test of its own.
 
     Attributes:
-        source: Its definition.
-        names: What is global to it.
-        file: Where it is written.
-        lines: Its lines there, as ``test_sale.py:41``.
-        around: The values of the variables around it.
-        fixtures: Those of them that are fixtures, beside those of the test's signature.
+        calls: The lines, which come after those of the deviations.
+        is_async: Whether they await.
+        names: What is global to them.
+        source: A function that they call; empty: all that they call is global.
+        around: The values of the variables around that.
+        fixtures: The fixtures that they use.
+        imports: The lines that they need.
     """
 
-    source: str
+    calls: Sequence[str]
+    is_async: bool
     names: Mapping[str, Any]
-    file: str
-    lines: Sequence[str]
-    around: Mapping[str, Any]
-    fixtures: Mapping[str, Any] = {}
+    source: str = ""
+    around: Mapping[str, Any] = {}
+    fixtures: Sequence[str] = ()
+    imports: Sequence[str] = ()
 
 
-def body_as_written(body: Callable[..., Any]) -> Written | str:
-    """Return a body as it is written; why not, if that is not possible."""
-    function = inspect.unwrap(body)
-    if not inspect.isfunction(function):
-        return "the body is no plain function"
-    if function.__name__ == "<lambda>":  # the source of one is the whole line
-        return "the body is a lambda"
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        return "the body's source can't be read"
-    code = function.__code__
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    assigned = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
-    file = code.co_filename
-    numbers = range(code.co_firstlineno, code.co_firstlineno + len(source.splitlines()))
-    lines = [f"{Path(file).name}:{number}" for number in numbers]
-    return Written(source, function.__globals__, file, lines, assigned)
-
-
-class _Surroundings(NamedTuple):
-    """What a body takes from around it, as a test of its own can have it.
-
-    Attributes:
-        indent: Of the test's lines: it is a method where the original is one.
-        arguments: The parameters of the test, with their values; the fake has none yet.
-        markers: The decorators.
-        literals: Lines that assign variables.
-        lacking: What can't be written: markers, and variables with their values.
-    """
-
-    indent: str
-    arguments: dict[str, Any]
-    markers: list[str]
-    literals: list[str]
-    lacking: dict[str, Any]
-
-
-def _surroundings(body: Written, item: Any) -> _Surroundings:
-    """Find what a body takes from around it, in the test that explores."""
-    names = body.names
-    fixtures = {**getattr(item, "funcargs", {}), **body.fixtures}
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    indent, arguments = "", dict[str, Any]()
-    markers, literals, lacking = list[str](), list[str](), dict[str, Any]()
-    instance = getattr(item, "instance", None)
-    if instance is not None and not getattr(item, "nofuncargs", False):  # as unittest's items
-        indent = _INDENT * (1 + type(instance).__qualname__.count("."))
-        arguments["self"] = instance
-    arguments |= {"chat_fake": None, "chat_clock": None}
-    own: Sequence[Any] = getattr(item, "own_markers", ())
-    for mark in reversed(own):  # the one next to `def` is first
-        if mark.name in _LEFT_OUT:
-            continue
-        if _literal((mark.args, mark.kwargs), names):
-            markers.append(_marker(mark))
-        else:
-            lacking[f"@pytest.mark.{mark.name}"] = None
-    for name, value in body.around.items():
-        chosen = parameters.get(name, _NOTHING)
-        text = _literal(value, names)
-        is_fixture = fixtures.get(name, _NOTHING) is value is not chosen
-        if is_fixture and name not in arguments:
-            arguments[name] = value
-            if text := _literal(chosen, names):
-                markers.append(f"@pytest.mark.parametrize({name!r}, [{text}], indirect=True)")
-        elif text and (chosen is value or isinstance(value, Hashable)):  # others may have changed
-            literals.append(f"{name} = {text}")
-        elif arguments.get(name, _NOTHING) is not value:
-            lacking[name] = value
-    return _Surroundings(indent, arguments, markers, literals, lacking)
-
-
-def _marker(mark: Any) -> str:
-    """Write a mark as a decorator."""
-    named = (f"{name}={value!r}" for name, value in mark.kwargs.items())
-    arguments = ", ".join([*map(repr, mark.args), *named])
-    return f"@pytest.mark.{mark.name}" + (f"({arguments})" if arguments else "")
-
-
-def _literal(value: object, names: Mapping[str, Any]) -> str:
-    """Return an expression that has the value in a module; empty: there is none."""
-    for write in (attrgetter("__qualname__"), repr):
-        with suppress(Exception):  # whatever a method of the user's raises
-            text: str = write(value)
-            found = eval(text, {**names})  # noqa: S307 - what the user's own values print
-            if type(found) is type(value) and found == value:
-                return text
-    return ""
-
-
-def print_test(
-    body: Written,
-    deviations: Sequence[Deviation],
-    *,
-    settles: bool,
-    snapshots: Sequence[tuple[Any, bool]] = (),
-    seed: str = "",
-    item: Any = None,
-) -> PrintedTest | str:
-    """Write the body as a test of its own; return why, if that is not possible.
+def body_as_written(body: Any, deviations: Sequence[Deviation], *, settles: bool) -> Written:
+    """Return a user's own body as it is written.
 
     Args:
         body: The body.
         deviations: Those of the world that fails.
-        settles: Whether the failure came after the body's end.
-        snapshots: What the body's snapshots have to be, and whether each is awaited.
-        seed: What the ids in these are derived from; empty: there are none.
-        item: The test that explores, as pytest has it; None: without pytest.
-    """
-    if any(dict(deviation.more).get("line") in body.lines for deviation in deviations):
-        return "the app crashed at a line of the body, which has another number when pasted"
-    try:
-        source = as_module(body.source)
-        if snapshots:
-            source = _with_values(source, snapshots, body.names)
-        definition = definition_in(source)
-    except SyntaxError:
-        return "the body is not written with def"
-    except LookupError as error:
-        return str(error)
-    fake = (*definition.args.posonlyargs, *definition.args.args)[0].arg
-    is_async = isinstance(definition, ast.AsyncFunctionDef)
-    around = _surroundings(body, item)
-    names = {**body.names, **around.lacking}
-    lacking = ", ".join(sorted(around.lacking))
-    above = [f"# From around the body: {lacking}."] if lacking else []
-    if seed:
-        around.markers.insert(0, f"@pytest.mark.chat_fake(seed={seed!r})")
-    above += ["import pytest"] if around.markers and "pytest" not in names else []
-    head = f"{'async ' if is_async else ''}def {_NAME}({', '.join(around.arguments)}):"
-    before = [] if fake == "chat_fake" else [f"{fake} = chat_fake"]
-    before += [*around.literals, *(f"chat_fake.{deviation}" for deviation in deviations)]
-    after = [f"{'await ' if is_async else ''}chat_fake.settle()"] if settles else []
-    indent = around.indent + _INDENT
-    lines = [
-        *(around.indent + line for line in (*above, *around.markers, head)),
-        *(indent + line for line in before),
-        *lines_inside(source, definition, indent),
-        *(indent + line for line in after),
-    ]
-    code = "\n".join(lines)
-    try:
-        exec(compile(as_module(code), body.file, "exec"), names)  # noqa: S102 - the user's own body
-    except SyntaxError:
-        return "the body assigns to names around it"
-
-    def run(fake: Any) -> Any:
-        return names[_NAME](**{**around.arguments, "chat_fake": fake, "chat_clock": fake.clock})
-
-    return PrintedTest(code, run, not lacking)
-
-
-def definition_in(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    """Return the function that a source defines; a SyntaxError if it does not."""
-    definition = ast.parse(source).body[0]
-    if isinstance(definition, ast.If):
-        definition = definition.body[0]
-    if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return definition
-    raise SyntaxError("no def")
-
-
-def _with_values(
-    source: str, snapshots: Sequence[tuple[Any, bool]], names: Mapping[str, Any]
-) -> str:
-    """Return a source that compares its snapshots with values, where it compared worlds.
+        settles: Whether the failure came after its end.
 
     Raises:
-        LookupError: That can't be written; the text says why.
+        NoTestError: It has no source, or it is another body elsewhere.
     """
-    checks = [
-        (statement, call)
-        for statement in ast.walk(definition_in(source))
-        if isinstance(statement, ast.Expr)
-        for call in [getattr(statement.value, "value", statement.value)]  # it may be awaited
-        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(_COMPARING)
+    name, is_async = getattr(body, "__name__", ""), inspect.iscoroutinefunction(body)
+    if inspect.unwrap(body) is not body or not inspect.isfunction(body):
+        raise NoTestError("the body is no plain function")
+    code, wait = body.__code__, "await " * is_async
+    if "assert_order_independent" in code.co_names:
+        raise NoTestError("the body compares worlds")
+    calls = [f"{wait}{name}(chat_fake)", *[f"{wait}chat_fake.settle()"] * settles]
+    written = Written(calls, is_async, body.__globals__)
+    if getattr(sys.modules.get(body.__module__), name, None) is body:
+        return written
+    try:
+        lines, first = inspect.getsourcelines(body)
+    except (OSError, TypeError):
+        raise NoTestError("the body's source can't be read") from None
+    places = [f"{Path(code.co_filename).name}:{first + index}" for index in range(len(lines))]
+    if any(dict(deviation.more).get("line") in places for deviation in deviations):
+        raise NoTestError("the app crashed at a line of the body, which has another number there")
+    source = "".join(lines)
+    found = re.search(rf"^ *(async )?def {name}\b", source, re.MULTILINE)  # below decorators
+    if found is None:
+        raise NoTestError("the body is not written with def")
+    cells = zip(code.co_freevars, body.__closure__ or (), strict=True)
+    around = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
+    return written._replace(source=source[found.start() :], around=around)
+
+
+def print_test(
+    body: Written, deviations: Sequence[Deviation], *, seed: str = "", item: Any = None
+) -> str:
+    """Write a test that does what a body does, with deviations.
+
+    Args:
+        body: The body.
+        deviations: Those of the world that fails.
+        seed: What the ids in its values are derived from; empty: there are none.
+        item: The test that explores, as pytest has it; None: without pytest.
+
+    Raises:
+        NoTestError: The body can't be moved to where it would stand.
+    """
+    instance = getattr(item, "instance", None)
+    is_method = instance is not None and not getattr(item, "nofuncargs", False)  # as unittest's
+    indent = _INDENT * (1 + type(instance).__qualname__.count(".")) * is_method
+    above, markers, lacking = _markers(item, body)
+    markers += [f"@pytest.mark.chat_fake(seed={seed!r})"] * bool(seed)
+    above += ["import pytest"] * (bool(markers) and "pytest" not in body.names)
+    arguments = [*["self"] * is_method, "chat_fake", "chat_clock", *body.fixtures]
+    fixtures = {**getattr(item, "funcargs", {}), **({"self": instance} if is_method else {})}
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    imports, assigned = [*body.imports], list[str]()
+    for name, value in body.around.items():
+        changes = type(value) in {dict, list, set} and name not in parameters
+        here = (key for key, it in body.names.items() if it is value and key.isidentifier())
+        if fixtures.get(name, _NOTHING) is value and name not in parameters:
+            arguments += [name] * (name not in arguments)
+        elif text := ("" if changes else as_code(value, body.names, imports)) or next(here, ""):
+            assigned.append(f"{name} = {text}")
+        else:
+            lacking.append(name)
+    needed = [f"# It needs {', '.join(sorted(lacking))}."] * bool(lacking)
+    if body.fixtures and parameters:
+        needed.append(f"# Its values are those with the parameters [{item.callspec.id}].")
+    head = f"{'async ' * body.is_async}def {_NAME}({', '.join(arguments)}):"
+    inside = indent + _INDENT
+    lines = [
+        *(indent + line for line in (*needed, *above, *markers, head)),
+        *(inside + line for line in (*dict.fromkeys(imports), *assigned)),
+        *(f"{inside}chat_fake.{deviation}" for deviation in deviations),
+        *_moved(body.source, inside),
+        *(inside + line for line in body.calls),
     ]
-    checks.sort(key=lambda check: check[0].lineno)
-    if len(checks) != len(snapshots):
-        raise LookupError("assert_order_independent() stands in a loop or a branch")
-    lines = source.splitlines()
-    for (statement, call), (value, is_awaited) in reversed([*zip(checks, snapshots, strict=True)]):
-        expected = _literal(value, names)
-        if not expected:
-            raise LookupError("the snapshot has values that can't be written as code")
-        snapshot = call.args[0] if call.args else call.keywords[0].value
-        taken = f"{'await ' * is_awaited}{ast.unparse(snapshot)}()"
-        if isinstance(snapshot, ast.Lambda):
-            taken = ast.unparse(snapshot.body)
-        wait = "await " * isinstance(statement.value, ast.Await)
-        settle = f"{wait}{ast.unparse(call.func).removesuffix(_COMPARING)}.settle()"
-        indent = lines[statement.lineno - 1][: statement.col_offset]
-        lines[statement.lineno - 1 : statement.end_lineno] = [
-            f"{indent}{settle}",
-            f"{indent}assert {taken} == {expected}",
-        ]
     return "\n".join(lines)
 
 
-def as_module(code: str) -> str:
-    """Return code as a module may have it, also if it is indented."""
-    return f"if True:\n{code}" if code[0].isspace() else code
+def _moved(source: str, indent: str) -> list[str]:
+    if re.match(rf"{indent}\S", source):
+        return source.splitlines()
+    moved = textwrap.indent(textwrap.dedent(source), indent)
+    was, becomes = (ast.dump(ast.parse(f"if True:\n{text or ' pass'}")) for text in (source, moved))
+    if was != becomes:
+        raise NoTestError("the body has a text over several lines, which can't be moved")
+    return moved.splitlines()
 
 
-def lines_inside(
-    source: str, definition: ast.FunctionDef | ast.AsyncFunctionDef, indent: str
-) -> list[str]:
-    """Return the lines inside a function: as they are written, if moved they mean the same."""
-    first = definition.body[0]
-    decorators: list[ast.expr] = getattr(first, "decorator_list", [])
-    start = min([first.lineno, *(decorator.lineno for decorator in decorators)])
-    written = "\n".join(source.splitlines()[start - 1 : definition.end_lineno])
-    moved = [f"{indent}{line}".rstrip() for line in textwrap.dedent(written).splitlines()]
-    with suppress(SyntaxError):
-        block = ast.parse("\n".join(["if True:", *moved])).body[0]
-        inside = block.body if isinstance(block, ast.If) else []
-        if [*map(ast.dump, inside)] == [*map(ast.dump, definition.body)]:
-            return moved
-    unparsed = map(ast.unparse, definition.body)
-    return [indent + line for statement in unparsed for line in statement.splitlines()]
+def _markers(item: Any, body: Written) -> tuple[list[str], list[str], list[str]]:
+    """Return what a printed test has above it: imports, markers, and what can't be written."""
+    imports, markers, lacking = list[str](), list[str](), list[str]()
+    for mark in reversed(getattr(item, "own_markers", ())):  # the one next to `def` is first
+        if mark.name in _LEFT_OUT:
+            continue
+        keys = [""] * len(mark.args) + [f"{name}=" for name in mark.kwargs]
+        values = [as_code(it, body.names, imports) for it in (*mark.args, *mark.kwargs.values())]
+        if all(values):
+            text = f"@pytest.mark.{mark.name}({', '.join(map(str.__add__, keys, values))})"
+            markers.append(text.removesuffix("()"))
+        else:
+            lacking.append(f"@pytest.mark.{mark.name}")
+    if body.is_async and not any(map(getattr(item, "get_closest_marker", bool), _ASYNC_PLUGINS)):
+        has: Any = item.config.pluginmanager.hasplugin if item else bool
+        present = [name for name in _ASYNC_PLUGINS if item and has(name)]
+        markers += [f"@pytest.mark.{name}" for name in present[:1]]
+        lacking += [] if present else ["a plugin for async tests, such as pytest-asyncio"]
+    return imports, markers, lacking
+
+
+def as_code(value: Any, names: Mapping[str, Any], imports: list[str]) -> str:
+    """Return the code of plain data: numbers, texts, moments, and lists and dicts of them.
+
+    Args:
+        value: The data.
+        names: What is global where the code stands.
+        imports: The lines that the code needs are added.
+
+    Returns:
+        An expression; empty: the value is something else.
+    """
+    text = ""
+    with suppress(RecursionError):
+        text = repr(value) if _is_plain(value) else ""
+    for name, (found, line) in _IMPORTS.items():
+        if re.search(rf"\b{name}\b", text) and names.get(name) is not found:
+            if name in names:
+                return ""
+            imports.append(line)
+    return text
+
+
+def _is_plain(value: Any) -> bool:
+    kind = type(value)
+    if kind is dict:
+        return all(map(_is_plain, (*value, *value.values())))
+    if kind in {list, set, tuple}:
+        return all(map(_is_plain, value))
+    zone = value.tzinfo if kind is dt.datetime else None
+    is_utc = zone is None or zone is dt.UTC  # the repr() of others may be anything
+    return kind in _PLAIN and is_utc and repr(value)[-3:] not in {"inf", "nan"}

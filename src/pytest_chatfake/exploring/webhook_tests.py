@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import inspect
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import wraps
-from operator import attrgetter
 from types import CodeType
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -24,9 +22,10 @@ from ..base.tracebacks import raised_at
 from ..engine.engine import Engine
 from ..fake.fake import ChatFake
 from ..fake.snapshots import Snapshot, check_snapshot, taken
-from .exploration import Exploration, Scope
+from .deviations import parse_deviations
+from .exploration import Exploration, Row, Scope
 from .explorer import Explorer, checked_points
-from .printed_test import Written, as_module, body_as_written, definition_in, lines_inside
+from .printed_test import NoTestError, Written, as_code
 
 #: The first test: once it has failed since the scenario fails, the others are skipped.
 _FIRST: Final = "test_all_events_are_taken"
@@ -58,11 +57,13 @@ class WebhookTests:
         crash_points: Functions at whose calls the app may crash, as ``chat_explore()`` takes them;
             such as ``[Session.commit]``.
         expected_failures: By the name of a test, why it fails for now. If it passes, it fails.
+        only: By the name of a test, the one world that it tries, as its failure printed it.
     """
 
     __test__: ClassVar[bool] = False
     crash_points: ClassVar[Iterable[Callable[..., Any] | str]] = ()
     expected_failures: ClassVar[Mapping[str, str]] = {}
+    only: ClassVar[Mapping[str, Iterable[str]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -73,6 +74,7 @@ class WebhookTests:
         left_out = {n for n, value in vars(cls).items() if n.startswith("test_") and value is None}
         for what, names in (
             ("expected_failures", {*cls.expected_failures}),
+            ("only", {*cls.only}),
             ("a test that is None", left_out),
         ):
             if unknown := names - known:
@@ -107,6 +109,11 @@ class WebhookTests:
         """
         yield chat_fake.send_text("first", to="+4915550001").deliver(devices=2).read()
         yield chat_fake.send_text("second", to="+4915550002").fail()
+
+    def play(self, chat_fake: ChatFake) -> Any:
+        """Play the scenario to its end, as each test does; ``await`` it in an async test."""
+        playing = _played(self.scenario(chat_fake), chat_fake)
+        return playing if chat_fake._engine.mode == "async" else run_at_once(playing)
 
     @pytest.fixture(name="webhook_run")
     def _webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:
@@ -229,8 +236,11 @@ class _Run:
         self._name: str = request.function.__name__
         self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
         self._raises = True
+        self._ending: _Ending | None = None
+        self._is_alone = False  # as the test to paste is
         self._before: Any = None  # the snapshot after connect(), in the first world
         self._has_snapshot = True
+        self._awaits_snapshot = False
         self._was_played = False  # the scenario, in the first world
         self._is_through = False  # the same, in the world that runs
         self._is_async = any(
@@ -270,15 +280,17 @@ class _Run:
             *kinds: Those of the deviations; none: the world as written only.
             ending: What the test does after the scenario.
         """
+        self._ending = ending
 
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through = False
             async with self._connected(chat_fake) as snapshot:
-                await self._check_before(snapshot, chat_fake._engine)
+                if not self._is_alone:
+                    await self._check_before(snapshot, chat_fake._engine)
                 await self._play(chat_fake)
                 self._is_through = True
-                if ending is not None:
-                    await ending(chat_fake, snapshot)
+                if self._ending is not None:
+                    await self._ending(chat_fake, snapshot)
                 if kinds and snapshot is not None:
                     await _performed(chat_fake, chat_fake.assert_order_independent(snapshot))
 
@@ -290,11 +302,15 @@ class _Run:
         tries = "crash" in kinds
         points = checked_points(self._tests.crash_points if tries else (), tries=tries)
         depth = 1 if kinds else 0
-        scope = Scope(kinds, depth=depth, crash_points=points, all_kinds=True, stop_at_first=True)
+        given = self._tests.only.get(self._name)
+        only = None if given is None else parse_deviations(given)
+        scope = Scope(
+            kinds, depth=depth, only=only, crash_points=points, all_kinds=True, stop_at_first=True
+        )
         code: CodeType = self._own.__code__
         watch(code, called=type(self._tests).scenario is not WebhookTests.scenario)
         try:
-            exploration = self._explorer._explore(body, scope, self._written)
+            exploration = self._explorer._explore(body, scope, Row(self._name, self._as_written))
             if self._is_async and (shared := of_the_session(_Loop)) is not None:
                 shared.runner.run(_finished(exploration))
             elif self._is_async:
@@ -365,6 +381,7 @@ class _Run:
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)
+        self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
         found: Snapshot | None = snapshot
         return found
 
@@ -384,25 +401,7 @@ class _Run:
 
     async def _play(self, fake: ChatFake) -> None:
         """Play the scenario, and expect that all of its events were taken."""
-        steps: Any = self._tests.scenario(fake)
-        if inspect.isgenerator(steps):
-            with suppress(StopIteration):
-                step: Any = next(steps)
-                while True:
-                    try:
-                        is_awaited = self._is_async and inspect.isawaitable(step)
-                        result: Any = await step if is_awaited else step
-                    except Exception as error:  # the scenario may expect it
-                        step = steps.throw(error)
-                    else:
-                        step = steps.send(result)
-        elif inspect.isasyncgen(steps):
-            raise TypeError(
-                "scenario(): expected no yield in an async def: await each step in place of it"
-            )
-        elif inspect.isawaitable(steps):
-            await steps
-        await _performed(fake, fake.settle())
+        await _performed(fake, self._tests.play(fake))
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
@@ -411,34 +410,27 @@ class _Run:
 
     # The test to paste
 
-    def _written(self) -> Written | str:
-        """The scenario between connect() and a comparison of the snapshot, as one function."""
-        scenario = body_as_written(type(self._tests).scenario)
-        if isinstance(scenario, str):
-            return scenario
-        connect = self._tests.connect
-        fake = next(iter(inspect.signature(self._tests.scenario).parameters))
-        call = f"self.connect({', '.join([fake, *(f'{n}={n}' for n in self._fixtures)])})"
-        if inspect.isasyncgenfunction(connect):
-            call = f"await anext({call})"
-        elif inspect.isgeneratorfunction(connect):
-            call = f"next({call})"
-        elif inspect.iscoroutinefunction(connect):
-            call = f"await {call}"
-        wait = "await " * self._is_async
-        lines = [
-            f"{'async ' * self._is_async}def scenario({fake}):",
-            f"    {'snapshot = ' * self._has_snapshot}{call}",
-            *_steps(scenario.source, wait),
-            *[f"    {wait}{fake}.assert_order_independent(snapshot)"] * self._has_snapshot,
-        ]
-        return scenario._replace(
-            source="\n".join(lines),
-            names=self._own.__globals__,
-            file=self._own.__code__.co_filename,
-            around={**scenario.around, **self._fixtures, "self": self._tests},
-            fixtures=self._fixtures,
-        )
+    def _as_written(self, values: Sequence[Any]) -> Written:
+        """Write connect(), the scenario, and a comparison of the snapshot, without an ending."""
+        self._raises, self._ending, self._is_alone = True, None, True
+        connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
+        wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
+        given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
+        lines = [f"{wait}self.play(chat_fake)"]
+        if self._has_snapshot:
+            expected = as_code(values[0], names, imports)
+            if not expected:
+                raise NoTestError("the snapshot has values that can't be written as code")
+            lines.append(f"assert {'await ' * self._awaits_snapshot}snapshot() == {expected}")
+        if is_async or inspect.isgeneratorfunction(connect):
+            manager = f"{'async' * is_async}contextmanager"
+            imports.append(f"from contextlib import {manager}")
+            opened = f"with {manager}(self.connect)({given}) as snapshot:"
+            lines = ["async " * is_async + opened, *(f"    {line}" for line in lines)]
+        else:
+            waits = "await " * inspect.iscoroutinefunction(connect)
+            lines.insert(0, f"snapshot = {waits}self.connect({given})")
+        return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
 
 
 class _Loop:
@@ -477,24 +469,29 @@ def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
     return [parameter.name for parameter in others if parameter.kind not in variable]
 
 
-def _steps(scenario: str, wait: str) -> list[str]:
-    """Return the lines of a scenario, with `await` in place of `yield`, or with nothing."""
-    source = as_module(scenario)
-    lines = source.encode().splitlines()  # columns count bytes
-    nodes = [node for node in ast.walk(definition_in(source)) if isinstance(node, ast.Yield)]
-    for node in sorted(nodes, key=attrgetter("lineno", "col_offset"), reverse=True):
-        line, start = lines[node.lineno - 1], node.col_offset
-        after = line[start:].removeprefix(b"yield").lstrip()
-        lines[node.lineno - 1] = line[:start] + (wait if node.value else "None").encode() + after
-    source = b"\n".join(lines).decode()
-    definition = definition_in(source)
-    if ast.get_docstring(definition) and len(definition.body) > 1:
-        del definition.body[0]
-    return lines_inside(source, definition, "    ")
-
-
 async def _finished(exploration: Exploration) -> None:
     await exploration
+
+
+async def _played(steps: Any, fake: ChatFake) -> None:
+    if inspect.isgenerator(steps):
+        with suppress(StopIteration):
+            step: Any = next(steps)
+            while True:
+                try:
+                    is_awaited = fake._engine.mode == "async" and inspect.isawaitable(step)
+                    result: Any = await step if is_awaited else step
+                except Exception as error:  # the scenario may expect it
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(result)
+    elif inspect.isasyncgen(steps):
+        raise TypeError(
+            "scenario(): expected no yield in an async def: await each step in place of it"
+        )
+    elif inspect.isawaitable(steps):
+        await steps
+    await _performed(fake, fake.settle())
 
 
 async def _performed(fake: ChatFake, step: object) -> None:

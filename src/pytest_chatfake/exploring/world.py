@@ -150,15 +150,13 @@ class World:
         deviations: Sequence[Deviation] = (),
         *,
         seed: str | None = None,
-        is_alone: bool = False,
     ) -> None:
         self.deviations: tuple[Deviation, ...] = tuple(deviations)
         self.error: BaseException | None = None
         self.body_ended: bool = False
         self._environment = environment
         self._seed = seed
-        self._is_alone = is_alone
-        self._is_written = not deviations and seed is None and not is_alone
+        self._is_written = not deviations and seed is None
         self._log: Log = []
         self._faults: list[Trigger] = []
 
@@ -194,7 +192,7 @@ class World:
         if self._seed is not None:
             fake._engine.seed = environment.config.seed or ""  # other ids, and the same draws
             fake._baseline = Baseline()
-        elif not self._is_alone:
+        else:
             fake._baseline = environment.baseline
             fake._baseline.begin(learning=not self.deviations)
         engine = fake._engine

@@ -38,13 +38,11 @@ class Baseline:
 
     Attributes:
         values: The snapshots of the first world.
-        awaited: Which of them were awaited.
         learning: Whether a world's snapshots are kept.
     """
 
     def __init__(self) -> None:
         self.values: list[Any] = []
-        self.awaited: list[bool] = []
         self._index = 0
         self.learning: bool = True
         self._differing: tuple[BaseException, list[str]] | None = None
@@ -67,7 +65,6 @@ class Baseline:
         index, self._index = self._index, self._index + 1
         if self.learning:
             self.values.append(value)
-            self.awaited.append(inspect.iscoroutinefunction(snapshot))
         elif index >= len(self.values):
             raise AssertionError(
                 f"assert_order_independent() was called {index + 1} times in this world, and "
