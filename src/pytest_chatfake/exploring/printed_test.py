@@ -170,7 +170,8 @@ def _moved(source: str, indent: str) -> list[str]:
 def _markers(item: Any, body: Written) -> tuple[list[str], list[str], list[str]]:
     """Return what a printed test has above it: imports, markers, and what can't be written."""
     imports, markers, lacking = list[str](), list[str](), list[str]()
-    for mark in reversed(getattr(item, "own_markers", ())):  # the one next to `def` is first
+    own: Sequence[Any] = getattr(item, "own_markers", ())
+    for mark in reversed(own):  # the one next to `def` is first
         if mark.name in _LEFT_OUT:
             continue
         keys = [""] * len(mark.args) + [f"{name}=" for name in mark.kwargs]
@@ -211,7 +212,7 @@ def as_code(value: Any, names: Mapping[str, Any], imports: list[str]) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    kind = type(value)
+    kind: Any = type(value)
     if kind is dict:
         return all(map(_is_plain, (*value, *value.values())))
     if kind in {list, set, tuple}:
