@@ -212,8 +212,8 @@ def as_code(value: Any, names: Mapping[str, Any], imports: list[str]) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    kind: Any = type(value)
-    if kind is dict:
+    kind: object = type(value)
+    if kind in {dict}:
         return all(map(_is_plain, (*value, *value.values())))
     if kind in {list, set, tuple}:
         return all(map(_is_plain, value))
