@@ -16,7 +16,7 @@ from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from types import CellType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from .deviations import Deviation
@@ -211,12 +211,12 @@ def as_code(value: Any, names: Mapping[str, Any], imports: list[str]) -> str:
     return text
 
 
-def _is_plain(value: Any) -> bool:
-    kind: object = type(value)
-    if kind in {dict}:
-        return all(map(_is_plain, (*value, *value.values())))
+def _is_plain(value: object) -> bool:
+    kind, inside = type(value), cast("Any", value)
+    if kind is dict:
+        return all(map(_is_plain, (*inside, *inside.values())))
     if kind in {list, set, tuple}:
-        return all(map(_is_plain, value))
-    zone = value.tzinfo if kind is dt.datetime else None
+        return all(map(_is_plain, inside))
+    zone = inside.tzinfo if kind is dt.datetime else None
     is_utc = zone is None or zone is dt.UTC  # the repr() of others may be anything
     return kind in _PLAIN and is_utc and repr(value)[-3:] not in {"inf", "nan"}
