@@ -258,11 +258,13 @@ class Exploration:
 
     async def _tried(self, deviations: tuple[Deviation, ...]) -> World:
         """Run a world; again, if its call came while a thread was in the middle of an attempt."""
-        for _ in range(_RUNS):
-            world = World(self._environment, deviations)
-            await world.run(self._body)
+        world = World(self._environment, deviations)
+        await world.run(self._body)
+        for _ in range(_RUNS - 1):
             if not world.why_not_first or world.fake._engine.blocked:
                 break
+            world = World(self._environment, deviations)
+            await world.run(self._body)
         return world
 
     async def _confirmed(self, world: World) -> World:
@@ -380,7 +382,7 @@ class Exploration:
 
         Where threads act, it is enough that one run of several does the same in some order.
         """
-        for _ in range(_RUNS):
+        for left in reversed(range(_RUNS)):
             second = World(self._environment, seed=f"{self._environment.config.seed} again")
             await second.run(self._body)
             error = second.error
@@ -392,9 +394,8 @@ class Exploration:
             self._is_reordered = self._is_reordered or not is_same
             if is_same or (is_alike and may_vary):
                 return
-            if not may_vary:
-                break
-        _refuse_difference(first, second)
+            if not (left and may_vary):
+                _refuse_difference(first, second)
 
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""
