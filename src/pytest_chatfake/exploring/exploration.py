@@ -244,9 +244,8 @@ class Exploration:
                 self._refuse("api.lose_response", problem, "Call chat_fake.base_url")
             search.add(world.log())
             tried.update(deviation.kind for deviation in deviations)
-            if not deviations:
-                if scope.depth:
-                    self._require_options(world)
+            if not deviations and scope.depth:  # else there is nothing to compare with
+                self._require_options(world)
                 await self._require_repeatable(world)
         search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         for kind in search.without_options():

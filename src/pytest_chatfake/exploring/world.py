@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import random
 import signal
 import time
@@ -13,7 +14,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from traceback import walk_tb
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, ClosedError, UndeliveredWebhooks
@@ -38,6 +39,9 @@ from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 #: A body: a function of one fake.
 Body = Callable[[ChatFake], Any]
+
+#: The worlds of the process: those of two explorations with one seed are told apart, too.
+_numbers: Final = itertools.count(1)
 
 
 class Environment:
@@ -65,7 +69,6 @@ class Environment:
         self.crash_points = crash_points
         self._start = start
         self._is_open = False
-        self._worlds = 0
         self._random = random.getstate()
         self.baseline: Baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
@@ -100,14 +103,14 @@ class Environment:
         random.setstate(self._random)
 
     def new_key(self) -> str:
-        """Return a world's own key, of which the end, which is shown, is the same in every world.
+        """Return a world's own key, of which the end, which is shown, is that of the exploration.
 
         So a thread of the app that outlives its world reaches no other, unless the user gave a key.
         """
-        self._worlds += 1
         seed = f"{self.config.seed} explored"
         shown = derived_key(seed)[-4:]
-        return self.config.api_key or derived_key(f"{seed} {self._worlds}")[: -len(shown)] + shown
+        own = derived_key(f"{seed} {next(_numbers)}")
+        return self.config.api_key or own[: -len(shown)] + shown
 
     def note(self, what: str) -> None:
         """Note with what a world is busy from now on."""
