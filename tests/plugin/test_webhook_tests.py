@@ -193,7 +193,7 @@ def test_the_first_line_is_the_finding_with_the_values_and_the_test_to_paste_fai
     result = run(WHOLE.format(mistake="order"), "-k", "test_another_order")
 
     finding = "`read` m1 was attempted before `delivered #2` m1; "
-    values = """[[]"status"][[]"m1"]: 'delivered', expected 'read'"""
+    values = """[[]"status"][[]"m1"]: 'delivered'; as written: 'read'"""
     result.stdout.fnmatch_lines([f"E*AssertionError: {finding}{values}"])
     _, _, printed = result.stdout.str().partition("fails the same way):\n")
     only = "This world alone: only = {'test_another_order': ['webhooks.reorder("
@@ -672,7 +672,7 @@ SENDS = """
     ("replies", "way", "expected", "why"),
     [
         ("False", "post(chat_fake)", "skipped", "your app blocks its event loop while it sends"),
-        ("False", "await asyncio.to_thread(post, chat_fake)", "FAILED", "expected 'sent'"),
+        ("False", "await asyncio.to_thread(post, chat_fake)", "FAILED", "as written: 'sent'"),
         ("True", "0", "skipped", "your app blocks its event loop while it sends"),
     ],
 )
@@ -797,7 +797,7 @@ def test_classes_inherit_take_parameters_marks_and_set_up_and_tests_are_chosen_b
     result.assert_outcomes(failed=3)
     for title in ("TestWebhooks", "TestPrices[[]2[]]", "TestPrices[[]3[]]"):
         result.stdout.fnmatch_lines([f"=* test_*.py::{title} =*", "FAILED   another_order*"])
-    result.stdout.fnmatch_lines(["*; [[]1[]]*\"status\"*\"m1\"*: 'delivered', expected 'read'*"])
+    result.stdout.fnmatch_lines(["*; [[]1[]]*\"status\"*\"m1\"*: 'delivered'; as written: 'read'*"])
 
 
 def test_the_page_of_a_run_has_the_card_and_ci_a_short_summary(run, pytester, monkeypatch):

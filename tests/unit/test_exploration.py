@@ -1253,7 +1253,7 @@ def test_the_event_that_changed_something_is_named(fake):
     fake.send_text().deliver()
     with pytest.raises(AssertionError) as caught:
         fake.assert_idempotent(lambda: ids)
-    head = "`sent` m1 came again and changed the snapshot; [2]: 'evt_"
+    head = "`sent` m1 came again and changed the snapshot; snapshot: one more: 'evt_"
     assert str(caught.value).startswith(head)
 
 
@@ -1284,7 +1284,9 @@ def test_all_worlds_end_in_the_snapshot_of_the_first():
     for only in (None, ["webhooks.duplicate(after=0, start=1)"]):
         with pytest.raises(AssertionError) as caught:
             explore(lambda fake: world(fake, False), only=only)
-        assert str(caught.value).startswith("`sent` m1 was attempted twice; [1]: 'evt_")
+        assert str(caught.value).startswith(
+            "`sent` m1 was attempted twice; snapshot: one more: 'evt_"
+        )
     assert only == eval(caught.value.__notes__[-1].partition("only=")[2].removesuffix(")"))
 
 
@@ -1305,9 +1307,8 @@ def test_a_snapshot_that_differs_is_told_by_its_places_with_labels_for_ids():
         explore(world, deviations=["duplicate"])
     assert str(caught.value) == (
         "`sent` m1 was attempted twice; "
-        """["statuses"]["m1"][1]: 'sent', expected 'delivered'\n"""
-        """  ["statuses"]["m1"][2]: 'delivered', expected nothing\n"""
-        """  ["spent"][0]: 0.3, expected 0.2"""
+        """["statuses"]["m1"]: one more: 'sent'; 3 items; as written: 2\n"""
+        """  ["spent"][0]: 0.3; as written: 0.2"""
     )
 
 

@@ -19,11 +19,16 @@ _MOST_BITS: Final = 10_000
 
 def cited(value: object) -> str:
     """Return an argument as an error cites it: short, and without the secrets of a URL."""
+    return shortened(written(value))
+
+
+def written(value: object) -> str:
+    """Return an argument as `cited` does, but whole."""
     try:
         text = repr(value)
     except Exception:  # an integer of 5,000 digits, or a __repr__ of the user's
         text = f"<{type(value).__name__} without a repr>"
-    return shortened(redacted(text))
+    return redacted(text)
 
 
 def shortened(text: str) -> str:

@@ -7,12 +7,14 @@ import inspect
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any, Final
 
-from ..base.arguments import check_takes, cited
+from ..base.arguments import check_takes, cited, shortened, written
 from ..base.errors import ChatFakeError
+from ..base.views import counted
 from ..domain.facts import Verb
 from ..engine.engine import Engine
 from ..transport.client.asgi import AsgiTarget
@@ -25,12 +27,17 @@ Snapshot = Callable[[], Any]
 #: How many places are shown in which two snapshots differ.
 _MOST: Final = 5
 
+#: How much two long texts show of what they share before they differ, and when they are long.
+_SHARED: Final = 20
+_LONG: Final = 80
+
 _NOTHING: Final = object()
 
 #: Of snapshots, only these are looked into; to type checkers their contents are anything.
 _DICT: Final[Any] = dict
 _SEQUENCES: Final[Any] = (list, tuple)
-_COLLECTIONS: Final[Any] = (list, tuple, set, frozenset)
+_SETS: Final[Any] = (set, frozenset)
+_COLLECTIONS: Final[Any] = (*_SEQUENCES, *_SETS)
 
 
 class Baseline:
@@ -71,7 +78,7 @@ class Baseline:
                 f"{len(self.values)} times in the one as written: call it as often in each"
             )
         elif value != self.values[index]:
-            lines = difference(self.values[index], value, engine)
+            lines = difference(self.values[index], value, "as written", engine)
             cause = "the snapshot depends on the order of events"
             error = AssertionError(_because(cause, lines))
             self._differing = error, lines
@@ -87,9 +94,16 @@ def _because(cause: str, lines: Sequence[str]) -> str:
     return f"{cause}; " + "\n  ".join(lines)
 
 
-def difference(expected: Any, actual: Any, engine: Engine) -> list[str]:
-    """Return a line for each place where two snapshots differ, with m1 for a message's id."""
-    lines = list(_differences(expected, actual, ""))
+def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
+    """Return a line for each place where two snapshots differ, with m1 for a message's id.
+
+    Args:
+        before: The snapshot with which the other one is compared.
+        after: The other one.
+        then: When the first was taken: ``"as written"``, or ``"before"``.
+        engine: The fake's engine.
+    """
+    lines = list(_differences(before, after, "", then))
     if len(lines) > _MOST:
         lines[_MOST - 1 :] = [f"and {len(lines) - _MOST + 1} more"]
     text = "\n".join(lines)
@@ -98,27 +112,85 @@ def difference(expected: Any, actual: Any, engine: Engine) -> list[str]:
     return text.split("\n")
 
 
-def _differences(expected: Any, actual: Any, path: str) -> Iterator[str]:
-    pairs: Iterable[tuple[Any, Any, Any]]
-    if isinstance(expected, _DICT) and isinstance(actual, _DICT):
-        keys = dict.fromkeys([*expected, *actual])
-        pairs = ((key, expected.get(key, _NOTHING), actual.get(key, _NOTHING)) for key in keys)
-    elif isinstance(expected, _SEQUENCES) and isinstance(actual, _SEQUENCES):
-        both = zip_longest(expected, actual, fillvalue=_NOTHING)
-        pairs = ((index, *pair) for index, pair in enumerate(both))
-    else:
-        yield f"{path or 'snapshot'}: {_shown(actual)}, expected {_shown(expected)}"
+def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]:
+    other_items = _other_items(before, after, then)
+    if other_items:
+        yield f"{path or 'snapshot'}: {other_items}"
         return
-    for key, before, after in pairs:
-        shown = f'"{key}"' if isinstance(key, str) else repr(key)
-        if before is _NOTHING or after is _NOTHING or before != after:
-            yield from _differences(before, after, f"{path}[{shown}]")
+    is_told = False
+    for name, old, new in _parts(before, after):
+        if old is _NOTHING or new is _NOTHING or old != new:
+            yield from _differences(old, new, path + name, then)
+            is_told = True
+    if not is_told:
+        is_now, was = _shown(after, before)
+        yield f"{path or 'snapshot'}: {is_now}; {then}: {was}"
 
 
-def _shown(value: Any) -> str:
+def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
+    """Give what two values of one type are made of, each part with its name and both its values."""
+    if isinstance(before, _DICT) and isinstance(after, _DICT):
+        for key in dict.fromkeys([*before, *after]):
+            name = f'"{key}"' if isinstance(key, str) else repr(key)
+            yield f"[{name}]", before.get(key, _NOTHING), after.get(key, _NOTHING)
+    elif type(before) is not type(after):
+        return
+    elif isinstance(before, _SEQUENCES):
+        for index, pair in enumerate(zip_longest(before, after, fillvalue=_NOTHING)):
+            yield f"[{index}]", *pair
+    elif is_dataclass(before) and not isinstance(before, type):
+        for field in fields(before):
+            if field.compare:
+                yield f".{field.name}", getattr(before, field.name), getattr(after, field.name)
+
+
+def _other_items(before: Any, after: Any, then: str) -> str:
+    """Say which items one of two collections lacks; empty: one has other values in their place."""
+    if type(before) is not type(after) or not isinstance(after, _COLLECTIONS):
+        return ""
+    missing, more = _without(before, after), _without(after, before)
+    if not missing and not more:
+        is_list = isinstance(after, list)
+        return "the same items in another order: sort them in the snapshot?" * is_list
+    if missing and more and isinstance(after, _SEQUENCES):
+        return ""
+    named = [
+        f"{'one' if len(items) == 1 else f'{len(items):,}'} {what}: "
+        f"{shortened(', '.join(map(_text, items[:_MOST])))}{', ...' * (len(items) > _MOST)}"
+        for what, items in (("more", more), ("missing", missing))
+        if items
+    ]
+    return "; ".join([*named, counted(len(after), "item"), f"{then}: {len(before):,}"])
+
+
+def _without(items: Any, others: Any) -> list[Any]:
+    if isinstance(items, _SETS):
+        return sorted(items - others, key=_text)
+    left, found = list(others), list[Any]()
+    for item in items:
+        if item in left:
+            left.remove(item)
+        else:
+            found.append(item)
+    return found
+
+
+def _shown(*values: Any) -> Iterator[str]:
+    """Write two values so that the reader sees how they differ."""
+    texts = [_text(value) for value in values]
+    pairs = enumerate(zip(*texts, strict=False))
+    shared = next((index for index, (one, other) in pairs if one != other), 0)
+    for value, text in zip(values, texts, strict=True):
+        if len({*texts}) == 1:  # as of 0.1 and Decimal("0.1")
+            yield f"{shortened(text)} ({type(value).__name__})"
+        else:
+            yield shortened(f"...{text[shared - _SHARED :]}" if shared > _LONG else text)
+
+
+def _text(value: Any) -> str:
     if value is _NOTHING:
-        return "nothing"
-    return str(value) if isinstance(value, Decimal) else cited(value)
+        return "missing"
+    return str(value) if isinstance(value, Decimal) else written(value)
 
 
 def without_texts(value: Any) -> object:
@@ -179,7 +251,7 @@ async def expect_idempotent(engine: Engine, baseline: Baseline | None, snapshot:
         if state != after and not changed:
             message = event._message
             which = event._title if message is None else f"`{event.status}` m{message.number}"
-            lines = difference(state, after, engine)
+            lines = difference(state, after, "before", engine)
             changed = _because(f"{which} came again and changed the snapshot", lines)
             if not (works_by_itself or _may_work_by_itself(engine)):
                 raise AssertionError(changed)

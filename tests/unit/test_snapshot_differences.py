@@ -1,0 +1,88 @@
+"""How two snapshots differ, as the failure of a check says it."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple
+
+import pytest
+
+
+class Pair(NamedTuple):
+    number: int
+    status: str
+
+
+@dataclass
+class Order:
+    number: int
+    statuses: list[str]
+    read: int = field(default=0, compare=False)
+
+
+LONG = "Sale ends today. " * 20
+
+#: What a snapshot was, what it is, and what is said of that.
+TOLD = {
+    "an item more": (
+        {"rows": [("user", "b")]},
+        {"rows": [("user", "a"), ("user", "b")]},
+        """["rows"]: one more: ('user', 'a'); 2 items; before: 1""",
+    ),
+    "an item twice": ([1, 2], [1, 2, 2], "snapshot: one more: 2; 3 items; before: 2"),
+    "an item less": ([1, 2], [2], "snapshot: one missing: 1; 1 item; before: 2"),
+    "no item left": ([0] * 9, [], "snapshot: 9 missing: 0, 0, 0, 0, 0, ...; 0 items; before: 9"),
+    "a tuple more": ((1,), (1, 3, 5), "snapshot: 2 more: 3, 5; 3 items; before: 1"),
+    "another order": (
+        ["a", "b"],
+        ["b", "a"],
+        "snapshot: the same items in another order: sort them in the snapshot?",
+    ),
+    "fields exchanged": ((1, 2), (2, 1), "[0]: 2; before: 1\n  [1]: 1; before: 2"),
+    "another value": ([1, {"a": 2}], [1, {"a": 3}], '[1]["a"]: 3; before: 2'),
+    "other items, and more of them": ([1], [2, 3], "[0]: 2; before: 1\n  [1]: 3; before: missing"),
+    "a named tuple": (Pair(1, "sent"), Pair(1, "read"), "[1]: 'read'; before: 'sent'"),
+    "a list for a tuple": ((1,), [1], "snapshot: [1]; before: (1,)"),
+    "a key more": ({}, {"a": 1}, '["a"]: 1; before: missing'),
+    "a key less": ({"a": 1}, {}, '["a"]: missing; before: 1'),
+    "another key": ({1: 2}, {"1": 2}, '[1]: missing; before: 2\n  ["1"]: 2; before: missing'),
+    "a member more": ({1}, {1, 2}, "snapshot: one more: 2; 2 items; before: 1"),
+    "another member": (
+        {"a": frozenset("bc")},
+        {"a": frozenset("cd")},
+        """["a"]: one more: 'd'; one missing: 'b'; 2 items; before: 2""",
+    ),
+    "a list inside": (
+        {"m": {"statuses": ["sent"]}},
+        {"m": {"statuses": ["sent", "sent"]}},
+        """["m"]["statuses"]: one more: 'sent'; 2 items; before: 1""",
+    ),
+    "a field": (
+        Order(1, ["sent"], read=1),
+        Order(1, ["sent", "sent"], read=2),
+        ".statuses: one more: 'sent'; 2 items; before: 1",
+    ),
+    "a class with fields": (Order, int, f"snapshot: <class 'int'>; before: {Order!r}"),
+    "money": (Decimal("0.05"), Decimal("0.10"), "snapshot: 0.10; before: 0.05"),
+    "a float for money": (
+        Decimal("0.1"),
+        0.1,
+        "snapshot: 0.1 (float); before: 0.1 (Decimal)",
+    ),
+    "the end of a long text": (
+        f"{LONG}Hurry",
+        f"{LONG}Run",
+        "snapshot: ...y. Sale ends today. Run'; before: ...y. Sale ends today. Hurry'",
+    ),
+}
+
+
+@pytest.mark.parametrize("told", TOLD)
+def test_a_difference_is_told_by_what_is_more_less_or_other(fake, told):
+    before, after, expected = TOLD[told]
+    fake.webhooks.connect(handler=lambda request: None)
+    fake.send_text()
+    values = iter([before, after])
+    with pytest.raises(AssertionError) as caught:
+        fake.assert_idempotent(lambda: next(values))
+    head = "`sent` m1 came again and changed the snapshot; "
+    assert str(caught.value) == head + expected
