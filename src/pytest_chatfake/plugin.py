@@ -355,11 +355,12 @@ def pytest_runtest_makereport(
     if _is_loaded():
         from .suite.reports import add_timeline, note_finding, record_of, shorten_summary
 
-        add_timeline(report, item.config)
-        if call.excinfo is not None:
-            shorten_summary(report, call.excinfo.value)
+        error = None if call.excinfo is None else call.excinfo.value
+        add_timeline(report, item.config, error)
+        if error is not None:
+            shorten_summary(report, error)
             if report.failed:
-                note_finding(report, call.excinfo.value)
+                note_finding(report, error)
         if _is_ready_made(item):
             from .exploring.webhook_tests import note_result
             from .suite.cards import locate_skip, row_of

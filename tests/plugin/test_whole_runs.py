@@ -411,9 +411,18 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
             chat_fake.webhooks.connect(handler=lambda one: 500, raise_exceptions=False)
             chat_fake.send_text()
             assert 0.1 == 0.05
+
+    class TestAlone:
+        @pytest.fixture(autouse=True)
+        def app(self):
+            pass
+
+        def test_without_an_app(self, chat_fake):
+            chat_fake.send_text()
+            assert [] == ["sent"]
     """
     run(pytester, "--chat-fake-report=page.html", body=body)
-    rows = r'</i>test_(\w+)</span>.*?<span class="reason">(.*?)</span>'
+    rows = r'</i>(?:TestAlone::)?test_(\w+)</span>.*?<span class="reason">(.*?)</span>'
     page = html.unescape(page_of(pytester))
     found = dict(re.findall(rows, page))
 
@@ -431,6 +440,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
         "an_argument": "TypeError: devices: expected an int, got 1.5",
         "an_unused_fault": "drop(status='read'), set up at test_it.py:26",
         "a_world": "`sent` m1 was attempted twice; assert 2 == 1",
+        "without_an_app": "assert [] == ['sent']",
     } == found
 
 

@@ -13,9 +13,11 @@ from .api_clients import call_with_werkzeug, send_call
 from .fakes import frozen_fake, own_lines
 
 
-def looked_at(fake):
+def looked_at(fake, error=None):
     """The lines of what to look at, with the lines of tests put short."""
-    text = section(fake._story).partition("\n\n")[0]
+    text = section(fake._story, error).partition("\n\n")[0]
+    if not text.startswith("What to look at"):
+        return []
     return [
         re.sub(r"\S+\.py:\d+", "LINE", own_lines(line)).strip() for line in text.splitlines()[1:]
     ]
@@ -332,19 +334,73 @@ def test_a_401_asks_for_the_secret_where_events_are_signed(signer, hint):
     assert [f"4 attempt: sent m1 -> <lambda>(): 401 ({hint})"] == lines[:1]
 
 
+# -- by what the test failed with ------------------------------------------------------------------
+
+
+def failure(fail, fake):
+    """What a test fails with."""
+    with pytest.raises(Exception) as caught:
+        fail(fake)
+    return caught.value
+
+
+def raises(error):
+    def fail(fake):
+        raise error
+
+    return fail
+
+
+CHARGED = "m1 was charged 0.05 once (7); the events report it in 3 (estimate) and 8 (final)"
+SENT = "m1 was not charged: no delivery yet (§1); the price of m1 in 3, 0.05, is an estimate (§2.3)"
+UNCONNECTED = (
+    "no endpoint was connected, so nothing was attempted: call chat_fake.webhooks.connect()"
+)
+
+#: How a test fails: whether its price is explained, and whether it is told that no app was there.
+FAILED_WITH = {
+    "an amount": (raises(AssertionError("assert Decimal('0.10') == Decimal('0.05')")), 1, 1),
+    "a sum of floats": (raises(AssertionError("assert 0.1 == 0.05")), 1, 1),
+    "a status": (raises(AssertionError("assert 'sent' == 'read'")), 0, 1),
+    "a time": (raises(AssertionError("assert '12:00:00.500' == '127.0.0.1, 3.11.2'")), 0, 1),
+    "a missing row": (raises(IndexError("list index out of range")), 0, 1),
+    "an attribute": (raises(AttributeError("no attribute 'delivr'")), 0, 0),
+    "a name": (raises(NameError("name 'chatfake' is not defined")), 0, 0),
+    "a type": (raises(TypeError("can't compare 0.1 and 'a'")), 0, 0),
+    "an expectation": (lambda fake: fake.assert_held("1.5"), 0, 0),
+    "a refusal": (lambda fake: fake.messages[0].reject(), 0, 0),
+    "an argument": (lambda fake: fake.send_text(devices=1.5), 0, 0),
+}
+
+
+@pytest.mark.parametrize("how", FAILED_WITH)
+def test_what_is_told_without_an_app_depends_on_the_failure(fake, how):
+    fail, *told = FAILED_WITH[how]
+    fake.send_text()
+    error = failure(fail, fake)
+
+    expected = [line for line, is_told in zip([SENT, UNCONNECTED], told, strict=True) if is_told]
+    assert expected == looked_at(fake, error)
+
+
+@pytest.mark.parametrize("how", ["an amount", "a status", "a name"])
+def test_a_price_is_explained_where_the_failure_is_about_money(fake, how):
+    fail, is_told, _ = FAILED_WITH[how]
+    fake.webhooks.receiver()
+    fake.send_text().deliver()
+
+    told = CHARGED if is_told else "Receiver() responded with 2xx to all 2 events"
+    assert [told] == looked_at(fake, failure(fail, fake))
+
+
+def test_that_no_app_was_connected_comes_last(fake):
+    fake.send_text().after(60).deliver()
+
+    lines = looked_at(fake, AssertionError("assert 'sent' == 'delivered'"))
+    assert [True, UNCONNECTED] == ["clock.advance" in lines[0], *lines[1:]]
+
+
 # -- the cause first -------------------------------------------------------------------------------
-
-
-def test_without_an_endpoint_that_is_all_there_is():
-    with frozen_fake() as fake:
-        fake.recipient("+1").writes("STOP")
-        fake.send_text().deliver()
-        lines = looked_at(fake)
-        fake._engine.outbox.unheard.clear()
-
-    assert [
-        "no endpoint was connected, so nothing was attempted: call chat_fake.webhooks.connect()"
-    ] == lines
 
 
 def test_an_event_that_nobody_listens_for_comes_with_the_remedy_before_an_attempt_that_failed():

@@ -119,9 +119,9 @@ def from_outside(error: BaseException) -> BaseException:
     return error if traceback is None else error.with_traceback(traceback)
 
 
-def is_raised_here(error: BaseException) -> bool:
+def is_raised_here(error: BaseException | None) -> bool:
     """Return whether a line of this package raised an error, and none that it called."""
-    traceback = error.__traceback__
+    traceback = None if error is None else error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return traceback is not None and _top(traceback.tb_frame.f_globals) == _PACKAGE

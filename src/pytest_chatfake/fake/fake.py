@@ -877,7 +877,7 @@ class ChatFake:
             if not active_stories.is_in_a_test():
                 from ..report.section import section
 
-                if text := section(self._story):
+                if text := section(self._story, exc_value):
                     exc_value.add_note(text)
             self._shut()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
@@ -39,6 +40,12 @@ _SHORT: Final = 120
 #: How many of the messages that a failed expectation names have their price explained.
 _PRICED: Final = 2
 
+#: What Python raises of code that is wrong, whatever the fake did.
+_MISTAKES: Final = (AttributeError, ImportError, NameError, SyntaxError, TypeError)
+
+#: A number with a decimal point, as of money; no part of a time, an address or a version.
+_AMOUNT: Final = re.compile(r"(?<![\w.:])\d+\.\d+(?![\w.])")
+
 #: The rules of messages that were read without a delivery.
 _READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
 
@@ -46,22 +53,23 @@ _READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
 class Highlights:
     """What to look at in one fake's timeline.
 
-    Prices are explained only where something was attempted, and nothing failed. That the endpoints
-    responded with 2xx is a line only where there is no other.
+    Prices are explained only where nothing failed, and the test failed for an amount. That the
+    endpoints responded with 2xx is a line only where there is no other.
 
     Args:
         story: The fake's story.
         start: The first entry that is new.
+        error: What the test failed with; None: it did not fail.
 
     Attributes:
         lines: A line for each thing to look at, the likeliest cause first.
         cause: The first line; empty if none is of something odd, so that they explain responses
-            and prices.
+            and prices, or say that there is no endpoint.
         labels: The short names that the lines use.
         priced_messages: The messages whose price the lines explain.
     """
 
-    def __init__(self, story: Story, start: int) -> None:
+    def __init__(self, story: Story, start: int, error: BaseException | None = None) -> None:
         self._story = story
         self._engine: Engine = story.engine
         self._trace: Trace = story.trace
@@ -75,9 +83,18 @@ class Highlights:
         failed = [*self._failed(odd)]
         lines = [*failed, *self._marked(odd)]
         is_odd = bool(lines)
-        if not failed and any(isinstance(entry, Attempt) for entry in self._records):
+        was_attempted = any(isinstance(entry, Attempt) for entry in self._records)
+        is_own = isinstance(error, ChatFakeError) or tracebacks.is_raised_here(error)
+        if (
+            not failed
+            and (was_attempted or (error is not None and not is_own))
+            and _is_about_money(error)
+        ):
             lines += self._prices()
+        if not failed and was_attempted:
             lines = lines or [*self._responses()]
+        if not is_own and not isinstance(error, _MISTAKES):
+            lines += self._unconnected()
         self.lines: list[str] = [one_line(self.labels.clean(line)) for line in lines]
         self.cause: str = self.lines[0] if is_odd else ""
 
@@ -156,22 +173,27 @@ class Highlights:
     def _unheard(self) -> Iterator[str]:
         """Say which events no endpoint listened for, and what to do about it."""
         endpoints = self._engine.outbox.endpoints
+        if not endpoints:  # the test has disconnected them, or never connected one
+            return
         types: dict[str, list[Event]] = {}
-        for event in self._engine.outbox.unheard:
-            if event._index >= self._start:
-                types.setdefault(event.type, []).append(event)
-        if types and not endpoints.ever:
+        for event in self._new_unheard():
+            types.setdefault(event.type, []).append(event)
+        for type_, (first, *others) in types.items():
+            more = f", and {len(others):,} more" if others else ""
+            is_late = endpoints.listening(type_)
+            how = "before the verb" if is_late else 'with events="*"'
+            what = f"no endpoint listened for {type_}, caused {first.line.place}{more}"
+            yield f"{what}: connect the app {how}"
+
+    def _unconnected(self) -> Iterator[str]:
+        if self._new_unheard() and not self._engine.outbox.endpoints.ever:
             yield (
                 "no endpoint was connected, so nothing was attempted: call "
                 "chat_fake.webhooks.connect()"
             )
-        elif endpoints:  # else the test has disconnected them
-            for type_, (first, *others) in types.items():
-                more = f", and {len(others):,} more" if others else ""
-                is_late = endpoints.listening(type_)
-                how = "before the verb" if is_late else 'with events="*"'
-                what = f"no endpoint listened for {type_}, caused {first.line.place}{more}"
-                yield f"{what}: connect the app {how}"
+
+    def _new_unheard(self) -> list[Event]:
+        return [event for event in self._engine.outbox.unheard if event._index >= self._start]
 
     def _queued(self) -> Iterator[str]:
         """Say which events are queued still."""
@@ -272,6 +294,13 @@ class Highlights:
         for endpoint, times in Counter(attempt.endpoint for attempt in accepted).items():
             what = "the event" if times == 1 else f"all {times:,} events"
             yield f"{self.labels.endpoint(endpoint)} responded with 2xx to {what}"
+
+
+def _is_about_money(error: BaseException | None) -> bool:
+    """Return whether a test failed for an amount, as far as its error shows: or did not fail."""
+    if error is None:
+        return True
+    return isinstance(error, AssertionError) and bool(_AMOUNT.search(tracebacks.text_of(error)))
 
 
 def _error(error: BaseException) -> str:

@@ -21,6 +21,7 @@ class Section:
 
     Args:
         story: The fake's story.
+        error: What the test failed with; None: it did not fail.
 
     Attributes:
         highlights: What to look at, a line for each.
@@ -29,7 +30,7 @@ class Section:
         raised: The tracebacks of errors that routes raised.
     """
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Story, error: BaseException | None = None) -> None:
         engine = story.engine
         self._story = story
         self._start = story.take_new()
@@ -40,7 +41,7 @@ class Section:
         self._is_new: bool = self._start < len(story.trace)
         if not self._is_new and not engine.plan and not engine.core.errors:
             return
-        highlights = Highlights(story, self._start)
+        highlights = Highlights(story, self._start, error)
         self.highlights = highlights.lines
         self.cause = highlights.cause
         self._labels = highlights.labels
@@ -76,9 +77,9 @@ class Section:
         )
 
 
-def section(story: Story) -> str:
+def section(story: Story, error: BaseException | None = None) -> str:
     """Return the text of a section about what is new since the last one; empty if nothing is."""
-    return str(Section(story))
+    return str(Section(story, error))
 
 
 def _traceback(error: BaseException, labels: Labels) -> str:

@@ -66,12 +66,15 @@ def record_of(report: pytest.TestReport) -> dict[str, Any]:
     return found
 
 
-def add_timeline(report: pytest.TestReport, config: pytest.Config) -> None:
+def add_timeline(
+    report: pytest.TestReport, config: pytest.Config, error: BaseException | None
+) -> None:
     """Add what is new to a report: to the failure's own text, so that every format has it.
 
     Args:
         report: The report of a phase of the test.
         config: Says which reports have it, and whether pages show it.
+        error: What the phase raised; None: nothing.
     """
     global _lost  # noqa: PLW0603 - there is one test at a time in a process
     _lost = _lost or not report.passed
@@ -79,7 +82,7 @@ def add_timeline(report: pytest.TestReport, config: pytest.Config) -> None:
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return
     for story in active_stories.stories():
-        text, section = _section(story)
+        text, section = _section(story, error)
         if text:
             _add(report, text)
             if report.failed:
@@ -118,19 +121,21 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
     has_deviated = found is not None and bool(found.sentence)
     if found is not None and not has_deviated:
         with log_errors("what to look at in an exploration"):
-            _note_highlights(record, found)
+            _note_highlights(record, found, error)
     is_own = has_deviated or isinstance(error, ChatFakeError) or is_raised_here(error)
     cause = "" if is_own else record.get("cause", "")
     says_enough = cause and isinstance(error, AssertionError)
     record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
 
 
-def _note_highlights(record: dict[str, Any], found: active_stories.Explored) -> None:
+def _note_highlights(
+    record: dict[str, Any], found: active_stories.Explored, error: BaseException
+) -> None:
     """Note what to look at in a body that failed as written."""
     from ..report.highlights import Highlights
 
     for story in found.stories:
-        highlights = Highlights(story, 0)
+        highlights = Highlights(story, 0, error)
         record.setdefault("highlights", []).extend(highlights.lines)
         record["cause"] = record.get("cause") or highlights.cause
 
@@ -216,15 +221,15 @@ def progress(config: pytest.Config) -> Callable[[str], None]:
     return rewrite
 
 
-def _section(story: Story) -> tuple[str, Section | None]:
+def _section(story: Story, error: BaseException | None = None) -> tuple[str, Section | None]:
     """Return the text of a section, and the section; without it, the text says why."""
     try:
         from ..report.section import Section
 
-        section = Section(story)
+        section = Section(story, error)
         return str(section), section
-    except Exception as error:  # a test that failed must not lose its report
-        return why_unavailable(error), None
+    except Exception as flaw:  # a test that failed must not lose its report
+        return why_unavailable(flaw), None
 
 
 def _add(report: pytest.TestReport, text: str) -> None:
