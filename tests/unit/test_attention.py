@@ -1,11 +1,12 @@
 """What to look at, and which fakes are looked at."""
 
+import base64
 import re
 from contextlib import ExitStack, nullcontext
 
 import pytest
 
-from pytest_chatfake import HmacSigner
+from pytest_chatfake import HmacSigner, StandardWebhooksSigner
 from pytest_chatfake.report import active_stories
 from pytest_chatfake.report.section import section
 
@@ -317,21 +318,81 @@ def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost(monkeypatch):
     assert [fake._story for fake in fakes[:2]] == seen
 
 
-@pytest.mark.parametrize(
-    ("signer", "hint"),
-    [
-        (None, "does it ask for a signature, or for a login?"),
-        (HmacSigner("secret"), "does the app verify with the same secret?"),
-    ],
-)
-def test_a_401_asks_for_the_secret_where_events_are_signed(signer, hint):
+SECRET = "whsec_" + base64.b64encode(b"no one may read this key").decode()
+
+#: What is said of a 401, by how events are signed. The bytes are those that the app has to hash.
+SIGNED = {
+    "not": (None, "does it ask for a signature, or for a login?"),
+    "by default": (
+        HmacSigner(SECRET),
+        (
+            "signed in X-Signature as t={timestamp},s={signature}: HMAC-SHA256 in hex over %d "
+            """bytes, b'1767268800.{"id":"evt_"""
+        ),
+    ),
+    "by a scheme of its own": (
+        HmacSigner(
+            SECRET,
+            header="X-Hub",
+            format="sha1={signature}",
+            content="{body}",
+            timestamp_header="X-Time",
+            digest="sha1",
+            encoding="base64",
+        ),
+        (
+            "signed in X-Hub beside X-Time as sha1={signature}: HMAC-SHA1 in base64 over %d bytes, "
+            """b'{"id":"evt_"""
+        ),
+    ),
+    "by the standard": (
+        StandardWebhooksSigner(SECRET),
+        (
+            "signed in webhook-signature as v1,{signature}: HMAC-SHA256 in base64 over %d bytes, "
+            "b'evt_"
+        ),
+    ),
+    "by a function": (
+        lambda request: {"X-One": "1", "X-Two": SECRET},
+        "signed in X-One and X-Two by the function of signer=",
+    ),
+}
+
+#: How many bytes are signed beside the body.
+BESIDE = {"by default": len("1767268800."), "by the standard": len("evt_.1767268800.") + 24}
+
+
+@pytest.mark.parametrize("how", SIGNED)
+def test_a_401_says_what_was_signed_over_which_bytes(how):
+    signer, hint = SIGNED[how]
     with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda request: 401, signer=signer)
+        bodies = []
+        fake.webhooks.connect(
+            handler=lambda request: bodies.append(request.body) or 401, signer=signer
+        )
         fake.send_text()
-        lines = looked_at(fake)
+        line, *_ = looked_at(fake)
         list(fake.webhooks.attempts)  # they are seen
 
-    assert [f"4 attempt: sent m1 -> <lambda>(): 401 ({hint})"] == lines[:1]
+    if "%d" in hint:
+        hint %= len(bodies[0]) + BESIDE.get(how, 0)
+    head = f"4 attempt: sent m1 -> <lambda>(): 401 ({hint}"
+    tail = ": does the app verify just that, with the same secret?)" * (how != "not")
+    assert line.startswith(head)
+    assert line.removesuffix(")").endswith(tail.removesuffix(")"))
+    assert SECRET not in line
+
+
+@pytest.mark.parametrize("fault", ["tamper", "sign"])
+def test_a_401_that_the_test_has_caused_has_no_hint(fake, fault):
+    fake.webhooks.connect(handler=lambda request: 401, signer=HmacSigner("secret"))
+    if fault == "sign":
+        fake.webhooks.sign(HmacSigner("other"))
+    else:
+        fake.webhooks.tamper(lambda body: body[:-1])
+    fake.send_text()
+
+    assert looked_at(fake)[0].startswith("5 attempt: sent m1 -> <lambda>(): 401 [")
 
 
 # -- by what the test failed with ------------------------------------------------------------------

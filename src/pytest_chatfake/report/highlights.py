@@ -138,8 +138,9 @@ class Highlights:
 
     def _line(self, entry: Record) -> str:
         text = text_of(entry, self.labels, hinted=has_failed(entry))
-        if len(text) > _SHORT:
-            text = f"{text[:_SHORT].rstrip()} ..."
+        most = _SHORT + (len(hint(entry)) if isinstance(entry, Attempt) else 0)
+        if len(text) > most:
+            text = f"{text[:most].rstrip()} ..."
         where = line_of(entry)
         line = "" if where is None else f" {where.place}"
         marks = marks_of(entry, self.labels)

@@ -19,7 +19,9 @@ from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
 from ..webhooks.events import Event
+from ..webhooks.fault_kinds import effect_of
 from ..webhooks.faults import Fault
+from ..webhooks.signing import how_signed
 from .entries import number_of
 
 #: How many characters are shown of the response to a failed attempt, or of an error.
@@ -66,8 +68,11 @@ def hint(attempt: Attempt) -> str:
     if attempt.error is not None:
         noted = NO_LIFESPAN in getattr(attempt.error, "__notes__", ())
         return f" ({NO_LIFESPAN})" if noted else ""
-    if attempt.status_code == 401 and attempt.endpoint.signer is not None:
-        return " (does the app verify with the same secret?)"
+    if attempt._unverified is not None:
+        if effect_of(attempt.fault).is_wrong:  # so it is right to refuse it
+            return ""
+        signed = how_signed(attempt._unverified)
+        return f" ({signed}: does the app verify just that, with the same secret?)"
     if attempt.status_code == 503 and not attempt.endpoint.retry_after:
         return " (connect(retry_after=[10]) retries it)"
     return _HINTS.get(attempt.status_code or 0, "")

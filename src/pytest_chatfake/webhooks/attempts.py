@@ -14,7 +14,7 @@ from ..base.tracebacks import text_of
 from ..domain.instants import instant
 from ..domain.messages import MessageState
 from ..transport.client.responses import Response
-from .endpoints import Endpoint
+from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .fault_kinds import NOT_ATTEMPTED
 
@@ -46,6 +46,7 @@ class Attempt(Record):
     _response: Response = _NO_RESPONSE
     _ended: bool = False
     _surfaced: bool = False  # whether its error came back in the test
+    _unverified: WebhookRequest | None = None  # what was posted, if it was signed and got a 401
     _got_through: bool = False  # whether it is a forgery that the app did not refuse
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from string import Formatter
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from ..base.arguments import (
     check_bytes,
@@ -24,9 +24,13 @@ from ..base.arguments import (
     unexpected,
     utf8,
 )
+from ..base.views import listed
 from ..domain.instants import SECOND, parse_offset
 from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
+
+#: How many bytes are shown of what was signed.
+_BEGINNING: Final = 24
 
 
 def check_signer(value: object) -> None:
@@ -76,6 +80,17 @@ def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
     for secret in signer._secrets:
         del former[secret]
     return _with(signer, (*former,) or (b"not " + b"".join(signer._secrets),))(request)
+
+
+def how_signed(request: WebhookRequest) -> str:
+    """Say in which headers an attempt was signed, how, and over which bytes; but no secret."""
+    signer, usual = request.endpoint.signer, request.endpoint.headers
+    if isinstance(signer, OwnSigner):
+        content = signer._content_of(request)
+        over = f"{len(content):,} bytes, {content[:_BEGINNING]!r}..."
+        return f"signed in {signer._scheme} over {over}"
+    own = listed(name for name in request.headers if name not in usual)
+    return f"signed in {own} by the function of signer="
 
 
 def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
@@ -168,10 +183,7 @@ class HmacSigner:
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
         """Return the headers that sign ``request``."""
-        timestamp = request.timestamp + self._offset
-        body = request.body.decode(errors="surrogateescape")  # any bytes come back as they were
-        signed = self._content.format(timestamp=timestamp, body=body)
-        content = signed.encode(errors="surrogateescape")
+        timestamp, content = request.timestamp + self._offset, self._content_of(request)
         encode = bytes.hex if self._encoding == "hex" else _base64
         first, *others = (
             self._format.format(timestamp=timestamp, signature=encode(mac))
@@ -182,6 +194,17 @@ class HmacSigner:
         if self._timestamp_header is not None:
             headers[self._timestamp_header] = str(timestamp)
         return headers
+
+    @property
+    def _scheme(self) -> str:
+        beside = f" beside {self._timestamp_header}" if self._timestamp_header else ""
+        how = f"HMAC-{self._digest.upper()} in {self._encoding}"
+        return f"{self._header}{beside} as {self._format}: {how}"
+
+    def _content_of(self, request: WebhookRequest) -> bytes:
+        body = request.body.decode(errors="surrogateescape")  # any bytes come back as they were
+        signed = self._content.format(timestamp=request.timestamp + self._offset, body=body)
+        return signed.encode(errors="surrogateescape")
 
 
 #: The hash functions that every Python has, but those whose length is a choice of its own.
@@ -220,14 +243,19 @@ class StandardWebhooksSigner:
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
         """Return the three headers that sign ``request``."""
-        timestamp = request.timestamp + self._offset
-        signed = b"%b.%d.%b" % (request.id.encode(), timestamp, request.body)
+        timestamp, signed = request.timestamp + self._offset, self._content_of(request)
         macs = [hmac.digest(secret, signed, "sha256") for secret in self._secrets]
         return {
             "webhook-id": request.id,
             "webhook-timestamp": str(timestamp),
             "webhook-signature": " ".join("v1," + _base64(mac) for mac in macs),
         }
+
+    _scheme = "webhook-signature as v1,{signature}: HMAC-SHA256 in base64"
+
+    def _content_of(self, request: WebhookRequest) -> bytes:
+        timestamp = request.timestamp + self._offset
+        return b"%b.%d.%b" % (request.id.encode(), timestamp, request.body)
 
 
 #: A signer of ours, which knows its secrets.
