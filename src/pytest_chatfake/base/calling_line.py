@@ -16,6 +16,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from traceback import walk_tb
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -157,6 +158,16 @@ def users_lines(frames: Iterable[FrameType]) -> list[str]:
     """Return the lines of the user's in frames, as ``app.py:41``."""
     visible = filter(_is_visible, frames)
     return [f"{Path(file).name}:{number}" for file, number in map(_place, visible)]
+
+
+def users_place(error: BaseException) -> str:
+    """Return the last line of the user's in an error's traceback, as ``app.py:41``; or nothing."""
+    places = [
+        f"{Path(frame.f_code.co_filename).name}:{line}"
+        for frame, line in walk_tb(error.__traceback__)
+        if _is_visible(frame)
+    ]
+    return places[-1] if places else ""
 
 
 def _place(frame: FrameType) -> tuple[str, int]:

@@ -73,6 +73,10 @@ def hint(attempt: Attempt) -> str:
             return ""
         signed = how_signed(attempt._unverified)
         return f" ({signed}: does the app verify just that, with the same secret?)"
+    if attempt._logged is not None:
+        type_, text, place = attempt._logged
+        what = beginning(f"{type_}: {text}".rstrip(": "))
+        return f" (the app logged {what}{place and f' at {place}'})"
     if attempt.status_code == 503 and not attempt.endpoint.retry_after:
         return " (connect(retry_after=[10]) retries it)"
     return _HINTS.get(attempt.status_code or 0, "")

@@ -17,6 +17,7 @@ from ..transport.client.responses import Response
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .fault_kinds import NOT_ATTEMPTED
+from .logged_errors import LoggedError
 
 _NO_RESPONSE: Final = Response(None)
 
@@ -47,6 +48,7 @@ class Attempt(Record):
     _ended: bool = False
     _surfaced: bool = False  # whether its error came back in the test
     _unverified: WebhookRequest | None = None  # what was posted, if it was signed and got a 401
+    _logged: LoggedError | None = None  # what the app logged before its response of 500 or more
     _got_through: bool = False  # whether it is a forgery that the app did not refuse
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ from ..transport.client.targets import Target
 from .attempts import Attempt
 from .dispatch import Dispatch
 from .endpoints import WebhookRequest
+from .logged_errors import ErrorLog
 from .signing import flaw_of, sign
 
 Outcome: TypeAlias = "Response | BaseException"
@@ -70,7 +71,7 @@ class InFlight:
     async def make(self, *, plain: bool) -> None:
         """Make it, and keep how it ended."""
         watch = self.watch
-        with falsify(self):
+        with falsify(self), ErrorLog(self.scopes, self.record) as log:
             try:
                 self.scopes.begin(self.record)
                 self._sign()
@@ -91,6 +92,8 @@ class InFlight:
                         self.outcome = watch.outcome_of(self.outcome)
                     finally:
                         watch.end()
+                if isinstance(self.outcome, Response) and (self.outcome.status or 0) >= 500:
+                    self.record._logged = log.error()
                 self.scopes.open.discard(self.record)
 
     def _sign(self) -> None:

@@ -1,0 +1,89 @@
+"""What is noted of an app's log during an attempt, and what the log keeps to itself."""
+
+import logging
+import threading
+
+import pytest
+
+from .fakes import frozen_fake
+
+
+def log_an_error(text):
+    try:
+        raise ValueError(text)
+    except ValueError:
+        logging.getLogger("shop").exception("failed")
+
+
+def failed(fake):
+    """What is said of the failed attempts; they are seen then."""
+    return [attempt._logged and attempt._logged[:2] for attempt in fake.webhooks.attempts]
+
+
+@pytest.fixture
+def fake():
+    with frozen_fake() as fake:
+        yield fake
+
+
+def test_the_last_error_that_is_logged_before_a_500_counts(fake):
+    def app(request):
+        log_an_error("one")
+        logging.getLogger("shop").error("no exception")
+        log_an_error("two")
+        return 500
+
+    fake.webhooks.connect(handler=app)
+    fake.send_text()
+    assert [("ValueError", "two")] == failed(fake)
+
+
+def test_what_is_logged_before_a_response_below_500_is_not_noted(fake):
+    fake.webhooks.connect(handler=lambda request: log_an_error("one") or 422)
+    fake.send_text()
+    assert [None] == failed(fake)
+
+
+def test_what_another_thread_logs_in_that_time_is_not_the_app_s(fake):
+    def app(request):
+        thread = threading.Thread(target=log_an_error, args=["another"])
+        thread.start()
+        thread.join()
+        return 500
+
+    fake.webhooks.connect(handler=app)
+    fake.send_text()
+    assert [None] == failed(fake)
+
+
+def test_attempts_at_the_same_time_have_an_error_each(fake):
+    both = threading.Barrier(2, timeout=30)
+
+    def app(environ, start_response):
+        both.wait()
+        log_an_error(environ["HTTP_X_NUMBER"])
+        both.wait()
+        start_response("500 Internal Server Error", [])
+        return []
+
+    for number in "12":
+        fake.webhooks.connect(wsgi=app, path="/", headers={"X-Number": number})
+    with fake.webhooks.concurrently():
+        fake.send_text()
+    assert {("ValueError", "1"), ("ValueError", "2")} == {*failed(fake)}
+
+
+def test_the_root_logger_has_no_other_handlers_and_levels_than_before(fake, monkeypatch):
+    seen = []
+
+    def app(request):
+        seen.append([handler.level for handler in logging.root.handlers])
+
+    fake.webhooks.connect(handler=app)
+    nobody, strict = [], [logging.NullHandler(logging.ERROR)]
+    for handlers in (nobody, strict):
+        monkeypatch.setattr(logging.root, "handlers", handlers)
+        fake.send_text()
+
+    assert [[], [logging.ERROR] * 2] == seen
+    assert [0, 1] == [len(nobody), len(strict)]
