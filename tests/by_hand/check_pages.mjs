@@ -51,6 +51,9 @@ for (const name of ["one", "some", "thousand", "long"]) {
       console.log(`${name} at ${width} px in ${scheme}`);
       check(seconds < SECONDS, `opened in ${seconds.toFixed(2)} s`);
       await page.screenshot({ path: `${shot}.png` });
+      const cut = await page.$$eval(".reason", (all) =>
+        all.filter((one) => one.scrollWidth > one.clientWidth).length);
+      check(width > 720 || !cut, `${cut} findings are cut off`);
       await page.evaluate(() => {  // two of each kind: axe would take minutes for all of them
         const seen = {};
         for (const one of document.querySelectorAll("details")) {
