@@ -710,7 +710,7 @@ BOT = """
 
 def test_people_write_in_the_shape_of_the_configuration(run):
     result = run(BOT.replace("TYPE", "messages"), "-k", "people_write")
-    assert "FAILED   people_write: KeyError: 'text'" in result.stdout.lines
+    assert "FAILED   people_write: KeyError: 'text', at messages #3" in result.stdout.lines
 
 
 def test_people_who_write_what_nobody_listens_for_have_tried_nothing(run):

@@ -417,6 +417,10 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
         def app(self):
             pass
 
+        def test_an_app_that_raises(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda one: {}["m1"], events="*")
+            chat_fake.recipient("+1").writes("STOP")
+
         def test_without_an_app(self, chat_fake):
             chat_fake.send_text()
             assert [] == ["sent"]
@@ -440,8 +444,30 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
         "an_argument": "TypeError: devices: expected an int, got 1.5",
         "an_unused_fault": "drop(status='read'), set up at test_it.py:26",
         "a_world": "`sent` m1 was attempted twice; assert 2 == 1",
+        "an_app_that_raises": "KeyError: 'm1', at chat.inbound_message.received",
         "without_an_app": "assert [] == ['sent']",
     } == found
+
+
+def test_a_card_names_the_event_at_which_an_app_has_raised(pytester):
+    body = """
+    from pytest_chatfake import WebhookTests
+
+    class TestShop(WebhookTests):
+        def connect(self, chat_fake):
+            statuses = []
+            chat_fake.webhooks.connect(
+                handler=lambda one: statuses.append(one.json()["chatMessage"]["status"]), events="*"
+            )
+            return lambda: set(statuses)
+    """
+    result = run(pytester, "-k", "people_write or later_version", body=body)
+    result.stdout.fnmatch_lines(
+        [
+            "FAILED   a_later_version: KeyError: 'chatMessage', at chat.added_later",
+            "FAILED   people_write: KeyError: 'chatMessage', at chat.inbound_message.received",
+        ]
+    )
 
 
 def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(pytester):

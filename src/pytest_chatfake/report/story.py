@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
+from ..webhooks.attempts import Attempt
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ class Story:
 
             self._trace = Trace(self.engine)
         return self._trace
+
+    def attempt_of(self, error: BaseException) -> Attempt | None:
+        """Return the attempt in which an app raised an error; None if there is none."""
+        attempts = self.engine.outbox.attempts
+        return next((attempt for attempt in attempts if attempt.error is error), None)
 
     def skip(self) -> None:
         """Leave what happened so far out: it belongs to another test."""

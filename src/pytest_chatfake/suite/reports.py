@@ -113,8 +113,9 @@ def _keep(
 def note_finding(report: pytest.TestReport, error: BaseException) -> None:
     """Note what a page shows of a failure before it is opened.
 
-    An expectation of the fake says itself what it found. Of a plain ``assert``, and of what a test
-    or an app raised, the first thing to look at says more, if it is odd.
+    An expectation of the fake says itself what it found, and of what an app raised its event is
+    named. Of a plain ``assert``, and of what a test raised, the first thing to look at says more,
+    if it is odd.
     """
     record, said = record_of(report), redacted(cause_of(error))
     found = active_stories.exploration_of(error)
@@ -123,7 +124,7 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
         with log_errors("what to look at in an exploration"):
             _note_highlights(record, found, error)
     is_own = has_deviated or isinstance(error, ChatFakeError) or is_raised_here(error)
-    cause = "" if is_own else record.get("cause", "")
+    cause = "" if is_own or _event_of(error) else record.get("cause", "")
     says_enough = cause and isinstance(error, AssertionError)
     record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
 
@@ -141,17 +142,30 @@ def _note_highlights(
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the first line of an error; what deviated in the world comes first."""
+    """Return the first line of an error; what deviated in the world comes first.
+
+    Of what an app has raised, the event at which it did follows.
+    """
     lines = [line.strip() for line in text_of(error).splitlines()]
     text = lines[0] if lines else type(error).__name__
     if isinstance(error, UndeliveredWebhooks | UnusedFault):
         text = " ".join(lines[1:2] or lines)  # the first line counts what was overlooked
     elif not isinstance(error, AssertionError | pytest.skip.Exception | pytest.fail.Exception):
-        text = f"{type(error).__name__}: {text}"
+        text = f"{type(error).__name__}: {text}{_event_of(error)}"
     found = active_stories.exploration_of(error)
     if found is not None and found.sentence and not text.startswith(found.sentence):
         return f"{found.sentence}; {text}"
     return text
+
+
+def _event_of(error: BaseException) -> str:
+    """Name the event at which an app has raised an error; empty if no app has."""
+    found = active_stories.exploration_of(error)
+    for story in active_stories.stories() if found is None else found.stories:
+        attempt = story.attempt_of(error)
+        if attempt is not None:
+            return f", at {story.labels.event(attempt.event)}"
+    return ""
 
 
 def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
