@@ -292,7 +292,7 @@ def test_what_a_route_raised_has_its_traceback(printed):
     looked, _, raised = told(printed, "test_route").partition("\nA route raised\n")
 
     assert "  a route raised KeyError: 'to' at test_it.py:" in looked
-    assert re.search(r"  1 request: POST /v2/messages with the key \S+: 500\n", looked)
+    assert re.search(r"  1 request: POST /v2/messages with the API key \S+: 500\n", looked)
     assert raised.endswith("KeyError: 'to'")
 
 

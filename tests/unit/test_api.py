@@ -158,12 +158,12 @@ def test_the_log_holds_method_path_key_status_and_time(call_api):
         call_api(fake, key="short")
 
         assert [
-            "GET /v2/balance with the key ...1234: 200",
-            "POST /x with the key ...1234: 201",
-            "GET /nowhere with the key ...1234: 404 (your routes: POST /x)",
-            "GET /v2/balance with the key ...9876 (not this fake's): 401",
+            "GET /v2/balance with the API key ...1234: 200",
+            "POST /x with the API key ...1234: 201",
+            "GET /nowhere with the API key ...1234: 404 (your routes: POST /x)",
+            "GET /v2/balance with the API key ...9876 (not this fake's): 401",
             "GET /v2/balance with no X-API-Key: 401",
-            "GET /v2/balance with the key ... (not this fake's): 401",
+            "GET /v2/balance with the API key ... (not this fake's): 401",
         ] == [str(one) for one in fake.api.requests]
         assert [0, 5] == [(one.at - NOON).seconds for one in fake.api.requests[:2]]
         assert not any("secret" in repr(one) for one in fake.api.requests)

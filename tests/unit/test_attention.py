@@ -192,7 +192,7 @@ def test_a_send_call_that_was_refused_has_the_beginning_of_its_response():
         (line,) = looked_at(fake)
         (asked,) = fake.api.requests
 
-    head = "1 request: POST /v2/messages with the key ...1234: 400 "
+    head = "1 request: POST /v2/messages with the API key ...1234: 400 "
     assert line.startswith(head + '{"error":{"status":400,"code":')
     assert asked.body.decode().startswith(line.removeprefix(head).removesuffix(" ..."))
 
@@ -393,6 +393,40 @@ def test_a_401_that_the_test_has_caused_has_no_hint(fake, fault):
     fake.send_text()
 
     assert looked_at(fake)[0].startswith("5 attempt: sent m1 -> <lambda>(): 401 [")
+
+
+#: How a second call has the key of the first, and what is said of it.
+WITH_THE_SAME_KEY = {
+    "the same body": ("Hi", {}, "replayed, because an earlier call had this Idempotency-Key"),
+    "another body": ("Hello", {}, "an earlier call had this Idempotency-Key and another body"),
+    "another key": ("Hello", {"Idempotency-Key": "2"}, None),
+    "no key": ("Hi", {"Idempotency-Key": ""}, None),
+}
+
+
+@pytest.mark.parametrize("how", WITH_THE_SAME_KEY)
+def test_a_call_whose_idempotency_key_was_there_before_says_so(fake, how):
+    body, headers, said = WITH_THE_SAME_KEY[how]
+    fake.send_endpoint(idempotency_header="Idempotency-Key")
+    send_call(fake, body="Hi", **{"Idempotency-Key": "1"})
+    second = send_call(fake, body=body, **{"Idempotency-Key": "1", **headers})
+    fake.settle()
+
+    told = f": {second.status} ({said})" if said else ": 200"
+    assert str(fake.api.requests[0]).endswith(": 200")
+    assert str(fake.api.requests[1]).endswith(told)
+    looked = [line for line in looked_at(fake) if " request: " in line]
+    assert [f"{told}, see 1" in line for line in looked] == [True] * (said is not None)
+
+
+def test_a_call_whose_idempotency_key_is_in_flight_says_so(fake):
+    def call(_=None):
+        return send_call(fake, **{"Idempotency-Key": "1"}).json()
+
+    fake.send_endpoint(reply=call, idempotency_header="Idempotency-Key")
+    call()
+    told = "409 (an earlier call with this Idempotency-Key has no response yet)"
+    assert str(fake.api.requests[1]).endswith(told)
 
 
 # -- by what the test failed with ------------------------------------------------------------------
@@ -624,6 +658,6 @@ def test_a_404_names_the_routes_that_there_are():
         lines = looked_at(fake)
 
     assert [
-        "1 request: GET / with the key ...: 404 (add it: chat_fake.send_endpoint() or route())",
-        "2 request: POST /messages with the key ...: 404 (your routes: POST /v2/messages)",
+        "1 request: GET / with the API key ...: 404 (add it: chat_fake.send_endpoint() or route())",
+        "2 request: POST /messages with the API key ...: 404 (your routes: POST /v2/messages)",
     ] == lines

@@ -68,5 +68,5 @@ def test_the_timeline_has_a_line_for_each_happening_whatever_an_address_or_a_pat
     # A line for each, after the head, and before what m1 stands for.
     assert 1 + len(fake.timeline) + 1 == len(text.splitlines())
     assert r"to +1\n\x1b[2J, sent" in text
-    assert r"GET /a\nb\x1b\x00 with the key" in text
+    assert r"GET /a\nb\x1b\x00 with the API key" in text
     ET.fromstring(picture)

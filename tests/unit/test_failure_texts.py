@@ -514,8 +514,8 @@ def test_requests_are_counted():
         assert snapshot("""\
 requests of GET /v2/balance: expected 1, got 3
 The requests were:
-  GET /v2/balance with the key ...1234: 200
-  GET /v2/balance with the key ...9876 (not this fake's): 401
+  GET /v2/balance with the API key ...1234: 200
+  GET /v2/balance with the API key ...9876 (not this fake's): 401
   GET /v2/balance with no X-API-Key: 401\
 """) == failure(lambda: fake.assert_requested("GET", "/v2/balance", times=1))
 

@@ -283,7 +283,7 @@ def test_requests_and_the_timeline_show_what_went_wrong(fake):
     status(fake, "/own")
     status(fake, "/own")
 
-    key = f"with the key ...{fake.api_key[-4:]}"
+    key = f"with the API key ...{fake.api_key[-4:]}"
     assert [
         f"POST /v2/messages {key}: no response",
         f"POST /own {key}: 200",

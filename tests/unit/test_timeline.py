@@ -199,11 +199,15 @@ CAUSES = {
         "attempt sent m1 -> Receiver(): 200 [delayed 10 s: here]",
         "event sent m1 [delayed 10 s: here]",
     ),
-    "a request": (sends_in_a_route, "request POST /v2/messages with the key ...1234: 200", None),
+    "a request": (
+        sends_in_a_route,
+        "request POST /v2/messages with the API key ...1234: 200",
+        None,
+    ),
     "a verb in a route": (
         sends_in_a_route,
         "verb send_text() m1",
-        "request POST /v2/messages with the key ...1234: 200",
+        "request POST /v2/messages with the API key ...1234: 200",
     ),
     "a verb in a receiver": (
         sends_in_a_receiver,
@@ -370,9 +374,9 @@ def test_requests_stand_where_they_were_asked_with_what_faults_did():
         assert snapshot(
             [
                 "1 fault: api.fail(503)",
-                "2 request: GET /v2/balance with the key ...1234: 503 [api.fail(503): here]",
-                "3 request: GET /v2/balance with the key ...5678 (not this fake's): 401",
-                "4 request: GET /nowhere with the key ...1234: 404 (add it: chat_fake.send_endpoint() or route())",
+                "2 request: GET /v2/balance with the API key ...1234: 503 [api.fail(503): here]",
+                "3 request: GET /v2/balance with the API key ...5678 (not this fake's): 401",
+                "4 request: GET /nowhere with the API key ...1234: 404 (add it: chat_fake.send_endpoint() or route())",
             ]
         ) == told(fake)
 
@@ -393,7 +397,7 @@ def test_a_request_stands_before_what_its_route_did():
 
         assert snapshot(
             [
-                "1 request: POST /v2/messages with the key ...1234: 200",
+                "1 request: POST /v2/messages with the API key ...1234: 200",
                 "2 verb: send_text() m1",
                 "3 hold: 0.05 m1 <- 2",
                 "4 event: sent m1 <- 2",

@@ -34,7 +34,7 @@ from .faults import (
     shown_arguments,
     shown_method,
 )
-from .idempotency import FirstCalls, respond
+from .idempotency import FirstCalls, Repeat, respond
 from .routes import Route, Routes
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class ApiRequest(Record):
     _arrived: int = 0
     _has_webhooks_first: bool = False  # because its route says so
     _last_attempt: Record | None = None  # of those that it caused before its response
+    _repeat: Repeat | None = None  # the response, if an earlier call had its idempotency key
     _hint: str = ""  # about a 404
 
     @property
@@ -102,11 +103,13 @@ class ApiRequest(Record):
         return self._arrived
 
     def __str__(self) -> str:
-        key = f"the key {self.key}" if self.key else "no X-API-Key"
+        key = f"the API key {self.key}" if self.key else "no X-API-Key"
         if self.key and not self.accepted:
             key += " (not this fake's)"
         status = "no response" if self.status is None else self.status
         hint = self._hint if self.status == 404 else ""
+        if self._repeat is not None:
+            hint = f" ({self._repeat})"
         return f"{shown_method(self.method)} {self.path} with {key}: {status}{hint}"
 
 
@@ -228,11 +231,14 @@ class AccountApi:
         """Call a route of the user's, and attempt its webhooks if they come first."""
         try:
             self._core.scopes.begin(asked)
-            response = respond(self._first_calls, route, request, variables)
+            found = respond(self._first_calls, route, request, variables, asked)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         finally:
             self._core.scopes.open.discard(asked)
+        if isinstance(found, Repeat):
+            asked._repeat = found
+        response = found.reply if isinstance(found, Repeat) else found
         if response is None:
             return None
         if route.webhooks_first:

@@ -2,40 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from werkzeug import Request, Response
 
+from ..base.history import Record
 from ..transport.server.replies import Reply, error_reply, plain
 from .routes import Route
 
-#: Of each route, method, path and key: the body of the first call, and what a second one gets.
-FirstCalls: TypeAlias = dict[object, tuple[bytes, Reply]]
+#: Of each route, method, path and key: the first call, its body, and what a second one gets.
+FirstCalls: TypeAlias = dict[object, tuple[Record, bytes, Reply]]
 
 _REUSED = error_reply(409, "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_REUSED")
 _IN_USE = error_reply(409, "IDEMPOTENCY_KEY_IN_USE", "IDEMPOTENCY_KEY_IN_USE")
 
 
+class Repeat(NamedTuple):
+    """The response to a call whose key an earlier call had.
+
+    Attributes:
+        first: The earlier call.
+        header: The header of the key.
+        reply: What the call gets.
+    """
+
+    first: Record
+    header: str
+    reply: Reply
+
+    def __str__(self) -> str:
+        if self.reply is _REUSED:
+            return f"an earlier call had this {self.header} and another body"
+        if self.reply is _IN_USE:
+            return f"an earlier call with this {self.header} has no response yet"
+        return f"replayed, because an earlier call had this {self.header}"
+
+
 def respond(
-    calls: FirstCalls, route: Route, request: Request, variables: dict[str, Any]
-) -> Response | Reply | None:
+    calls: FirstCalls, route: Route, request: Request, variables: dict[str, Any], asked: Record
+) -> Response | Repeat | None:
     """Call a route, or repeat its first response to the key of the request.
 
     A response of 400 to 499 is not kept, nor an error: the key may be used again. Nobody waits for
     a call in flight, which may be waiting for the very app that calls.
     """
-    key = request.headers.get(route.idempotency_header or "")
+    header = route.idempotency_header or ""
+    key = request.headers.get(header)
     if not key:
         return route.respond(request, variables)
     call_key = (id(route), request.method, request.path, key)
-    call = request.get_data(), _IN_USE
+    call = asked, request.get_data(), _IN_USE
     first = calls.setdefault(call_key, call)  # atomic: only one of two threads is first
     if first is not call:
-        return first[1] if first[0] == call[0] else _REUSED
+        earlier, body, reply = first
+        return Repeat(earlier, header, reply if body == call[1] else _REUSED)
     try:
         response = route.respond(request, variables)
         if response and not 400 <= response.status_code < 500:
-            calls[call_key] = call[0], plain(response, request.environ)
+            calls[call_key] = asked, call[1], plain(response, request.environ)
         return response
     finally:
         if calls[call_key] is call:

@@ -86,6 +86,11 @@ def is_overtaken(record: Record) -> bool:
     return isinstance(record, ApiRequest) and record._last_attempt is not None
 
 
+def is_repeated(record: Record) -> bool:
+    """Return whether it is a request whose idempotency key an earlier one had."""
+    return isinstance(record, ApiRequest) and record._repeat is not None
+
+
 def is_odd(record: Record) -> bool:
     """Return whether it has marks, or is not as usual in another way."""
     return (
@@ -94,6 +99,7 @@ def is_odd(record: Record) -> bool:
         or has_failed(record)
         or is_unused(record)
         or is_overtaken(record)
+        or is_repeated(record)
     )
 
 
@@ -115,7 +121,7 @@ def _own_likeness(record: Record) -> tuple[Hashable, ...]:
             return (record.type, record.status)
         case ApiRequest():
             asked = record.method, record.path, record.accepted
-            return (*asked, record.status, is_overtaken(record))
+            return (*asked, record.status, is_overtaken(record), is_repeated(record))
         case ClockRecord():
             return (record.what, record.line, record.end - record.moment)
         case VerbRecord():

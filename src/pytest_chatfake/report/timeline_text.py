@@ -86,9 +86,10 @@ def _text(entry: Record, labels: Labels, hinted: bool) -> str:
             body = (
                 f" {beginning_of_body(request.body)}" if has_failed(entry) and request.body else ""
             )
-            after = request._last_attempt
+            repeat, after = request._repeat, request._last_attempt
+            first = f", see {number_of(repeat.first)}" if repeat else ""
             early = f", the webhook ({number_of(after)}) came before the response" if after else ""
-            return f"{request}{body}{early}"
+            return f"{request}{first}{body}{early}"
         case ClockRecord() as move:
             return f"{move.what} by {length(move.end - move.moment)}"
         case DropRecord(_message=message):
