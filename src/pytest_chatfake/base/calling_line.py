@@ -37,12 +37,15 @@ class Line(NamedTuple):
         via: The path and the number of the helper's line that the test's line led to, if any.
         by_app: Whether another thread than the test's did it. If that thread runs no line of the
             user's, the line is the first one of the test function.
+        is_stand_in: Whether no line of the user's led there, as in the scenario that ready-made
+            tests have: it is then the first one of the function that pytest runs.
     """
 
     file: str
     number: int
     via: tuple[str, int] | None = None
     by_app: bool = False
+    is_stand_in: bool = False
 
     def __str__(self) -> str:
         if not self.file:
@@ -151,7 +154,8 @@ def _find(frame: FrameType) -> Line:
         place = first_line
         if helper and helper[0] == "<string>":  # what execnet runs a worker of xdist with
             helper = None
-    return Line(*place, None if helper == place else helper)
+    is_stand_in = test is None and helper is None
+    return Line(*place, None if helper == place else helper, is_stand_in=is_stand_in)
 
 
 def users_lines(frames: Iterable[FrameType]) -> list[str]:
