@@ -362,13 +362,13 @@ SIGNED = {
 BESIDE = {"by default": len("1767268800."), "by the standard": len("evt_.1767268800.") + 24}
 
 
-@pytest.mark.parametrize("how", SIGNED)
-def test_a_401_says_what_was_signed_over_which_bytes(how):
+@pytest.mark.parametrize(("how", "status"), [*((how, 401) for how in SIGNED), ("by default", 403)])
+def test_a_401_says_what_was_signed_over_which_bytes(how, status):
     signer, hint = SIGNED[how]
     with frozen_fake() as fake:
         bodies = []
         fake.webhooks.connect(
-            handler=lambda request: bodies.append(request.body) or 401, signer=signer
+            handler=lambda request: bodies.append(request.body) or status, signer=signer
         )
         fake.send_text()
         line, *_ = looked_at(fake)
@@ -376,7 +376,7 @@ def test_a_401_says_what_was_signed_over_which_bytes(how):
 
     if "%d" in hint:
         hint %= len(bodies[0]) + BESIDE.get(how, 0)
-    head = f"4 attempt: sent m1 -> <lambda>(): 401 ({hint}"
+    head = f"4 attempt: sent m1 -> <lambda>(): {status} ({hint}"
     tail = ": does the app verify just that, with the same secret?)" * (how != "not")
     assert line.startswith(head)
     assert line.removesuffix(")").endswith(tail.removesuffix(")"))

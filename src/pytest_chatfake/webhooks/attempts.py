@@ -47,7 +47,7 @@ class Attempt(Record):
     _response: Response = _NO_RESPONSE
     _ended: bool = False
     _surfaced: bool = False  # whether its error came back in the test
-    _unverified: WebhookRequest | None = None  # what was posted, if it was signed and got a 401
+    _unverified: WebhookRequest | None = None  # what was signed, if it got a 401 or 403
     _logged: LoggedError | None = None  # what the app logged before its response of 500 or more
     _got_through: bool = False  # whether it is a forgery that the app did not refuse
 

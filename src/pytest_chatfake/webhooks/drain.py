@@ -289,7 +289,7 @@ class Drain:
             overrides = attempt.dispatch.overrides
             record.fault, record._marks = overrides.fault, overrides.marks
             record._response, record._ended = response, True
-            if response.status == 401 and record.endpoint.signer is not None:
+            if response.status in {401, 403} and record.endpoint.signer is not None:
                 record._unverified = attempt.request
             if self._core.history.has(record):  # it is not of before a reset
                 self._outbox.attempts.append(record)
