@@ -455,6 +455,98 @@ DEAD = """
             return list
 """
 
+
+@pytest.mark.parametrize(
+    ("line", "options", "outcome"),
+    [
+        ("", (), "skipped"),
+        ("", ("-k", "another_order or days_later"), "FAILED"),
+        ("        test_snapshot_changes = None", (), "FAILED"),
+        ("        expected_failures = {'test_snapshot_changes': '#12'}", (), "FAILED"),
+    ],
+)
+def test_what_compares_snapshots_fails_if_they_never_change_unless_it_was_said(
+    run, line, options, outcome
+):
+    result = run(DEAD.replace("500", "200") + line, *options)
+    compared = ["duplicates_days_later", "another_order"]
+    assert [outcome] * 2 == [card(result)[test] for test in compared]
+    result.stdout.fnmatch_lines(["*the snapshot shows nothing of what has happened*"])
+    if outcome == "skipped":
+        assert ["snapshot_changes"] == failed(result)
+        result.stdout.fnmatch_lines(["skipped *another_order: test_snapshot_changes fails*"])
+
+
+def test_an_app_that_takes_each_event_when_it_is_retried_is_right(run):
+    result = run(
+        """
+        from pytest_chatfake import WebhookTests
+        taken, refused = [], []
+
+        class TestRefuses(WebhookTests):
+            def connect(self, chat_fake):
+                seen, rows = set(), set()
+
+                def app(request):
+                    if request.id not in seen:
+                        seen.add(request.id)
+                        refused.append(request.event.type)
+                        return 503
+                    taken.append(request.event.type)
+                    rows.add(str(request.event.json()))
+
+                chat_fake.webhooks.connect(handler=app, events="*", retry_after=[1, 3600])
+                return lambda: len(rows)
+
+        def test_each_type_was_taken():
+            assert {*refused} == {*taken}
+        """
+    )
+    assert [] == failed(result)
+    expected = ["all_events_are_taken", "duplicates", "another_order", "people_write"]
+    assert ["ok"] * 4 == [card(result)[test] for test in expected]
+    assert 0 == result.ret
+
+
+@pytest.mark.parametrize("word", ["", "async "])
+def test_the_clean_up_behind_a_yield_is_done_whether_a_world_fails_is_skipped_or_passes(run, word):
+    result = run(
+        f"""
+        from pytest_chatfake import WebhookTests
+        left = []
+
+        class TestCounts(WebhookTests):
+            {word}def connect(self, chat_fake):
+                rows = []
+                left.append(1)
+                chat_fake.webhooks.connect(handler=lambda request: rows.append(request.id))
+                yield lambda: len(rows)
+                left.pop()
+                assert len(rows) < 7, "an error of the clean-up"
+
+        def test_all_was_cleaned_up():
+            assert [] == left
+        """
+    )
+    assert {"duplicates", "duplicates_days_later"} <= {*failed(result)}
+    assert "skipped" == card(result)["people_write"]
+    result.stdout.fnmatch_lines(["E*AssertionError: `sent` m1 was attempted twice; *"])
+    result.stdout.fnmatch_lines(["E*The clean-up of connect() failed, too: *of the clean-up*"])
+    result.stdout.no_fnmatch_line("FAILED*test_all_was_cleaned_up*")
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("if False: yield", "expected a yield of the snapshot, got none"),
+        ("yield list; yield list", "expected one yield, got another one behind it"),
+    ],
+)
+def test_a_connect_that_yields_yields_once(run, end, words):
+    result = run(PLAIN.format(parameters="", end=end), "-k", "all_events")
+    result.stdout.fnmatch_lines([f"*connect(): {words}*"])
+
+
 #: Runs the first test last, as a random order may.
 BACKWARDS = """
     def pytest_collection_modifyitems(items):

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from functools import wraps
 from types import CodeType
 from typing import Any, ClassVar, Final, TypeAlias
@@ -29,8 +29,14 @@ from .printed_test import NoTestError, Written, as_code
 #: The first test: once it has failed since the scenario fails, the others are skipped.
 _FIRST: Final = "test_all_events_are_taken"
 
-#: The first tests that have failed in this run; each worker of pytest-xdist has a run of its own.
-_failed_key: Final = pytest.StashKey[set[tuple[object, str]]]()
+#: The second one: once it has failed, those that compare snapshots are skipped.
+_CHANGE: Final = "test_snapshot_changes"
+
+#: Which of these have failed in this run; each worker of pytest-xdist has a run of its own.
+_failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
+
+#: What a generator gives at its end.
+_END: Final = object()
 
 _NO_SNAPSHOT: Final = (
     "connect() returned no snapshot, so only responses were checked: return a function of your "
@@ -128,7 +134,7 @@ class WebhookTests:
 
     def test_snapshot_changes(self, webhook_run: _Run) -> None:
         """Show in the snapshot what has happened: else no test can see a mistake."""
-        webhook_run.explore(ending=webhook_run.check_change)
+        webhook_run.explore(compares=True)
 
     def test_duplicates(self, webhook_run: _Run) -> None:
         """Take an event that comes twice, or again because the response was lost."""
@@ -144,10 +150,8 @@ class WebhookTests:
         async def again(fake: ChatFake, snapshot: Snapshot | None) -> None:
             await _performed(fake, fake.clock.advance(days=2))
             await _performed(fake, fake.assert_idempotent(snapshot or list))
-            if snapshot is None:
-                pytest.skip(_NO_SNAPSHOT)
 
-        webhook_run.explore(ending=again)
+        webhook_run.explore(ending=again, compares=True)
 
     def test_duplicates_at_once(self, webhook_run: _Run) -> None:
         """Take an event twice at the same time; one of the two may be refused, and comes again."""
@@ -160,7 +164,7 @@ class WebhookTests:
                 refused.append("" if is_taken else str(pair[0].outcome))
             for event in dict.fromkeys(each.event for each in attempts if not each.ok):
                 fake.webhooks.redeliver(event)
-            await _performed(fake, fake.settle())
+            await _settled(fake)
 
         webhook_run.compare("duplicate_at_once", ending=retry, raise_exceptions=False)
         if all(refused):
@@ -189,7 +193,7 @@ class WebhookTests:
             kind = f"{channel}.added_later"
             if fake._engine.outbox.endpoints.listening(kind):
                 await _performed(fake, fake.webhooks.emit_event(kind))
-                await _performed(fake, fake.settle())
+                await _settled(fake)
 
         webhook_run.compare("evolve", ending=unknown)
 
@@ -200,7 +204,7 @@ class WebhookTests:
             person, before = fake.recipient(_PERSON), len(fake.events)
             await _performed(fake, person.writes("STOP"))
             await _performed(fake, person.sends("image", {"link": "https://example.test/1"}))
-            await _performed(fake, fake.settle())
+            await _settled(fake)
             kinds = [event.type for event in fake.events[before:] if event._message is None]
             if not any(map(fake._engine.outbox.endpoints.listening, kinds)):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
@@ -263,7 +267,7 @@ class _Run:
                 500.
         """
         self._raises = raise_exceptions
-        exploration = self.explore(*kinds, ending=ending)
+        exploration = self.explore(*kinds, ending=ending, compares=True)
         if reason := exploration._why_nothing:
             pytest.skip(reason)
         if sometimes := exploration._failed_once:
@@ -271,25 +275,28 @@ class _Run:
                 f"threads: this failed in one run and passed in another: {sometimes}. Do two "
                 f"threads share a connection?"
             )
-        if not self._has_snapshot:
-            pytest.skip(_NO_SNAPSHOT)
 
-    def explore(self, *kinds: str, ending: _Ending | None = None) -> Exploration:
+    def explore(
+        self, *kinds: str, ending: _Ending | None = None, compares: bool = False
+    ) -> Exploration:
         """Play the scenario in the world as written, and in those with one deviation.
 
         Args:
             *kinds: Those of the deviations; none: the world as written only.
             ending: What the test does after the scenario.
+            compares: Whether it compares snapshots, so that the scenario has to change them.
         """
         self._ending = ending
 
         async def scenario(chat_fake: ChatFake) -> None:
-            self._is_through = False
+            self._is_through, is_first = False, not self._was_played
             async with self._connected(chat_fake) as snapshot:
                 if not self._is_alone:
                     await self._check_before(snapshot, chat_fake)
                 await self._play(chat_fake)
                 self._is_through = True
+                if compares and is_first and snapshot is not None:
+                    await self._check_change(snapshot, chat_fake)
                 if self._ending is not None:
                     await self._ending(chat_fake, snapshot)
                 if kinds and snapshot is not None:
@@ -321,31 +328,18 @@ class _Run:
             is_of_the_scenario = (
                 self._explorer.explorations[-1]._failed_as_written and not self._is_through
             )
-            if is_of_the_scenario and self._name != _FIRST and self._first_has_failed:
+            if is_of_the_scenario and self._name != _FIRST and self._has_failed(_FIRST):
                 pytest.skip(f"{_FIRST} fails")  # which says why
             if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
                 line = Line(code.co_filename, code.co_firstlineno)
                 raise raised_at(error.with_traceback(None), line) from error.__cause__
             raise
+        if compares and not self._has_snapshot:
+            pytest.skip(_NO_SNAPSHOT)
         return exploration
 
-    async def check_change(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
-        """Expect that the snapshot shows what has happened."""
-        if snapshot is None:
-            pytest.skip(_NO_SNAPSHOT)
-        value = await taken(snapshot, fake._engine)
-        if value == self._before:
-            raise AssertionError(
-                f"the snapshot shows nothing of what has happened: before and after the scenario "
-                f"it is {cited(value)}\n"
-                f"If the app knows only messages that it has sent, let it send them in "
-                f"scenario(self, chat_fake). If it answers people, write "
-                f"chat_fake.recipient('+1').writes('Hello') there."
-            )
-
-    @property
-    def _first_has_failed(self) -> bool:
-        return _key_of(self._item) in _failed_in(self._item.session)
+    def _has_failed(self, name: str) -> bool:
+        return _key_of(self._item, name) in _failed_in(self._item.session)
 
     @property
     def _own(self) -> Any:
@@ -358,19 +352,24 @@ class _Run:
 
     @asynccontextmanager
     async def _connected(self, fake: ChatFake) -> AsyncGenerator[Snapshot | None]:
-        """Connect the app for a block; the snapshot is checked."""
-        connect, given = self._tests.connect, self._fixtures
-        if inspect.isasyncgenfunction(connect):
-            async with asynccontextmanager(connect)(fake, **given) as snapshot:
-                yield self._checked(fake, snapshot)
-        elif inspect.isgeneratorfunction(connect):
-            with contextmanager(connect)(fake, **given) as snapshot:
-                yield self._checked(fake, snapshot)
-        else:
-            snapshot = connect(fake, **given)
-            if inspect.isawaitable(snapshot):
-                snapshot = await snapshot
+        """Connect the app for a block, and clean up behind it, as a fixture does: also if it fails.
+
+        The snapshot is checked.
+        """
+        made: Any = self._tests.connect(fake, **self._fixtures)
+        snapshot = await _next_of(made)
+        if snapshot is _END:
+            raise ChatFakeError("connect(): expected a yield of the snapshot, got none")
+        try:
             yield self._checked(fake, snapshot)
+        except BaseException as error:
+            try:
+                await _end(made)
+            except Exception as later:
+                error.add_note(f"The clean-up of connect() failed, too: {later!r}")
+            raise
+        else:
+            await _end(made)
 
     def _checked(self, fake: ChatFake, snapshot: Any) -> Snapshot | None:
         if not len(fake._engine.outbox.endpoints):
@@ -404,6 +403,21 @@ class _Run:
                 f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
                 f"now. Make the app inside connect(), and empty its database there"
             )
+
+    async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
+        """Expect that the snapshot shows what has happened."""
+        value = await taken(snapshot, fake._engine)
+        if value != self._before:
+            return
+        if self._name != _CHANGE and self._has_failed(_CHANGE):
+            pytest.skip(f"{_CHANGE} fails")
+        raise AssertionError(
+            f"the snapshot shows nothing of what has happened: before and after the scenario it is "
+            f"{cited(value)}\n"
+            f"If the app knows only messages that it has sent, let it send them in "
+            f"scenario(self, chat_fake). If it answers people, write "
+            f"chat_fake.recipient('+1').writes('Hello') there."
+        )
 
     async def _play(self, fake: ChatFake) -> None:
         """Play the scenario, and expect that all of its events were taken."""
@@ -450,22 +464,24 @@ class _Loop:
 
 
 def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Note whether a first test has failed. If it is run again, its last run counts."""
-    if report.when != "call" or getattr(item, "originalname", item.name) != _FIRST:
+    """Note whether a test has failed that others name. If it is run again, its last run counts."""
+    name = getattr(item, "originalname", item.name)
+    if report.when != "call" or name not in {_FIRST, _CHANGE}:
         return
-    failed = _failed_in(item.session)
-    failed.discard(_key_of(item))
+    failed, key = _failed_in(item.session), _key_of(item, name)
+    failed.discard(key)
     if report.failed and call.excinfo is not None:  # and not for want of an expected failure
-        failed.add(_key_of(item))
+        failed.add(key)
 
 
-def _failed_in(session: pytest.Session) -> set[tuple[object, str]]:
+def _failed_in(session: pytest.Session) -> set[tuple[object, str, str]]:
     return session.stash.setdefault(_failed_key, set())
 
 
-def _key_of(item: pytest.Item) -> tuple[object, str]:
-    """Return what the tests of a class have in common: its node, and the parameters' ids."""
-    return item.parent, item.name.removeprefix(getattr(item, "originalname", item.name))
+def _key_of(item: pytest.Item, name: str) -> tuple[object, str, str]:
+    """Return what tells a test of a class: its node, the parameters' ids, the test's own name."""
+    ids = item.name.removeprefix(getattr(item, "originalname", item.name))
+    return item.parent, ids, name
 
 
 def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
@@ -473,6 +489,22 @@ def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
     _, _, *others = inspect.signature(tests.connect).parameters.values()
     variable = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
     return [parameter.name for parameter in others if parameter.kind not in variable]
+
+
+async def _next_of(made: Any) -> Any:
+    """Return what connect() has returned, or what it yields next."""
+    if inspect.isgenerator(made):
+        return next(made, _END)
+    if inspect.isasyncgen(made):
+        return await anext(made, _END)
+    return await made if inspect.isawaitable(made) else made
+
+
+async def _end(made: Any) -> None:
+    """Let connect() go on behind its yield, if it has one."""
+    is_generator = inspect.isgenerator(made) or inspect.isasyncgen(made)
+    if is_generator and await _next_of(made) is not _END:
+        raise ChatFakeError("connect(): expected one yield, got another one behind it")
 
 
 async def _finished(exploration: Exploration) -> None:
@@ -497,7 +529,14 @@ async def _played(steps: Any, fake: ChatFake) -> None:
         )
     elif inspect.isawaitable(steps):
         await steps
+    await _settled(fake)
+
+
+async def _settled(fake: ChatFake) -> None:
+    """Settle until no retry is left: what an app has refused at first, it may take then."""
     await _performed(fake, fake.settle())
+    while any(due.kind == "retry" for due in fake.clock.agenda):
+        await _performed(fake, fake.clock.advance_to_next())
 
 
 async def _performed(fake: ChatFake, step: object) -> None:
