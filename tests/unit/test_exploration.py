@@ -18,6 +18,7 @@ import warnings
 from decimal import Decimal
 from functools import wraps
 from itertools import chain, combinations, count, repeat
+from uuid import uuid4
 
 import pytest
 import time_machine
@@ -1321,6 +1322,28 @@ def test_a_body_that_compares_worlds_is_no_test_outside_of_an_exploration():
 
     reason = "the body compares worlds.\nThis world alone: chat_explore(only="
     assert f"There is no test to paste: {reason}" in notes(world, deviations=["duplicate"])
+
+
+@pytest.mark.parametrize("stores", ["at random", "what no earlier world had"])
+def test_no_deviation_is_accused_where_the_body_as_written_differs_again(stores):
+    remembered = set()
+
+    def world(chat_fake):
+        rows = {}
+
+        def take(request):
+            key = request.event.message_id, request.event.status
+            if stores == "at random" or key not in remembered:
+                rows[key] = str(uuid4()) if stores == "at random" else "stored"
+            remembered.add(key)
+
+        chat_fake.webhooks.connect(handler=take)
+        chat_fake.send_text().deliver()
+        chat_fake.assert_order_independent(lambda: rows)
+
+    cause = "^the scenario as written shows another snapshot when it is run again; "
+    with pytest.raises(NotRepeatable, match=cause):
+        explore(world)
 
 
 def test_an_app_that_outlives_its_world_is_no_app_to_compare():

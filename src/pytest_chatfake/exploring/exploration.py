@@ -41,6 +41,8 @@ _REMEDY: Final = (
     "on what an earlier run has left behind."
 )
 
+_BY_ITSELF: Final = "the scenario as written shows another snapshot when it is run again"
+
 #: Takes the text of a progress line; an empty one at the end.
 Progress = Callable[[str], None]
 
@@ -68,6 +70,7 @@ class Scope(NamedTuple):
     crash_points: Mapping[FunctionType, str] | None = None  # None: no crash is tried
     all_kinds: bool = False  # and not each by its name
     stop_at_first: bool = False
+    runs_again: bool = False  # the body as written, where that is all
 
 
 class Exploration:
@@ -247,6 +250,8 @@ class Exploration:
             if not deviations and scope.depth:  # else there is nothing to compare with
                 self._require_options(world)
                 await self._require_repeatable(world)
+            elif scope.runs_again:
+                await self._run_again()
         search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
@@ -396,8 +401,25 @@ class Exploration:
             if not (left and may_vary):
                 _refuse_difference(first, second)
 
+    async def _run_again(self) -> None:
+        """Run the body as written again with the same ids, and refuse one that now fails."""
+        again = World(self._environment, is_again=True)
+        await again.run(self._body)
+        if (error := again.error) is None:
+            return
+        self._found.result = "failed as written, when it was run again"
+        baseline = self._environment.baseline
+        if baseline.differs_by(error):
+            baseline.blame(error, _BY_ITSELF)
+            error = NotRepeatable(f"{error}\n{_REMEDY}")
+        self._show_timeline(again, error)
+        raise error
+
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""
+        if self._environment.baseline.differs_by(world.error):  # by itself, with no deviation?
+            for _ in range(_RUNS if world.may_vary else 1):
+                await self._run_again()
         error, log, found = world.error, world.log(), self._found
         assert error is not None
         self._failing = world.deviations

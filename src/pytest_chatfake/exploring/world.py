@@ -153,13 +153,14 @@ class World:
         deviations: Sequence[Deviation] = (),
         *,
         seed: str | None = None,
+        is_again: bool = False,
     ) -> None:
         self.deviations: tuple[Deviation, ...] = tuple(deviations)
         self.error: BaseException | None = None
         self.body_ended: bool = False
         self._environment = environment
         self._seed = seed
-        self._is_written = not deviations and seed is None
+        self._is_written = not deviations and seed is None and not is_again
         self._log: Log = []
         self._faults: list[Trigger] = []
 
@@ -197,7 +198,7 @@ class World:
             fake._baseline = Baseline()
         else:
             fake._baseline = environment.baseline
-            fake._baseline.begin(learning=not self.deviations)
+            fake._baseline.begin(learning=self._is_written)
         engine = fake._engine
         self._ordering = Ordering(engine.core, engine.outbox, self._log, environment.note)
         engine.drain.ordering = self._ordering

@@ -84,6 +84,10 @@ class Baseline:
             self._differing = error, lines
             raise error
 
+    def differs_by(self, error: BaseException | None) -> bool:
+        """Return whether it is the last error that has said that a snapshot differs."""
+        return self._differing is not None and self._differing[0] is error
+
     def blame(self, error: BaseException, cause: str) -> None:
         """Name the cause of an error, if it says that a snapshot differs."""
         if self._differing is not None and self._differing[0] is error:
