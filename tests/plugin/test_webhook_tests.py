@@ -429,6 +429,11 @@ OUTLIVES = """
             "all_events_are_taken",
             "*scenario(): expected events, got none: send a message in it*",
         ),
+        (
+            OUTLIVES.replace("append(request.event.status)", "clear(), events=['messages']"),
+            "all_events_are_taken",
+            "*expected an endpoint that listens for chat.message.updated, the events of the*",
+        ),
     ],
 )
 def test_what_would_be_green_for_nothing_fails_and_says_what_to_write(run, code, test, sentence):
@@ -866,10 +871,71 @@ def test_failures_that_are_expected_are_strict_and_a_test_can_be_left_out(run):
     result.stdout.fnmatch_lines(["*duplicates: it passes: remove it from expected_failures"])
 
 
-@pytest.mark.parametrize("line", ["test_duplicate = None", 'expected_failures = {"test_x": "why"}'])
-def test_a_name_that_no_test_has_is_refused_when_the_class_is_made(run, line):
-    result = run(f"{WHOLE.format(mistake='')}\n        {line}")
-    result.stdout.fnmatch_lines(["*ValueError: TestWebhooks: *expected one of [[]'test_a_crash'*"])
+def test_a_class_without_connect_is_a_base_unless_it_is_misspelt(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class TestBase(WebhookTests):
+        def set_up(self): pass
+
+    class TestMisspelt(WebhookTests):
+        def conect(self, chat_fake): pass
+    """
+    result = run(code)
+    result.assert_outcomes(failed=1, skipped=11)
+    result.stdout.fnmatch_lines(["*TestMisspelt: expected a method connect(self, chat_fake) that*"])
+
+
+def test_a_parameter_of_connect_with_a_default_is_no_fixture(run):
+    result = run(PLAIN.format(parameters=", size=3", end="return shop.snapshot"), "-k", "events")
+    result.assert_outcomes(passed=1)
+
+
+def test_a_snapshot_that_cannot_be_compared_fails_one_test(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class Row:
+        pass
+
+    class TestRows(WebhookTests):
+        def connect(self, chat_fake):
+            rows = []
+            chat_fake.webhooks.connect(handler=lambda request: rows.append(Row()))
+            return lambda: rows
+    """
+    result = run(code)
+    assert ["snapshot_changes"] == failed(result)
+    assert "skipped  duplicates: test_snapshot_changes fails" in result.stdout.lines
+    result.stdout.fnmatch_lines(["*expected plain values, such as a sum or a list of tuples*"])
+    assert ["another_order"] == failed(run(code, "-k", "another_order"))
+
+
+@pytest.mark.parametrize("line", ["", "test_snapshot_changes = None"])
+def test_a_snapshot_that_shows_nothing_is_no_proof_unless_that_is_meant(run, line):
+    code = OUTLIVES.replace("lambda: seen", "list") + f"        {line}"
+    result = run(code, "-k", "another_order or days_later")
+    outcome = "ok" if line else "skipped"
+    assert {"duplicates_days_later": outcome, "another_order": outcome} == card(result)
+
+
+def test_what_fails_before_anything_deviates_blames_no_deviation(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class TestPort(WebhookTests):
+        connected = 0
+
+        def connect(self, chat_fake):
+            type(self).connected += 1
+            if self.connected == 4:
+                raise OSError("Address already in use")
+            rows = {}
+            chat_fake.webhooks.connect(handler=lambda r: rows.update({r.event.id: r.event.status}))
+            return lambda: rows
+    """
+    result = run(code, "-k", "test_duplicates")
+    result.stdout.fnmatch_lines(["*nothing had deviated yet; OSError: Address already in use"])
 
 
 def test_classes_inherit_take_parameters_marks_and_set_up_and_tests_are_chosen_by_name(run):

@@ -423,7 +423,9 @@ class Exploration:
         error, log, found = world.error, world.log(), self._found
         assert error is not None
         self._failing = world.deviations
-        sentences = [describe(deviation, log) for deviation in world.deviations]
+        sentences = ["nothing had deviated yet"]
+        if world.has_deviated:
+            sentences = [describe(deviation, log) for deviation in world.deviations]
         found.sentence = "; ".join(sentences)
         self._environment.baseline.blame(error, found.sentence)
         separator = "\n  " if len(sentences) > 1 else " "

@@ -6,21 +6,23 @@ import asyncio
 import inspect
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, suppress
+from difflib import get_close_matches
 from functools import wraps
 from types import CodeType
 from typing import Any, ClassVar, Final, TypeAlias
 
 import pytest
 
-from ..base.arguments import cited
+from ..base.arguments import check_mapping, check_str, cited
 from ..base.calling_line import Line, users_lines, watch
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError
 from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at
+from ..base.views import listed
 from ..fake.fake import ChatFake
-from ..fake.snapshots import Snapshot, check_snapshot, taken
+from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot, taken
 from .deviations import parse_deviations
 from .exploration import Exploration, Row, Scope
 from .explorer import Explorer, checked_points
@@ -56,7 +58,8 @@ class WebhookTests:
     each with an app of its own from :meth:`connect`. A test whose worlds have nothing to try is
     skipped, and says why. At the end of the run each class has a card, a line for each test.
 
-    ``test_... = None`` leaves a test out.
+    ``test_... = None`` leaves a test out. A class without ``connect()`` is a base of others, and is
+    not collected.
 
     Attributes:
         crash_points: Functions at whose calls the app may crash, as ``chat_explore()`` takes them;
@@ -72,21 +75,11 @@ class WebhookTests:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.__test__ = vars(cls).get("__test__", True)
+        is_base = cls.connect is WebhookTests.connect
+        is_misspelt = bool(get_close_matches("connect", vars(cls)))
+        cls.__test__ = vars(cls).get("__test__", is_misspelt or not is_base)
         if fixtures := _fixtures_of(cls):  # declared, so that these and classes may have parameters
             pytest.mark.usefixtures(*fixtures)(cls)
-        known = {name for name in vars(WebhookTests) if name.startswith("test_")}
-        left_out = {n for n, value in vars(cls).items() if n.startswith("test_") and value is None}
-        for what, names in (
-            ("expected_failures", {*cls.expected_failures}),
-            ("only", {*cls.only}),
-            ("a test that is None", left_out),
-        ):
-            if unknown := names - known:
-                raise ValueError(
-                    f"{cls.__name__}: {what}: expected one of {sorted(known)}, "
-                    f"got {cited(min(unknown))}"
-                )
 
     # Yours to write
 
@@ -199,9 +192,12 @@ class WebhookTests:
     def test_people_write(self, webhook_run: _Run) -> None:
         """Take what people write."""
 
-        async def write(fake: ChatFake, _: Snapshot | None) -> None:
+        async def write(fake: ChatFake, snapshot: Snapshot | None) -> None:
             person, before = fake.recipient(_PERSON), len(fake.events)
             await _performed(fake, person.writes("STOP"))
+            if snapshot is not None:  # it may wait for a reply
+                await _performed(fake, fake.settle())
+                await taken(snapshot, fake._engine)
             await _performed(fake, person.sends("image", {"link": "https://example.test/1"}))
             await _settled(fake)
             kinds = [event.type for event in fake.events[before:] if event._message is None]
@@ -250,7 +246,13 @@ class _Run:
             inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
             for function in (tests.connect, tests.scenario)
         )
-        if reason := tests.expected_failures.get(self._name):
+        self._loop: _Loop | None = None
+        if self._is_async:
+            self._loop = of_the_session(_Loop)
+        if self._is_async and self._loop is None:
+            self._loop = _Loop()
+            request.addfinalizer(self._loop.close)
+        if reason := _item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
     def compare(
@@ -288,6 +290,7 @@ class _Run:
 
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through, is_first = False, not self._was_played
+            _check_class(type(self._tests))
             async with self._connected(chat_fake) as snapshot:
                 if not self._is_alone:
                     await self._check_before(snapshot, chat_fake)
@@ -308,7 +311,7 @@ class _Run:
         tries = "crash" in kinds
         points = checked_points(self._tests.crash_points if tries else (), tries=tries)
         depth = 1 if kinds else 0
-        given = self._tests.only.get(self._name)
+        given = _item_of(self._tests.only, self._name)
         only = None if given is None else parse_deviations(given)
         scope = Scope(
             kinds,
@@ -323,17 +326,17 @@ class _Run:
         watch(code, called=type(self._tests).scenario is not WebhookTests.scenario)
         try:
             exploration = self._explorer._explore(body, scope, Row(self._name, self._as_written))
-            if self._is_async and (shared := of_the_session(_Loop)) is not None:
-                shared.runner.run(_finished(exploration))
-            elif self._is_async:
-                with closing(_Loop()) as own:
-                    own.runner.run(_finished(exploration))
+            if self._loop is not None:
+                self._loop.runner.run(_finished(exploration))
         except Exception as error:
             is_of_the_scenario = (
                 self._explorer.explorations[-1]._failed_as_written and not self._is_through
             )
             if is_of_the_scenario and self._name != _FIRST and self._has_failed(_FIRST):
                 pytest.skip(f"{_FIRST} fails")  # which says why
+            is_of_snapshots = isinstance(error, SnapshotError) and self._name != _CHANGE
+            if is_of_snapshots and self._has_failed(_CHANGE):
+                pytest.skip(f"{_CHANGE} fails")
             if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
                 line = Line(code.co_filename, code.co_firstlineno)
                 raise raised_at(error.with_traceback(None), line) from error.__cause__
@@ -350,7 +353,8 @@ class _Run:
         """The user's own function, at whose lines verbs are reported."""
         tests = type(self._tests)
         is_own = tests.scenario is not WebhookTests.scenario
-        return inspect.unwrap(tests.scenario if is_own else tests.connect)
+        function = inspect.unwrap(tests.scenario if is_own else tests.connect)
+        return function if inspect.isfunction(function) else WebhookTests.connect
 
     # A world
 
@@ -424,6 +428,12 @@ class _Run:
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
+            if not any(attempt._was_made for attempt in fake._engine.outbox.attempts):
+                types = listed(dict.fromkeys(event.type for event in fake.events))
+                raise ChatFakeError(
+                    f"connect(): expected an endpoint that listens for {types}, the events of the "
+                    f"scenario, got none: give connect(events=) their types"
+                )
             fake._checks.run()
         self._was_played = True
 
@@ -483,11 +493,53 @@ def _key_of(item: pytest.Item, name: str) -> tuple[object, str, str]:
     return item.parent, ids, name
 
 
+def _item_of(mapping: Any, name: str) -> Any:
+    """Return an item, or None; what has none is refused later, by a test."""
+    return mapping.get(name) if hasattr(mapping, "get") else None
+
+
 def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
     """Return the names of the fixtures that ``connect()`` asks for."""
-    _, _, *others = inspect.signature(tests.connect).parameters.values()
+    connect: Any = tests.connect  # not checked yet
+    if not callable(connect):
+        return []
+    others = list(inspect.signature(connect).parameters.values())[2:]
     variable = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-    return [parameter.name for parameter in others if parameter.kind not in variable]
+    return [
+        parameter.name
+        for parameter in others
+        if parameter.kind not in variable and parameter.default is parameter.empty
+    ]
+
+
+def _check_class(tests: type[WebhookTests]) -> None:
+    """Refuse what a class has written otherwise than its tests use it."""
+    name = tests.__name__
+    hints: dict[str, tuple[Any, list[str], str]] = {
+        "connect": (tests.connect, _fixtures_of(tests), "; fixtures may follow"),
+        "scenario": (tests.scenario, [], "; fixtures are parameters of connect()"),
+    }
+    for method, (function, fixtures, hint) in hints.items():
+        got = cited(function)
+        with suppress(TypeError):
+            signature = inspect.signature(function)
+            got = f"{method}{signature}"
+            signature.bind(tests, "a fake", **dict.fromkeys(fixtures))
+            continue
+        raise TypeError(f"{name}: expected {method}(self, chat_fake){hint}; got {got}")
+    for test, reason in check_mapping(tests.expected_failures, f"{name}.expected_failures").items():
+        check_str(reason, f"{name}.expected_failures[{cited(test)}]")
+    known = {test for test in vars(WebhookTests) if test.startswith("test_")}
+    left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
+    for what, names in (
+        ("expected_failures", {*tests.expected_failures}),
+        ("only", {*check_mapping(tests.only, f"{name}.only")}),
+        ("a test that is None", left_out),
+    ):
+        if unknown := names - known:
+            raise ValueError(
+                f"{name}: {what}: expected one of {sorted(known)}, got {cited(min(unknown))}"
+            )
 
 
 async def _next_of(made: Any) -> Any:

@@ -260,6 +260,11 @@ class World:
         )
 
     @property
+    def has_deviated(self) -> bool:
+        """Whether it had come to one of its deviations when it ended."""
+        return any(fault.fired for fault in self._faults)
+
+    @property
     def has_threads(self) -> bool:
         """Whether attempts were made in several threads at the same time, the app's included."""
         return self.fake._engine.drain.had_threads

@@ -40,6 +40,10 @@ _SETS: Final[Any] = (set, frozenset)
 _COLLECTIONS: Final[Any] = (*_SEQUENCES, *_SETS)
 
 
+class SnapshotError(TypeError):
+    """A snapshot returned objects that equal nothing but themselves."""
+
+
 class Baseline:
     """The snapshots of an exploration's first world, with which other worlds are compared.
 
@@ -230,7 +234,7 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
         problem = "differs from its copy"
     except Exception as error:
         problem, cause = "can't be copied and compared", error
-    raise TypeError(
+    raise SnapshotError(
         f"snapshot: expected plain values, such as a sum or a list of tuples, got what {problem}: "
         f"{cited(value)}"
     ) from cause

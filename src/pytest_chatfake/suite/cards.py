@@ -62,8 +62,9 @@ def locate_skip(item: pytest.Item, report: pytest.TestReport) -> None:
     """Say that a test was skipped at the user's ``connect()``, and not inside an event loop."""
     if report.skipped and isinstance(report.longrepr, tuple) and isinstance(item, pytest.Function):
         tests: Any = item.instance
-        code = inspect.unwrap(tests.connect).__code__
-        report.longrepr = (code.co_filename, code.co_firstlineno, report.longrepr[2])
+        code = getattr(inspect.unwrap(tests.connect), "__code__", None)
+        if code is not None:
+            report.longrepr = (code.co_filename, code.co_firstlineno, report.longrepr[2])
 
 
 def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:
