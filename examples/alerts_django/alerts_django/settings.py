@@ -17,6 +17,8 @@ DATABASES = {
         "NAME": os.environ.get("ALERTS_DATABASE", Path(__file__).parent.parent / "db.sqlite3"),
         # What is read in a transaction decides what it writes, so nobody may write in between.
         "OPTIONS": {"transaction_mode": "IMMEDIATE"},
+        # A file, too: of a database in memory, threads see each other's tables locked.
+        "TEST": {"NAME": Path(__file__).parent.parent / "test.sqlite3"},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

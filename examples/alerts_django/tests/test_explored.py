@@ -15,9 +15,9 @@ def messaging() -> None:
     """Point the app at no fake: each world has its own, and webhooks make the app ask nothing."""
 
 
-@pytest.mark.django_db
-class TestInTheTestsTransaction(WebhookTests):
-    """All worlds of a test are in one transaction, so each begins by emptying the table."""
+@pytest.mark.django_db(transaction=True)
+class TestCommitted(WebhookTests):
+    """All worlds of a test have one database, so each begins by emptying the table."""
 
     def connect(self, chat_fake: ChatFake) -> Callable[[], list[Any]]:
         Message.objects.all().delete()
@@ -25,6 +25,9 @@ class TestInTheTestsTransaction(WebhookTests):
         return lambda: list(Message.objects.order_by("id").values())
 
 
-@pytest.mark.django_db(transaction=True)
-class TestCommitted(TestInTheTestsTransaction):
-    """The same where the app commits."""
+@pytest.mark.django_db
+class TestInTheTestsTransaction(TestCommitted):
+    """The same, faster, where nothing is committed."""
+
+    # Attempts at the same time run in threads, which wait for the test's transaction.
+    test_duplicates_at_once = None
