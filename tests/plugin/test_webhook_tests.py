@@ -911,14 +911,6 @@ def test_a_snapshot_that_cannot_be_compared_fails_one_test(run):
     assert ["another_order"] == failed(run(code, "-k", "another_order"))
 
 
-@pytest.mark.parametrize("line", ["", "test_snapshot_changes = None"])
-def test_a_snapshot_that_shows_nothing_is_no_proof_unless_that_is_meant(run, line):
-    code = OUTLIVES.replace("lambda: seen", "list") + f"        {line}"
-    result = run(code, "-k", "another_order or days_later")
-    outcome = "ok" if line else "skipped"
-    assert {"duplicates_days_later": outcome, "another_order": outcome} == card(result)
-
-
 def test_what_fails_before_anything_deviates_blames_no_deviation(run):
     code = """
     from pytest_chatfake import WebhookTests
