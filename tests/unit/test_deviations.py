@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from pytest_chatfake import explore
+
 from .fakes import (
     attempt_rows,
     fake_with_receiver,
@@ -138,15 +140,33 @@ def test_without_a_fault_that_fires_retries_are_the_clocks_alone():
         fake.reset()
 
 
-def test_a_repeat_that_the_app_refuses_is_made_again_as_often_as_retries_say():
-    with fake_with_receiver(retry_after=[60, 60]) as (fake, receiver):
-        fake.webhooks.refuse()
+@pytest.mark.parametrize(
+    ("fault", "seen"), [("refuse", [2, 3, 4]), ("lose_response", [1, 2, 3, 4])]
+)
+def test_an_attempt_that_a_fault_spoils_uses_up_no_retry(fault, seen):
+    with fake_with_receiver(retry_after=[60, 300]) as (fake, receiver):
+        getattr(fake.webhooks, fault)()
         receiver.respond(500, times=5)
         began = fake.clock.now
         fake.send_text()
         fake.settle()
-        assert [2, 3] == [request.number for request in receiver.requests]
-        assert timedelta(seconds=60) == fake.clock.now - began
+        assert seen == [request.number for request in receiver.requests]
+        assert timedelta(minutes=6) == fake.clock.now - began
+
+
+def test_an_app_that_takes_only_its_own_retries_survives_each_fault():
+    def body(chat_fake):
+        refused = set()
+
+        def take(request):
+            is_first = request.id not in refused
+            refused.add(request.id)
+            return 503 if is_first else 200
+
+        chat_fake.webhooks.connect(handler=take, retry_after=[1])
+        chat_fake.send_text().deliver()
+
+    assert explore(body, deviations=["refuse", "lose_response"]).complete
 
 
 def test_each_endpoint_has_a_choice_of_its_own():

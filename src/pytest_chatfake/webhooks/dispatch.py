@@ -58,6 +58,7 @@ class Dispatch:
         endpoints: Where it still has to go.
         depth: How many attempts led to it, each causing the next event.
         number: Which attempt this will be; 1 is the first.
+        retries: How many of its endpoint's own retries it has had, this one included.
         due: When it was due, in nanoseconds; None: at once.
         overrides: What faults changed.
         batch: Neighbours in the queue that have the same one are attempted at the same time.
@@ -73,6 +74,7 @@ class Dispatch:
     endpoints: tuple[Endpoint, ...]
     depth: int
     number: int = 1
+    retries: int = 0
     due: int | None = None
     overrides: Overrides = _NO_OVERRIDES
     batch: object | None = None
@@ -110,11 +112,11 @@ class Dispatch:
         """Return the part of it that goes to one of its endpoints."""
         return replace(self, endpoints=(endpoint,), **changes)
 
-    def again(self, failed: Attempt) -> Dispatch:
+    def again(self, failed: Attempt, retries: int) -> Dispatch:
         """Return its next attempt after a failed one: the same bytes, without faults."""
         endpoints, number = (failed.endpoint,), self.number + 1
         return Dispatch(
-            self.event, endpoints, self.depth, number, content=self.content, cause=failed
+            self.event, endpoints, self.depth, number, retries, content=self.content, cause=failed
         )
 
     def change(self, hit: FaultHit) -> None:

@@ -312,7 +312,7 @@ class Drain:
     def _try_again(self, attempt: InFlight) -> None:
         """Plan the retry of a failed attempt: by the clock, if it was not a fault that spoilt it.
 
-        What a fault has spoilt comes again at the next barrier.
+        What a fault has spoilt comes again at the next barrier, and uses up no retry.
         """
         dispatch, record, ordering = attempt.dispatch, attempt.record, self.ordering
         if record.endpoint.disabled:
@@ -320,17 +320,17 @@ class Drain:
             if ordering is not None:
                 ordering.forget_unwanted()
         elif ordering is not None and dispatch.failure is not None:
-            ordering.keep_failed(dispatch.again(record))
-        elif dispatch.number <= len(record.endpoint._retries):
+            ordering.keep_failed(dispatch.again(record, dispatch.retries))
+        elif dispatch.retries < len(record.endpoint._retries):
             self._plan_retry(attempt)
 
     def _plan_retry(self, attempt: InFlight) -> None:
         """Schedule a retry; it is next where a late response came after the retry was due."""
-        record, now = attempt.record, self._core.now()
-        retry, failed_at = attempt.dispatch.again(record), record.moment
+        record, now, retries = attempt.record, self._core.now(), attempt.dispatch.retries
+        retry, failed_at = attempt.dispatch.again(record, retries + 1), record.moment
         if isinstance(record.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
-        delay = record.endpoint._retries[record.number - 1]
+        delay = record.endpoint._retries[retries]
         if attempt.is_late and failed_at + delay < now:
             self._outbox.take_due(failed_at + delay, retry)
             return
