@@ -232,13 +232,16 @@ COUNTS = """
     from decimal import Decimal as D
     from pytest_chatfake import WebhookTests
 
+    left = []
+
     class TestWebhooks(WebhookTests):
         {only}
         {word}def connect(self, chat_fake, tmp_path):
             rows = []
+            left.append(rows)
             chat_fake.webhooks.connect(handler=lambda request: take(request, rows))
             {end} lambda: [len(rows) * D("0.5"), {more}]
-            rows.clear()
+            left.remove(rows)
 
         def scenario(self, chat_fake):
             message = yield chat_fake.send_text("Hi", to="+1")
@@ -271,8 +274,10 @@ def test_the_test_to_paste_runs_where_it_is_pasted_and_passes_once_the_app_is_ri
     buggy = COUNTS.format(once=True, **options)
     result = run(buggy, "-k", "test_duplicates", *plugin)
     assert ("pytest.mark.asyncio" in pasted(result)) == bool(word)
-    again = run(with_found(buggy, result), "-k", "found", *plugin)
+    check = f"\ndef test_left_by_found():\n    assert {int(end == 'return')} == len(left)\n"
+    again = run(with_found(buggy, result) + check, "-k", "found", *plugin)
     again.stdout.fnmatch_lines(["E*assert [[]Decimal('1.0'), 1] == [[]Decimal('0.5'), 1]"])
+    again.assert_outcomes(failed=1, passed=1)
     right = with_found(COUNTS.format(once=False, **options), result)
     run(right, "-k", "found", *plugin).assert_outcomes(passed=1)
 

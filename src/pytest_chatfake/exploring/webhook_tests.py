@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import wraps
 from types import CodeType
@@ -112,6 +112,14 @@ class WebhookTests:
         """Play the scenario to its end, as each test does; ``await`` it in an async test."""
         playing = _played(self.scenario(chat_fake), chat_fake)
         return playing if chat_fake._engine.mode == "async" else run_at_once(playing)
+
+    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
+        """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
+
+        In an async test, write ``async with``. What is behind a ``yield`` of :meth:`connect` is
+        done at the end of the block, whether it fails or not, as in a fixture.
+        """
+        return _Connected(self.connect(chat_fake, **fixtures))
 
     @pytest.fixture(name="webhook_run")
     def _webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:
@@ -291,7 +299,9 @@ class _Run:
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through, is_first = False, not self._was_played
             _check_class(type(self._tests))
-            async with self._connected(chat_fake) as snapshot:
+            made = self._tests.connect(chat_fake, **self._fixtures)
+            async with _Connected(made) as connected:  # a class may have its own `connected`
+                snapshot = self._checked(chat_fake, connected)
                 if not self._is_alone:
                     await self._check_before(snapshot, chat_fake)
                 await self._play(chat_fake)
@@ -357,27 +367,6 @@ class _Run:
         return function if inspect.isfunction(function) else WebhookTests.connect
 
     # A world
-
-    @asynccontextmanager
-    async def _connected(self, fake: ChatFake) -> AsyncGenerator[Snapshot | None]:
-        """Connect the app for a block, and clean up behind it, as a fixture does: also if it fails.
-
-        The snapshot is checked.
-        """
-        made: Any = self._tests.connect(fake, **self._fixtures)
-        snapshot = await _next_of(made)
-        if snapshot is _END:
-            raise ChatFakeError("connect(): expected a yield of the snapshot, got none")
-        try:
-            yield self._checked(fake, snapshot)
-        except BaseException as error:
-            try:
-                await _end(made)
-            except Exception as later:
-                error.add_note(f"The clean-up of connect() failed, too: {later!r}")
-            raise
-        else:
-            await _end(made)
 
     def _checked(self, fake: ChatFake, snapshot: Any) -> Snapshot | None:
         if not len(fake._engine.outbox.endpoints):
@@ -452,14 +441,43 @@ class _Run:
                 raise NoTestError("the snapshot has values that can't be written as code")
             lines.append(f"assert {'await ' * self._awaits_snapshot}snapshot() == {expected}")
         if is_async or inspect.isgeneratorfunction(connect):
-            manager = f"{'async' * is_async}contextmanager"
-            imports.append(f"from contextlib import {manager}")
-            opened = f"with {manager}(self.connect)({given}) as snapshot:"
+            opened = f"with self.connected({given}) as snapshot:"
             lines = ["async " * is_async + opened, *(f"    {line}" for line in lines)]
         else:
             waits = "await " * inspect.iscoroutinefunction(connect)
             lines.insert(0, f"snapshot = {waits}self.connect({given})")
         return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
+
+
+class _Connected:
+    """An app that is connected for a block.
+
+    Args:
+        made: What ``connect()`` has returned: the snapshot, a generator, or an awaitable.
+    """
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+
+    async def __aenter__(self) -> Any:
+        snapshot = await _next_of(self._made)
+        if snapshot is _END:
+            raise ChatFakeError("connect(): expected a yield of the snapshot, got none")
+        return snapshot
+
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            await _end(self._made)
+        except Exception as later:
+            if error is None:
+                raise
+            error.add_note(f"The clean-up of connect() failed, too: {later!r}")
+
+    def __enter__(self) -> Any:
+        return run_at_once(self.__aenter__())
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        run_at_once(self.__aexit__(kind, error, trace))
 
 
 class _Loop:
