@@ -162,6 +162,20 @@ class DropsWhatItDoesNotKnow(App):
         assert {message.id: "delivered"} == self.statuses
 
 
+class TakesNoRetry(LetsALateStatusWin):
+    """Takes a retry for a duplicate, by its number: what was refused on its way is lost."""
+
+    def __call__(self, request: WebhookRequest) -> int | None:
+        if request.number > 1 if self.bug else request.id in self.seen:
+            return 200
+        self.seen.add(request.id)
+        return super().__call__(request)
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        if RANK[message["status"]] > self.rank_of(message):
+            self.statuses[message["id"]] = message["status"]
+
+
 class StoresThenRefuses(DropsWhatItDoesNotKnow):
     """Stores the price of a delivery that it can't place, asks for a retry, and stores it again."""
 
@@ -269,14 +283,15 @@ class ForgetsAfterADay(ForgetsAfterAnHour):
 
 
 #: One for each way in which an app can be wrong: it counts a repeat, lets a late status win, needs
-#: the response before the webhook, needs `sent` first, drops what a retry would repair, takes a
-#: retry for something new, or takes one message for two.
+#: the response before the webhook, needs `sent` first, drops what a retry would repair, or the
+#: retry, takes a retry for something new, or takes one message for two.
 ZOO: list[type[App]] = [
     CountsDuplicates,
     LetsALateStatusWin,
     LooksUpTooEarly,
     NeedsSentFirst,
     DropsWhatItDoesNotKnow,
+    TakesNoRetry,
     StoresThenRefuses,
     KeepsTwoIds,
 ]

@@ -47,6 +47,7 @@ class TestTwin(TestApp):
         ("LooksUpTooEarly", ["webhooks_before_the_response"]),
         ("NeedsSentFirst", ["another_order"]),
         ("DropsWhatItDoesNotKnow", ["another_order"]),
+        ("TakesNoRetry", ["another_order"]),
         ("StoresThenRefuses", ["another_order"]),
         ("KeepsTwoIds", ["another_order"]),
         ("ChecksThenInserts", ["duplicates_at_once"]),
