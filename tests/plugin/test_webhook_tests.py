@@ -455,6 +455,79 @@ def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
     result.stdout.fnmatch_lines(["skipped  forgeries: test_all_events_are_taken fails"])
 
 
+#: What makes a test of one's own green, or silent, where an app has refused an event.
+SILENCED = """
+    import pytest
+    from pytest_chatfake import WebhookTests
+
+    def refuse(request):
+        STATUSES.append(request.event.status)
+        {end}
+
+    STATUSES = []
+
+    @pytest.mark.chat_fake(timeout=0.2, {mark})
+    class TestRefuses(WebhookTests):
+        def connect(self, chat_fake):
+            STATUSES.clear()
+            chat_fake.webhooks.connect(handler=refuse{arguments})
+            return lambda: ([*STATUSES], {snapshot})[0]
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text()
+            {scenario}
+"""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mark": "strict=False"},
+        {"end": "1 / 0", "arguments": ", raise_exceptions=False", "mark": "strict=False"},
+        {"end": "1 / 0", "arguments": ", raise_exceptions=False"},
+        {"arguments": ", disable_after=1"},
+        {"mark": "retry_after=[1]", "scenario": "chat_fake.webhooks.attempts"},
+        {"scenario": "assert chat_fake.webhooks.attempts"},
+        {"snapshot": "len(chat_fake.webhooks.attempts)"},
+        {
+            "end": "1 / 0",
+            "scenario": "with pytest.raises(ZeroDivisionError): yield chat_fake.send_text()",
+        },
+    ],
+    ids=str,
+)
+def test_nothing_that_a_class_says_silences_a_refused_event(run, changes):
+    given = {"end": "return 500", "mark": "", "arguments": "", "snapshot": "0", "scenario": ""}
+    result = run(SILENCED.format(**given | changes))
+    assert ["all_events_are_taken"] == failed(result)
+    result.stdout.no_fnmatch_line("*strict=False this is*")
+
+
+@pytest.mark.parametrize("test", ["a_later_version", "duplicates", "duplicates_days_later"])
+@pytest.mark.parametrize("option", ["mark", "read"])
+def test_nor_one_that_is_refused_in_another_world_only(run, test, option):
+    code = """
+    import pytest
+    from pytest_chatfake import WebhookTests
+
+    @pytest.mark.chat_fake(strict={strict})
+    class TestRefuses(WebhookTests):
+        def connect(self, chat_fake):
+            taken = set()
+
+            def app(request):
+                is_known = "added" not in request.body.decode() and request.id not in taken
+                taken.add(request.id if "added" not in request.body.decode() else "")
+                return 204 if is_known else 500
+
+            chat_fake.webhooks.connect(handler=app, events="*")
+            return lambda: (len(taken - {{""}}), {read})[0]
+    """
+    read = "len(chat_fake.webhooks.attempts)" * (option == "read") or "0"
+    result = run(code.format(strict=option == "read", read=read), "-k", test)
+    assert "FAILED" == card(result)[test]
+
+
 #: An app that takes no event.
 DEAD = """
     import pytest
@@ -697,6 +770,65 @@ def test_attempts_at_once_that_were_refused_each_time_tried_nothing(run):
     result = run("REFUSES = True\n" + textwrap.dedent(IN_THREADS))
     assert "skipped" == card(result)["duplicates_at_once"]
     result.stdout.fnmatch_lines(["*both attempts at the same time were refused each time: *503*"])
+
+
+@pytest.mark.parametrize(
+    ("refuse", "expected"),
+    [("return 409", "ok"), ("rows.append(1); return 409", "FAILED")],
+)
+def test_an_async_app_may_refuse_an_event_while_it_takes_it(run, refuse, expected):
+    code = """
+    import asyncio
+    from pytest_chatfake import WebhookTests
+
+    class TestBusy(WebhookTests):
+        def connect(self, chat_fake):
+            status, busy, rows = {{}}, set(), []
+
+            async def app(request):
+                message = request.event.json()["chatMessage"]
+                if message["id"] in busy:
+                    {refuse}
+                busy.add(message["id"])
+                await asyncio.sleep(0)
+                status[message["id"]] = "known"
+                busy.discard(message["id"])
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: (status, rows)
+    """
+    result = run(code.format(refuse=refuse), "-k", "at_once")
+    assert {"duplicates_at_once": expected} == card(result)
+
+
+def test_a_refusal_of_both_in_one_thread_is_no_matter_of_threads(run):
+    code = """
+    import asyncio
+    from pytest_chatfake import WebhookTests
+
+    class TestBusy(WebhookTests):
+        def connect(self, chat_fake):
+            known, busy = set(), []
+
+            async def app(request):
+                busy.append(request)
+                await asyncio.sleep(0)
+                try:
+                    if len(busy) > 1:
+                        return 409
+                    known.add(request.id)
+                    await asyncio.sleep(0)
+                finally:
+                    await asyncio.sleep(0)
+                    busy.remove(request)
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: known
+    """
+    result = run(code, "-k", "at_once")
+    assert {"duplicates_at_once": "skipped"} == card(result)
+    result.stdout.fnmatch_lines(["*were refused each time: status 409*"])
+    result.stdout.no_fnmatch_line("*Does a thread*")
 
 
 @pytest.mark.parametrize(("wrong", "expected"), [(1, "skipped"), (2, "skipped"), (3, "FAILED")])

@@ -45,6 +45,25 @@ def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines(
     ] == without_ids(text)
 
 
+@pytest.mark.parametrize(
+    ("body", "is_asked"),
+    [
+        (b"", True),
+        (b"Internal Server Error", True),
+        (b"\n<html>No</html>", True),
+        (b'{"detail": "Internal Server Error"}', True),
+        (b"no such user", False),
+    ],
+)
+def test_whether_the_app_raised_is_asked_if_the_text_is_not_its_own(body, is_asked):
+    def scenario(fake):
+        fake.webhooks.connect(handler=lambda request: (500, body))
+        fake.send_text()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert is_asked == ("did it raise?" in text)
+
+
 # -- strict ----------------------------------------------------------------------------------------
 
 

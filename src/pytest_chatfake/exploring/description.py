@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from ..base.views import listed, ordinal
 from ..report.timeline_text import length
+from ..webhooks.events import named
 from .deviations import KINDS, STATUS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
@@ -82,8 +83,7 @@ def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -
 
 
 def _title(attempt: LoggedAttempt) -> str:
-    number = attempt.message
-    return f"`{attempt.what}`" + (f" {'m' if number > 0 else 'r'}{abs(number)}" if number else "")
+    return named(attempt.what, attempt.message)
 
 
 def _titles(attempts: Sequence[LoggedAttempt]) -> str:

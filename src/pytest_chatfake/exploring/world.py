@@ -26,7 +26,7 @@ from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline, without_texts
 from ..report import active_stories
-from ..report.final_checks import overlooked
+from ..report.final_checks import overlooked, undelivered
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
@@ -229,11 +229,7 @@ class World:
         engine.core.raise_errors()
         failed = list(overlooked(engine))
         if failed and self.fake._checks.strict:
-            lines = [
-                f"{attempt.event._subject} at {attempt.endpoint._shown}: {attempt.outcome}"
-                for attempt in failed
-            ]
-            raise UndeliveredWebhooks("\n  ".join(["attempts failed:", *lines]))
+            raise UndeliveredWebhooks(undelivered(failed))
 
     # The result
 
@@ -438,7 +434,7 @@ class World:
         return LoggedAttempt(
             choice,
             self._environment.item(event, endpoints[endpoint]),
-            _number(event),
+            event._number,
             _what(self.fake._engine.outbox, event),
             endpoint._shown if len(endpoints) > 1 else "",
             endpoint._target.overlaps,
@@ -464,7 +460,7 @@ class World:
         endpoints = self._endpoints()
         return [
             f"{attempt.record.event.status or attempt.record.event.type} "
-            f"m{_number(attempt.record.event)} at endpoint "
+            f"m{attempt.record.event._number} at endpoint "
             f"{endpoints[attempt.record.endpoint] + 1}: {_outcome(attempt)}"
             for attempt in self._attempts
         ]
@@ -495,11 +491,6 @@ def _outcome(attempt: InFlight) -> int | str | None:
     if response is None or not effect.reaches_app:
         return effect.mark
     return response.status if response.error is None else type(response.error).__name__
-
-
-def _number(event: Event) -> int:
-    """Return the number of the message that an event is about; negative: recorded; 0: none."""
-    return -event._recorded_number if event._message is None else event._message.number
 
 
 def _what(outbox: Outbox, event: Event) -> str:

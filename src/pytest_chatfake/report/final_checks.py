@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -90,6 +90,17 @@ class FinalChecks:
         for text, line, _ in found:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
+    def require_accepted(self) -> None:
+        """Raise UndeliveredWebhooks for failed attempts, also if the test has seen them.
+
+        It does not ask whether the test is strict.
+        """
+        attempts = list(_failed(self._engine))
+        if attempts:
+            text = f"expected 2xx for every event, but {undelivered(attempts)}"
+            error = UndeliveredWebhooks(Labels(self._engine, self._api).clean(text))
+            raise raised_at(error, attempts[0].event.line)
+
     def _findings(self) -> Iterator[Finding]:
         """Find what was overlooked, the nearest to the app first."""
         engine, outbox = self._engine, self._engine.outbox
@@ -145,12 +156,12 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
     Those that it has seen, as an exception or in ``attempts``, are left out, and so are those that
     are retried later.
     """
+    return (each for each in _failed(engine, engine.outbox.seen) if not each._surfaced)
+
+
+def _failed(engine: Engine, seen: int = 0) -> Iterator[Attempt]:
     attempts = engine.outbox.attempts
-    failed = [
-        attempt
-        for attempt in attempts[engine.outbox.seen :]
-        if not (attempt.ok or attempt._surfaced)
-    ]
+    failed = [attempt for attempt in attempts[seen:] if not attempt.ok]
     if not failed:
         return
     # Of an event that is tried again, the last attempt shows whether the failures were made good.
@@ -185,6 +196,17 @@ def _is_caused(attempt: Attempt) -> bool:
         or attempt.event.synthetic
         or any(effect.fails or effect.is_wrong for effect in effects)
     )
+
+
+def undelivered(attempts: Sequence[Attempt]) -> str:
+    """Count failed attempts, with a line for each: the event's name, and how it ended."""
+    lines = (
+        f"{attempt.event._name} at {attempt.endpoint._shown}: {attempt.outcome}{hint(attempt)} "
+        f"{beginning_of_body(attempt.body)}".rstrip()
+        for attempt in attempts
+    )
+    head = f"{counted(len(attempts), 'attempt')} failed:"
+    return "\n  ".join([head, *folded(lines, _MAX_LINES)])
 
 
 def _described(attempt: Attempt) -> str:

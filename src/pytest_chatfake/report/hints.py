@@ -61,6 +61,10 @@ _HINTS: Final = {
 }
 
 
+#: The body of a 500 that an app has not written itself: none, a page, or a standard text.
+_OF_A_FRAMEWORK: Final = re.compile(rb"$|\s*<|.*Server Error", re.DOTALL)
+
+
 def hint(attempt: Attempt) -> str:
     """Say what a response or an error may mean; empty if there is nothing to say."""
     if attempt.fault == "forgery":
@@ -79,6 +83,8 @@ def hint(attempt: Attempt) -> str:
         return f" (the app logged {what}{place and f' at {place}'})"
     if attempt.status_code == 503 and not attempt.endpoint.retry_after:
         return " (connect(retry_after=[10]) retries it)"
+    if attempt.status_code == 500 and not _OF_A_FRAMEWORK.match(attempt.body):
+        return ""
     return _HINTS.get(attempt.status_code or 0, "")
 
 

@@ -95,6 +95,16 @@ class Event(Record):
         return self.type if self._ordinal == 1 else f"{self.type} #{self._ordinal}"
 
     @property
+    def _name(self) -> str:
+        """What a finding calls it: without ids."""
+        return named(self._label if self.status is None else self.status, self._number)
+
+    @property
+    def _number(self) -> int:
+        """The number of the message that it is about; negative: recorded; 0: none."""
+        return -self._recorded_number if self._message is None else self._message.number
+
+    @property
     def _subject(self) -> str:
         """What it is about, in a few words of a report."""
         return self._label if self.status is None else f"{self.status} of {self._whose}"
@@ -111,3 +121,8 @@ class Event(Record):
         if self._message is not None:
             return f"message {self._message.id}"
         return f"the recorded message {self._recorded_id}".rstrip()
+
+
+def named(what: str, number: int) -> str:
+    """Name an event in a finding, as in "`sent` m1"; a negative number is that of a recording."""
+    return f"`{what}`" + (f" {'m' if number > 0 else 'r'}{abs(number)}" if number else "")
