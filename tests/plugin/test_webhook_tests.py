@@ -457,6 +457,8 @@ def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
 
 #: What makes a test of one's own green, or silent, where an app has refused an event.
 SILENCED = """
+    from contextlib import suppress
+
     import pytest
     from pytest_chatfake import WebhookTests
 
@@ -490,8 +492,8 @@ SILENCED = """
         {"scenario": "assert chat_fake.webhooks.attempts"},
         {"snapshot": "len(chat_fake.webhooks.attempts)"},
         {
-            "end": "1 / 0",
-            "scenario": "with pytest.raises(ZeroDivisionError): yield chat_fake.send_text()",
+            "end": "STATUSES[1:] and 1 / 0",
+            "scenario": "with suppress(ZeroDivisionError): yield chat_fake.send_text()",
         },
     ],
     ids=str,
