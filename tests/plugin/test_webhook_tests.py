@@ -1053,6 +1053,53 @@ def test_a_snapshot_that_cannot_be_compared_fails_one_test(run):
     assert ["another_order"] == failed(run(code, "-k", "another_order"))
 
 
+@pytest.mark.parametrize(
+    ("snapshot", "test"),
+    [
+        ('{"average": float("nan"), **status}', "all_events_are_taken"),
+        ('{"total": lambda: 1, **status}', "all_events_are_taken"),
+        ("list(map(Thing, status))", "snapshot_changes"),
+        ("[float('nan') for _ in status]", "snapshot_changes"),
+    ],
+)
+def test_of_values_that_equal_only_themselves_one_test_says_so(run, snapshot, test):
+    code = f"""
+    from pytest_chatfake import HmacSigner, WebhookTests
+
+    class Thing:
+        def __init__(self, value): self.value = value
+
+    class TestValues(WebhookTests):
+        def connect(self, chat_fake):
+            status = {{}}
+            app = lambda request: status.update({{request.event.message_id: request.event.status}})
+            chat_fake.webhooks.connect(handler=lambda request: app(request), signer=HmacSigner("s"))
+            return lambda: {snapshot}
+    """
+    result = run(code)
+    assert [test] == failed(result)
+    result.stdout.fnmatch_lines(["E*Error: snapshot: expected plain values*nothing but itself*"])
+
+
+def test_a_class_that_each_world_makes_anew_is_no_old_app(run):
+    code = """
+    from dataclasses import dataclass
+    from pytest_chatfake import WebhookTests
+
+    class TestLocal(WebhookTests):
+        def connect(self, chat_fake):
+            @dataclass
+            class Total:
+                value: int
+
+            chat_fake.webhooks.connect(handler=lambda request: None)
+            return lambda: Total(0)
+    """
+    result = run(code, "-k", "all_events")
+    result.stdout.fnmatch_lines(["E*is its class made in connect()?*"])
+    result.stdout.no_fnmatch_line("*remembers*")
+
+
 def test_what_fails_before_anything_deviates_blames_no_deviation(run):
     code = """
     from pytest_chatfake import WebhookTests

@@ -5,6 +5,8 @@
 import asyncio
 import threading
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from decimal import Decimal
 from operator import attrgetter
 
 import pytest
@@ -81,8 +83,48 @@ def test_a_snapshot_that_cannot_be_compared_is_refused():
             fake.assert_idempotent(snapshot)
         with pytest.raises(TypeError, match=r"expected plain values.* what can't be copied"):
             fake.assert_idempotent({}.keys)
-        with pytest.raises(TypeError, match=r"expected plain values.* what differs from"):
+        with pytest.raises(TypeError, match=r"what equals nothing but itself: .*<object object>"):
             fake.assert_idempotent(lambda: [object()])
+
+
+@dataclass
+class Row:
+    value: object
+
+
+@dataclass(eq=False)
+class Unequal:
+    value: object
+
+
+LOCAL = [lambda: 1, float("nan"), Decimal("NaN"), object(), Unequal(1)]
+
+
+@pytest.mark.parametrize("value", LOCAL, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    ("around", "path"),
+    [
+        (lambda value: value, "snapshot"),
+        (lambda value: {"a": [1, value]}, '["a"][1]'),
+        (lambda value: (Row(value),), "[0].value"),
+        (lambda value: {value}, "snapshot"),
+    ],
+)
+def test_what_equals_nothing_but_itself_is_refused_with_its_place(value, around, path):
+    with ChatFake() as fake:
+        repeated(fake)
+        with pytest.raises(TypeError) as caught:
+            fake.assert_idempotent(lambda: around(value))
+    text = str(caught.value)
+    assert f"equals nothing but itself: {path}: " in text
+    assert " at 0x" not in text
+
+
+@pytest.mark.parametrize("value", [None, ..., Row, len, repeated, [1.5, "nan", {Decimal(1)}]])
+def test_values_that_are_the_same_in_each_world_are_taken(value):
+    with ChatFake() as fake:
+        repeated(fake)
+        fake.assert_idempotent(lambda: {"a": value})
 
 
 def test_a_check_is_made_as_often_in_each_world():

@@ -396,6 +396,11 @@ class _Run:
         if not self._was_played:
             self._before = value
         elif not len(fake.events) and self._before != value:  # else connect() has sent something
+            if cited(self._before) == cited(value):
+                raise SnapshotError(
+                    f"snapshot: expected values that are equal in each world, got another "
+                    f"{cited(value)}: is its class made in connect()? Return plain values"
+                )
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
                 f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +33,9 @@ _SHARED: Final = 20
 _LONG: Final = 80
 
 _NOTHING: Final = object()
+
+#: Where an object is in memory, as its ``repr()`` says.
+_ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 #: Of snapshots, only these are looked into; to type checkers their contents are anything.
 _DICT: Final[Any] = dict
@@ -229,15 +233,37 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
     try:
         kept = copy.deepcopy(value)
         # The app may have changed the value since, so the copy is copied.
-        if copy.deepcopy(kept) == kept:
+        copied = copy.deepcopy(kept)
+        unequal = _unequal(kept, copied, "")
+        if not unequal:
             return kept
-        problem = "differs from its copy"
+        problem = f"equals nothing but itself: {unequal[0]}"
     except Exception as error:
-        problem, cause = "can't be copied and compared", error
+        problem, cause = f"can't be copied and compared: {cited(value)}", error
     raise SnapshotError(
-        f"snapshot: expected plain values, such as a sum or a list of tuples, got what {problem}: "
-        f"{cited(value)}"
+        f"snapshot: expected plain values, such as a sum or a list of tuples, got what "
+        f"{_ADDRESS.sub('', problem)}"
     ) from cause
+
+
+def _unequal(value: Any, copied: Any, path: str) -> list[str]:
+    """Return the places of what no copy equals, and so no value of another world.
+
+    NaN and functions are their own copies, and collections find equal what is the same object.
+    """
+    places = [
+        place
+        for name, one, other in _parts(value, copied)
+        for place in _unequal(one, other, path + name)
+    ]
+    items = value if isinstance(value, _SETS) else [value]
+    is_alone = any(
+        item != item or (inspect.isfunction(item) and "<" in item.__qualname__)  # noqa: PLR0124
+        for item in items
+    )
+    if places or not (is_alone or value != copied):
+        return places
+    return [f"{path or 'snapshot'}: {cited(value)}"]
 
 
 async def expect_idempotent(engine: Engine, baseline: Baseline | None, snapshot: Snapshot) -> None:
