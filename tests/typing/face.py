@@ -88,6 +88,7 @@ def configuration() -> None:
             offset=timedelta(minutes=-6),
         ),
         inbound=lambda message: {"resource": assert_type(message, InboundMessage).resource},
+        outbound=lambda event: {"statuses": [event["id"]]},
         strict=True,
     )
     assert_type(config.replace(price="0.10"), ChatFakeConfig)

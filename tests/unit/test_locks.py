@@ -18,7 +18,6 @@ from pytest_chatfake.base.growing_index import GrowingIndex
 from pytest_chatfake.base.history import History, Record
 from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.schedule import Schedule
-from pytest_chatfake.engine.engine import Engine
 from pytest_chatfake.engine.process_time import ProcessTime
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
@@ -194,7 +193,7 @@ def test_nobody_gets_into_the_middle_of_a_verb(fake, locked, meeting, second, mo
         (Schedule, "pop_due", lambda fake: fake.settle()),
         (ProcessTime, "forward", lambda fake: fake.clock.advance(1)),
         (History, "add", ask_balance),
-        (Engine, "call_back", lambda fake: fake.clock.run_until(lambda: True, limit=1)),
+        (core_module.Core, "call_back", lambda fake: fake.clock.run_until(lambda: True, limit=1)),
     ],
     ids=["next_due", "is_due", "due", "move", "request", "predicate"],
 )

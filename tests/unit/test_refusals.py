@@ -133,6 +133,7 @@ WRONG_KIND = {
     "Callable[..., Any]": APP,
     "Callable[..., Any] | str": (1,),
     "Extra": (1, lambda _: {}, awaited),
+    "Form": (1, lambda: None, {}, "a=1", awaited),
     "Parse": (1, awaited),
     "Reply": (1, awaited),
     "Shape": (1, lambda: None, {}, awaited),

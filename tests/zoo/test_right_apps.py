@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from . import right_apps  # here, as the runs inside a test forget what they import
+from . import right_apps, shaped_apps  # here, as the runs inside a test forget what they import
 
 #: All that a right app which sends, is signed, and has crash points is tried with.
 TRIED = {
@@ -26,7 +26,7 @@ def rows_of(result: pytest.RunResult) -> dict[str, set[str]]:
     """The tests on the card of the only class of a run, by how they ended."""
     rows: dict[str, set[str]] = {"ok": set(), "FAILED": set(), "skipped": set()}
     for outcome, test in re.findall(
-        r"^(ok|FAILED|skipped) +(\w+)", result.stdout.str(), re.MULTILINE
+        r"^(ok|FAILED|skipped) +(\w+)(?::|$)", result.stdout.str(), re.MULTILINE
     ):
         rows[outcome].add(test)
     return rows
@@ -61,3 +61,37 @@ def test_two_threads_on_one_connection_accuse_no_app(pytester: pytest.Pytester) 
 
     assert set() == rows["FAILED"]
     assert {"all_events_are_taken", "another_order"} <= rows["ok"]
+
+
+#: What nothing of a form without an event id can be tried with.
+NOT_IN_FORMS = {"duplicates_under_another_id", "a_later_version"}
+
+
+@pytest.mark.parametrize(
+    ("tests", "failed", "skipped"),
+    [
+        ("TestNested", set(), set()),
+        ("TestForm", set(), NOT_IN_FORMS),
+        (
+            "TestCountsNested",
+            {"duplicates", "duplicates_under_another_id", "duplicates_days_later"}
+            | {"duplicates_at_once"},
+            set(),
+        ),
+        ("TestKnowsAllFields", {"a_later_version"}, set()),
+        (
+            "TestCountsForms",
+            {"duplicates", "duplicates_days_later", "duplicates_at_once"},
+            NOT_IN_FORMS,
+        ),
+    ],
+)
+def test_statuses_in_a_form_of_the_service_are_tried_in_every_way(
+    pytester: pytest.Pytester, tests: str, failed: set[str], skipped: set[str]
+) -> None:
+    pytester.makepyfile(f"from {shaped_apps.__name__} import {tests}")
+    rows = rows_of(pytester.runpytest())
+
+    assert failed == rows["FAILED"]
+    assert TRIED - failed - skipped == rows["ok"]
+    assert skipped == rows["skipped"]

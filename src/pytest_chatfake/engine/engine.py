@@ -34,7 +34,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from decimal import Decimal
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from ..base.calling_line import Line, calling_line
 from ..base.coroutines import run_at_once
@@ -62,8 +62,6 @@ from .plan import Plan, Step
 from .process_time import ProcessTime
 from .settings import Mode, Settings
 
-T = TypeVar("T")
-
 
 class Engine:
     """The engine of one fake.
@@ -90,6 +88,7 @@ class Engine:
                 settings.omit,
             ),
             per_message=settings.event_ids == "per-message",
+            outbound=settings.outbound,
         )
         self.drain: Drain = Drain(self.core, self.outbox, portal=portal, timeout=settings.timeout)
         self.executor: Executor = Executor(self.core, self.outbox)
@@ -207,7 +206,7 @@ class Engine:
 
         def reached() -> bool:
             with self.core.lock:
-                return self.call_back(f"the predicate of {what}", "True or False", predicate)
+                return self.core.call_back(f"the predicate of {what}", "True or False", predicate)
 
         line = calling_line(3)
         return self._move(partial(self.due_runner.run_until, reached, length, what, line), what)
@@ -365,22 +364,6 @@ class Engine:
         if thread in (None, threading.get_ident()):
             return thread is not None and not all(one.target.in_process for one in attempts)
         return True
-
-    def call_back(self, function: str, returns: str, call: Callable[[], T]) -> T:
-        """Call a function of the configuration without the lock, which is held once.
-
-        The function may ask for the balance over HTTP, and another thread responds to that.
-        """
-        callback = Callback(function, returns)
-        try:
-            self.core.scopes.begin(callback)
-            try:
-                self.core.lock.release()
-                return call()
-            finally:
-                self.core.lock.acquire()
-        finally:
-            self.core.scopes.open.discard(callback)
 
     # Refusals
 

@@ -84,22 +84,26 @@ class Executor:
 
         All facts of a verb show the same status, so the ``extra=`` function is asked once. The lock
         is released meanwhile, and another thread may change the account: so the verb is decided
-        again. Of a consequence, the function's error is only kept, in ``errors``.
+        again; likewise for the ``outbound=`` function. Of a consequence, the first function's error
+        is only kept, in ``errors``; the other one is asked by the attempt.
         """
         message, fields, asked = verb.message, "", None
         try:
-            facts = self.account.decide(verb, now)
-            while self.fields_of is not None and facts and facts[0].what != asked:
-                asked = facts[0].what
-                try:
-                    fields = self.fields_of(facts[0].message, asked)
-                except Exception as error:
-                    if errors is None:
-                        raise
-                    errors.append(error)
-                    fields = ""
+            while True:
                 facts = self.account.decide(verb, now)
-            return facts, self._outbox.write_facts(facts, fields, line)
+                if self.fields_of is not None and facts and facts[0].what != asked:
+                    asked = facts[0].what
+                    try:
+                        fields = self.fields_of(facts[0].message, asked)
+                    except Exception as error:
+                        if errors is None:
+                            raise
+                        errors.append(error)
+                        fields = ""
+                    continue
+                events = self._outbox.write_facts(facts, fields, line)
+                if errors is not None or not self._outbox.ask_outbound(events):
+                    return facts, events
         except BaseException:
             if message is not None and message.state == "submitted":
                 message.withdraw()
@@ -169,8 +173,11 @@ class Executor:
         outbox, message = self._outbox, cast("MessageState", verb.message)
         status, edit, type_ = verb.arguments
         fields = "" if self.fields_of is None else self.fields_of(message, status)
-        fact = self.account.shown(message, status, now)
-        event = outbox.write_synthetic(fact, fields, status, edit, type_, line)
+        while True:
+            fact = self.account.shown(message, status, now)
+            event = outbox.write_synthetic(fact, fields, status, edit, type_, line)
+            if not outbox.ask_outbound([event]):
+                break
         outbox.emit(event, self.note(what, line, message, now))
 
     def _emit_event(self, verb: Verb, what: str, line: Line, now: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..domain.account import Rules
 from ..wire.naming import Naming
@@ -27,5 +27,6 @@ class Settings(NamedTuple):
     naming: Naming
     omit: tuple[str, ...]
     inbound: Callable[..., object] | None
+    outbound: Callable[[Any], object] | None
     event_ids: Literal["unique", "per-message"]
     timeout: float

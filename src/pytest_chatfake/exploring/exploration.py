@@ -23,7 +23,7 @@ from .description import describe
 from .deviations import DEFAULT, KINDS, Deviation
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search
-from .world import Body, Environment, Step, World, is_skip
+from .world import UNCHANGED, Body, Environment, Step, World, is_skip
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
 _QUIET: Final = 2.0
@@ -295,7 +295,9 @@ class Exploration:
             )
         elif why:
             self._unfired["webhooks_first"] = why
-        return bool(why) or world.server_is_single_threaded
+        if kind := world.unchanged_by:
+            self._unfired[kind] = UNCHANGED[kind]
+        return bool(why or kind) or world.server_is_single_threaded
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float

@@ -40,6 +40,12 @@ from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 #: A body: a function of one fake.
 Body = Callable[[ChatFake], Any]
 
+#: By its kind, why a deviation that changes what is posted may not change it.
+UNCHANGED: Final[Mapping[str, str]] = {
+    "duplicate_new_id": "what is posted shows no event id, so a new one would change nothing",
+    "evolve": "what is posted is no JSON object, so it can't have unknown fields",
+}
+
 #: The worlds of the process: those of two explorations with one seed are told apart, too.
 _numbers: Final = itertools.count(1)
 
@@ -305,6 +311,14 @@ class World:
         )
 
     @property
+    def unchanged_by(self) -> str:
+        """The kind of a deviation that was to change what is posted, and did not; empty: none."""
+        kind = next((each.kind for each in self.deviations if each.kind in UNCHANGED), "")
+        made = [attempt for attempt in self._attempts if attempt.posted]
+        changed = [attempt for attempt in made if attempt.dispatch.content is not None]
+        return "" if any(map(_is_changed, changed)) or not changed else kind
+
+    @property
     def server_is_single_threaded(self) -> bool:
         """Whether webhooks timed out because their app was still waiting for a call's response."""
         if all(deviation.kind != "webhooks_first" for deviation in self.deviations):
@@ -491,6 +505,13 @@ def _outcome(attempt: InFlight) -> int | str | None:
     if response is None or not effect.reaches_app:
         return effect.mark
     return response.status if response.error is None else type(response.error).__name__
+
+
+def _is_changed(attempt: InFlight) -> bool:
+    """Return whether an app can see that not the event as it was emitted is posted."""
+    event, request = attempt.record.event, attempt.request
+    is_named = any(request.id in value for value in request.headers.values())
+    return request.body != event._posted(event.body) or (is_named and request.id != event.id)
 
 
 def _what(outbox: Outbox, event: Event) -> str:

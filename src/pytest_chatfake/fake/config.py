@@ -37,6 +37,9 @@ from .messages import Message
 #: More fields for the message resource, or a function of the message and the status to come.
 Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]
 
+#: Takes a status event, returns what is posted: a mapping for JSON, or the body.
+Form = Callable[[Any], Mapping[str, object] | str | bytes]
+
 #: What a message costs: an amount, or a function of the message.
 Price = Money | Callable[["Message"], Money]
 
@@ -94,6 +97,13 @@ class ChatFakeConfig:
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
             Without ``type``, that is the usual one. The function may only read. It is called again,
             for the next id, where another thread has let somebody write meanwhile.
+        outbound: Shapes the status events that are posted: a function of the event, as
+            ``event.json()`` returns it, that returns a mapping, which is posted as JSON with exact
+            decimals, or the body as text or bytes (assumed). ``fake.events`` keeps the
+            description's form. The function may only read; it is called once for each body that is
+            posted: before anything is done, so that a verb is refused if it fails. But for what
+            people do by themselves after a verb, it is called by the attempt. What people write,
+            ``emit_event()``, ``replay()`` and ``emit(raw=)`` have a form of their own.
         sender: The address that people write to, and that messages come from, if ``naming`` has a
             ``from_key`` for it (assumed).
         strict: Whether what a test overlooked fails it, with ``UndeliveredWebhooks`` or
@@ -129,6 +139,7 @@ class ChatFakeConfig:
     extra: Extra | None = None
     omit: Iterable[str] = ()
     inbound: Shape | None = None
+    outbound: Form | None = None
     sender: str = defaults.SENDER
     strict: bool | None = None
 
@@ -191,6 +202,7 @@ class ChatFakeConfig:
             naming=self.naming,
             omit=tuple(self.omit),
             inbound=self.inbound,
+            outbound=self.outbound,
             event_ids=self.event_ids,
             timeout=_seconds(self.timeout),
         )
@@ -297,6 +309,9 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "signer": lambda value, _: check_signer(value),
     "inbound": lambda value, what: check_function(
         value, what, 'lambda message: {"type": "in"}', "the message"
+    ),
+    "outbound": lambda value, what: check_function(
+        value, what, 'lambda event: {"statuses": [event["chatMessage"]]}', "the event"
     ),
     "sender": check_str,
     "strict": check_bool,

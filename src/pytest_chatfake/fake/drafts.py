@@ -98,7 +98,7 @@ class Drafts:
         """Call the configuration's function for an event's fields, beside those of the call."""
         engine = self._engine
         call = partial(function, Message(engine, message), status)
-        found = engine.call_back("the function of extra=", "a mapping", call)
+        found = engine.core.call_back("the function of extra=", "a mapping", call)
         check_extra(found, self._naming)
         if message.type in found:
             _refuse_type_in("the function of extra=", message.type)
@@ -124,7 +124,7 @@ class Drafts:
 
         def ask(message: MessageState) -> Decimal:
             call = partial(price, Message(engine, message))
-            found = engine.call_back("a price function", "an amount", call)
+            found = engine.core.call_back("a price function", "an amount", call)
             return exact(found, "the amount that the price function returned")
 
         return ask

@@ -86,8 +86,9 @@ class ForgeryCheck:
     async def _forge(self, event: Event, endpoint: Endpoint) -> None:
         """Attempt an event under new ids: first genuine, then forged."""
         now = self._engine.core.now() // SECOND
-        body, id_ = Content(event.body, event.id).under_id(other_id(event.id))
-        found = forgeries(WebhookRequest(event, body, {}, now, 1, endpoint, id_))
+        content = Content(event.body, event.id).under_id(other_id(event.id))
+        body = event._posted(content.body)
+        found = forgeries(WebhookRequest(event, body, {}, now, 1, endpoint, content.id))
         left_out = ", ".join(what for what in found if found[what] is None)
         skipped = f", left out: {left_out}" if left_out else ""
         verb = self._engine.note(f"{FORGING}{skipped}", calling_line())

@@ -29,6 +29,7 @@ from ..transport.client.targets import ACCEPTED
 from ..transport.server.replies import Reply, error_reply
 from ..webhooks import in_flight as attempts
 from ..webhooks.endpoints import WebhookRequest
+from ..webhooks.events import Event
 from ..webhooks.signing import OwnSigner, sign
 from ..wire.exact_json import encode
 from .fake import opened
@@ -196,6 +197,16 @@ _EVENTS: Final = {
     "inbound-other-id": _field("id", lambda id_, _: other_id(id_), _inbound),
 }
 
+
+def _seen(event: Event, change: Callable[..., bytes], body: bytes, facts: _Facts) -> bytes:
+    """Return a changed body if that changes what is posted: ``outbound=`` may leave a field out."""
+    changed = change(body, facts)
+    with suppress(Exception):  # it may refuse what the service never writes
+        if event._posted(changed) != event._posted(body):
+            return changed
+    return body
+
+
 _SENT: Final = {
     "send-other-id": _field("id", lambda id_, _: other_id(id_), _sent),
     "send-other-status": _field(
@@ -306,7 +317,8 @@ class Mutation:
             facts = _Facts(engine.settings, engine.account, message, event.status)
             if _EVENTS["inbound-other-id"](request.body, facts) != request.body:
                 lost = "no-inbound"
-            request.body = self._choose(_EVENTS, request.body, noted, facts)
+            rows = {name: partial(_seen, event, change) for name, change in _EVENTS.items()}
+            request.body = self._choose(rows, request.body, noted, facts)
         signer = request.endpoint.signer
         if signer is not None and overrides.signer is None:
 

@@ -29,12 +29,15 @@ def check_path(path: str | PathLike[str]) -> None:
 
 
 def recorded_events(
-    path: str | PathLike[str], naming: Naming
+    path: str | PathLike[str], naming: Naming, usual_type: str | None
 ) -> list[tuple[CustomEvent, int | None]]:
-    """Return the events of a file, each with the moment when it was received, if known."""
+    """Return the events of a file, each with the moment when it was received, if known.
+
+    One that names no type has the usual one.
+    """
     events: list[tuple[CustomEvent, int | None]] = []
     for entry in read_recording(path):
-        kind = None if entry.problem else entry.json.get("type")
+        kind = None if entry.problem else entry.json.get("type", usual_type)
         if not (isinstance(kind, str) and kind):
             problem = entry.problem or "no type, so no endpoint would get it"
             raise ValueError(f"{entry.where}: {problem}")
@@ -49,7 +52,7 @@ def recorded_events(
 
 def _status_and_message(event: Mapping[str, Any], naming: Naming) -> tuple[str, str]:
     resource: object = event.get(naming.message_key)
-    if event["type"] != naming.event_type or not isinstance(resource, dict):
+    if event.get("type") != naming.event_type or not isinstance(resource, dict):
         return "", ""
     fields = cast("dict[str, object]", resource)
     status, id_ = fields.get("status"), fields.get("id")

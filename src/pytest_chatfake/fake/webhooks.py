@@ -395,8 +395,9 @@ class Webhooks:
         """Write events as a later version of the service may, with fields that nobody knows.
 
         Their envelopes, their resources and the conversations in these have a field
-        ``addedLater``, and their keys are in another order (assumed). The bodies in ``fake.events``
-        stay as the service writes them today.
+        ``addedLater``, and their keys are in another order (assumed); of events that ``outbound=``
+        writes, all JSON objects. The bodies in ``fake.events`` stay as the service writes them
+        today. A body that is no JSON stays as it is.
 
         Args:
             **where: Which events; see :class:`Webhooks`. But ``times`` is None by default: all,
@@ -581,7 +582,8 @@ class Webhooks:
     ) -> Pending[None]:
         """Attempt recorded events at the endpoints, in the file's order (assumed).
 
-        Bodies on lines of their own and bodies as text keep every byte. Events are signed afresh,
+        Bodies on lines of their own and bodies as text keep every byte: ``outbound=`` is not asked,
+        and one without a ``type`` then is a status event. Events are signed afresh,
         and belong to no message of this fake: they cost nothing. Events of a message have the
         recorded status, so ``drop(status="delivered")`` matches them; the timeline calls these
         messages ``r1``, ``r2``.
@@ -608,7 +610,8 @@ class Webhooks:
         from .recorded_events import check_path, check_span, recorded_events
 
         check_path(path)
-        events = recorded_events(path, self._config.naming)
+        naming, has_form = self._config.naming, self._config.outbound is not None
+        events = recorded_events(path, naming, naming.event_type if has_form else None)
         if timing == "recorded":
             check_span(events, engine.time.read())
         latest: int | None = None

@@ -230,7 +230,7 @@ class Autopilots:
         try:
             if autopilot._calls_the_test:
                 draw = partial(autopilot._draw, message)
-                plan = self._engine.call_back(
+                plan = self._engine.core.call_back(
                     "a function of autopilot()", "a length or a text", draw
                 )
                 if message.state != "sent":  # another thread was faster meanwhile

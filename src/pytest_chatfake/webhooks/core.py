@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import cast
+from typing import TypeVar, cast
 
 from ..base.history import History
-from ..base.scopes import Scopes
+from ..base.scopes import Callback, Scopes
 from ..domain.schedule import Schedule
+
+_T = TypeVar("_T")
 
 
 class Core:
@@ -51,6 +53,22 @@ class Core:
         It must attempt nothing then, and wait for nothing.
         """
         return bool(self.scopes.current())
+
+    def call_back(self, function: str, returns: str, call: Callable[[], _T]) -> _T:
+        """Call a function of the configuration without the lock, which is held once.
+
+        The function may ask for the balance over HTTP, and another thread responds to that.
+        """
+        callback = Callback(function, returns)
+        try:
+            self.scopes.begin(callback)
+            try:
+                self.lock.release()
+                return call()
+            finally:
+                self.lock.acquire()
+        finally:
+            self.scopes.open.discard(callback)
 
     def raise_errors(self) -> None:
         """Re-raise, in the test, the first error that could not be raised where it happened."""

@@ -15,7 +15,6 @@ from .attempts import Attempt
 from .endpoints import Endpoint, Signer
 from .events import Event
 from .faults import FaultHit
-from .synthetic import evolved
 
 
 class Overrides(NamedTuple):
@@ -38,15 +37,22 @@ _NO_OVERRIDES = Overrides()
 
 
 class Content(NamedTuple):
-    """What an attempt posts: the bytes, and the event's id in them."""
+    """What an attempt posts.
+
+    Attributes:
+        body: The bytes, as the service itself writes them.
+        id: The event's id in them.
+        is_evolved: Whether a later version of the service writes them.
+    """
 
     body: bytes
     id: str
+    is_evolved: bool = False
 
     def under_id(self, new: str) -> Content:
         """Return it with another event id."""
         old, given = quoted(self.id).encode(), quoted(new).encode()
-        return Content(self.body.replace(old, given, 1), new)
+        return Content(self.body.replace(old, given, 1), new, self.is_evolved)
 
 
 @dataclass(slots=True, eq=False)
@@ -129,7 +135,7 @@ class Dispatch:
             marks=(*before.marks, hit.mark),
         )
         if hit.kind == "evolve":
-            self.content = Content(evolved(posted.body), posted.id)
+            self.content = posted._replace(is_evolved=True)
         if hit.new_id:
             self.content = posted.under_id(other_id(posted.id))
 

@@ -15,6 +15,7 @@ from ..base.marks import Mark
 from ..domain.instants import instant
 from ..domain.messages import MessageState
 from ..domain.reasons import Rule
+from .outbound import Outbound
 
 
 class CustomEvent(NamedTuple):
@@ -48,7 +49,8 @@ class Event(Record):
         type: For example ``chat.message.updated``.
         status: The message's status in it; None if it is of another type, and about no message. An
             event that ``replay()`` made has the one that was recorded.
-        body: The exact bytes that every attempt at it sends.
+        body: The service's own bytes. Every attempt at it sends just these, unless
+            ``ChatFakeConfig(outbound=)`` gives them another form.
         line: The line of the test that caused it.
         moment: When it was emitted, in nanoseconds since the epoch.
         synthetic: Whether ``emit`` made it, and the service would not have.
@@ -67,6 +69,7 @@ class Event(Record):
     _ordinal: int = 1  # of another type: how many of that type there are, this one included
     _recorded_id: str = ""  # of a recorded event: the id of the message that it is about
     _recorded_number: int = 0  # the same as a number: 1 is the first such message
+    _outbound: Outbound | None = None  # None: it is posted as it is
 
     def __repr__(self) -> str:
         return one_line(f"<Event {self.id} {self._subject}>")
@@ -88,6 +91,10 @@ class Event(Record):
             ValueError: The body is not JSON (it was emitted broken on purpose).
         """
         return json.loads(self.body, parse_float=Decimal)
+
+    def _posted(self, body: bytes) -> bytes:
+        """Return what is posted in place of a body of this event."""
+        return body if self._outbound is None else self._outbound.posted(body)
 
     @property
     def _label(self) -> str:

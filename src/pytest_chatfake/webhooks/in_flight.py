@@ -21,6 +21,7 @@ from .dispatch import Dispatch
 from .endpoints import WebhookRequest
 from .logged_errors import ErrorLog
 from .signing import flaw_of, sign
+from .synthetic import evolved
 
 Outcome: TypeAlias = "Response | BaseException"
 
@@ -74,7 +75,7 @@ class InFlight:
         with falsify(self), ErrorLog(self.scopes, self.record) as log:
             try:
                 self.scopes.begin(self.record)
-                self._sign()
+                self._write()
                 if watch is not None:
                     watch.begin()
                 self.posted = True
@@ -96,9 +97,12 @@ class InFlight:
                     self.record._logged = log.error()
                 self.scopes.open.discard(self.record)
 
-    def _sign(self) -> None:
-        """Sign the request, then tamper with its body, if a fault says so."""
-        request, overrides = self.request, self.dispatch.overrides
+    def _write(self) -> None:
+        """Write the request's body and sign it; then tamper with it, if a fault says so."""
+        request, overrides, event = self.request, self.dispatch.overrides, self.record.event
+        request.body = event._posted(request.body)
+        if self.dispatch.posted.is_evolved:
+            request.body = evolved(request.body, everywhere=event._outbound is not None)
         signer = overrides.signer or request.endpoint.signer
         if signer is not None:
             headers = sign(signer, request)

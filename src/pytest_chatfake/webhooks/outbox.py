@@ -8,7 +8,7 @@ change that it reports, because an ``extra=`` function may fail; it is emitted a
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from .dispatch import Content, Dispatch, Overrides
 from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event
 from .faults import Fault
+from .outbound import Outbound
 from .synthetic import Edit
 
 #: Ids of forgeries are counted down from here, so no event will ever have one.
@@ -49,10 +50,18 @@ class Outbox:
         depth: How many attempts led to what is emitted now, each causing the next event.
     """
 
-    def __init__(self, core: Core, writer: EventWriter, *, per_message: bool) -> None:
+    def __init__(
+        self,
+        core: Core,
+        writer: EventWriter,
+        *,
+        per_message: bool,
+        outbound: Callable[[Any], object] | None,
+    ) -> None:
         self._core = core
         self._writer = writer
         self._per_message = per_message
+        self._outbound = None if outbound is None else Outbound(core, outbound)
         self.endpoints: Endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers(core.history)
         self.paused: list[Dispatch] | None = None
@@ -72,6 +81,8 @@ class Outbox:
         self.queue: deque[Dispatch] = deque()
         self.unheard: list[Event] = []
         self.faults.clear()
+        if self._outbound is not None:
+            self._outbound.reset()
         self.endpoints.reset()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what is emitted next
@@ -94,18 +105,43 @@ class Outbox:
             message, what, type_ = fact.message, fact.what, self._writer.event_type
             id_ = self._next_id(message, ahead)
             body = self._writer.write(id_, fact, fields)
-            event = Event(id_, type_, what, body, line, fact.at, _message=message, _rule=fact.rule)
-            written.append(event)
+            written.append(
+                Event(
+                    id_,
+                    type_,
+                    what,
+                    body,
+                    line,
+                    fact.at,
+                    _message=message,
+                    _rule=fact.rule,
+                    _outbound=self._outbound,
+                )
+            )
         return written
 
     def write_synthetic(
-        self, fact: Fact, fields: str, status: str, edit: Edit, type_: str, line: Line
+        self, fact: Fact, fields: str, status: str, edit: Edit | bytes, type_: str, line: Line
     ) -> Event:
         """Write an event that the service would not emit: an honest body, edited."""
         message, marks = fact.message, (Mark("emit", "synthetic", line),)
         id_ = self._next_id(message)
-        body = edit(self._writer.write(id_, fact, fields, status))
-        return Event(id_, type_, status, body, line, fact.at, True, _message=message, _marks=marks)
+        outbound = None if isinstance(edit, bytes) else self._outbound
+        body = (
+            edit if isinstance(edit, bytes) else edit(self._writer.write(id_, fact, fields, status))
+        )
+        return Event(
+            id_,
+            type_,
+            status,
+            body,
+            line,
+            fact.at,
+            True,
+            _message=message,
+            _marks=marks,
+            _outbound=outbound,
+        )
 
     def write_custom(self, custom: CustomEvent, line: Line, now: int) -> Event:
         """Write an event of another type, or a recorded one: it is about no message of the fake."""
@@ -114,6 +150,15 @@ class Outbox:
         if body is None:
             body = self._writer.write_other(id_, type_, key, resource, now)
         return Event(id_, type_, status or None, body, line, now, _recorded_id=recorded_id)
+
+    def ask_outbound(self, events: Sequence[Event]) -> bool:
+        """Ask how the first of these events is posted that was not asked for; False: all were.
+
+        The lock is released for that, so they are to be written anew.
+        """
+        return any(
+            event._outbound.prepare(event.body, event._title) for event in events if event._outbound
+        )
 
     def _next_id(self, message: MessageState, ahead: int = 0) -> str:
         """Return the id of an event about a message: the next one, or one after so many others."""

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..base.arguments import (
     check_bytes,
@@ -36,8 +36,8 @@ def edits(
     remove: Iterable[str],
     raw: str | bytes | None,
     resource: str,
-) -> Edit:
-    """Return the function that edits a body as ``emit()`` asks for."""
+) -> Edit | bytes:
+    """Return the function that edits a body as ``emit()`` asks for; or the whole body instead."""
     paths = check_list(remove, "remove", _FIELDS)
     if not all(isinstance(path, str) for path in paths):
         raise TypeError(unexpected("remove", f"a list of {_FIELDS}", remove))
@@ -46,7 +46,7 @@ def edits(
         body = check_bytes(raw, "raw")
         if values or paths:
             raise ValueError("give changes= and remove=, or the whole raw=, not both")
-        return lambda _: body
+        return body
     if not values and not paths:
         return lambda body: body
     for path, value in values.items():
@@ -86,24 +86,43 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
     )
 
 
-def evolved(body: bytes) -> bytes:
-    """Return a body as a later version of the service may write it, if it is a JSON object.
+def evolved(body: bytes, *, everywhere: bool) -> bytes:
+    """Return a body as a later version of the service may write it, if it is JSON with objects.
 
     The envelope, its resource and the conversation in there have another order and a new field.
+
+    Args:
+        body: The body.
+        everywhere: Whether all objects have, because nothing is known of them.
     """
     try:
         event = json.loads(body, parse_float=Decimal)
-        return encode(_grown(event, is_envelope=True)).encode()
+        grown = _grown_everywhere(event) if everywhere else _grown(event, is_envelope=True)
+        return encode(grown).encode()
     except (AttributeError, ValueError, RecursionError):
         return body  # a test has emitted it broken
 
 
+_ADDED: Final[dict[str, Any]] = {"addedLater": {"since": "v3"}}
+
+
 def _grown(fields: Any, *, is_envelope: bool) -> dict[str, Any]:
-    grown: dict[str, Any] = {"addedLater": {"since": "v3"}}
+    grown = {**_ADDED}
     for name, value in reversed(fields.items()):
         is_known = isinstance(value, dict) and (is_envelope or name == "conversation")
         grown[name] = _grown(value, is_envelope=False) if is_known else value
     return grown
+
+
+def _grown_everywhere(value: Any) -> Any:
+    anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
+    match value:
+        case list():
+            return [*map(_grown_everywhere, anything)]
+        case dict():
+            return _ADDED | {name: _grown_everywhere(anything[name]) for name in reversed(anything)}
+        case _:
+            return value
 
 
 def custom_event(

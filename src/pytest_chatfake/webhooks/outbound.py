@@ -1,0 +1,64 @@
+"""The form in which status events are posted, if a function of the test decides that (assumed)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from ..base.arguments import check_bytes, unexpected
+from ..wire.exact_json import encode
+from .core import Core
+
+_WHAT: Final = "what the function of outbound= returned"
+
+
+class Outbound:
+    """Asks ``ChatFakeConfig(outbound=)`` what is posted in place of the service's own bodies.
+
+    It asks once for each body. So all attempts at an event post the same bytes, whatever the
+    function does.
+    """
+
+    def __init__(self, core: Core, function: Callable[[Any], object]) -> None:
+        self._core = core
+        self._function = function
+        self._posted: dict[bytes, bytes] = {}
+
+    def reset(self) -> None:
+        """Forget all bodies."""
+        self._posted.clear()
+
+    def posted(self, body: bytes) -> bytes:
+        """Return what is posted in place of a body."""
+        known = self._posted.get(body)
+        if known is None:  # another thread may ask, too: the first answer counts
+            known = self._posted.setdefault(body, self._ask(body))
+        return known
+
+    def prepare(self, body: bytes, title: str) -> bool:
+        """Ask for a body that is about to be emitted, without the lock; False: it was known.
+
+        Args:
+            body: The service's own body.
+            title: What an error calls its event.
+        """
+        if body in self._posted:
+            return False
+        call = partial(self.posted, body)
+        try:
+            self._core.call_back("the function of outbound=", "a body", call)
+        except Exception as error:
+            error.add_note(f"raised for {title}, whose body outbound= is to write")
+            raise
+        return True
+
+    def _ask(self, body: bytes) -> bytes:
+        found = self._function(json.loads(body, parse_float=Decimal))
+        if isinstance(found, Mapping):
+            return encode({**found}).encode()
+        if not isinstance(found, (str, bytes)):
+            raise TypeError(unexpected(_WHAT, "a mapping, a str or bytes", found))
+        return check_bytes(found, _WHAT)

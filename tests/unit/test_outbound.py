@@ -1,0 +1,227 @@
+"""Status events in another form: nested, or no JSON at all."""
+
+# Asserts read `expected == actual`.
+
+import json
+import threading
+from collections import Counter
+from decimal import Decimal
+from urllib.parse import parse_qs, urlencode
+
+import pytest
+from standardwebhooks.webhooks import Webhook
+
+from pytest_chatfake import ChatFakeError, HmacSigner, StandardWebhooksSigner
+from pytest_chatfake.fake.mutants import mutated
+
+from .fakes import fake_with_receiver, frozen_fake, played, received_bodies, visible_state
+
+SECRET = "whsec_c2VjcmV0"
+
+fake_of = []
+
+
+def nested(event):
+    message = event["chatMessage"]
+    status = {name: message[name] for name in ("id", "status", "totalPrice")}
+    changes = [{"value": {"statuses": [status]}, "field": "messages"}]
+    return {"entry": [{"id": event["id"], "changes": changes}]}
+
+
+def nested_status(request):
+    return request.json()["entry"][0]["changes"][0]["value"]["statuses"][0]
+
+
+def form(event):
+    message = event["chatMessage"]
+    return urlencode({"MessageSid": message["id"], "MessageStatus": message["status"]})
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_mapping_is_posted_as_json_and_signed_and_the_event_stays(mode):
+    async def scenario(fake, do):
+        receiver = fake.webhooks.receiver()
+        message = fake.send_text(price="0.10")
+        await do(message.deliver())
+
+        _, (request, event) = zip(receiver.requests, fake.events, strict=True)
+        assert {"id": message.id, "status": "delivered", "totalPrice": 0.1} == nested_status(
+            request
+        )
+        assert b'"totalPrice":0.10' in request.body
+        assert nested(event.json()) == json.loads(request.body, parse_float=Decimal)
+        assert ("delivered", event.body) == (event.json()["chatMessage"]["status"], event.body)
+        assert Webhook(SECRET).verify(request.body, dict(request.headers))
+
+    played(mode, scenario, outbound=nested, signer=StandardWebhooksSigner(SECRET))
+
+
+@pytest.mark.parametrize("as_what", [str, str.encode])
+def test_a_text_or_bytes_are_posted_as_they_are(as_what):
+    with fake_with_receiver(outbound=lambda event: as_what(form(event))) as (fake, receiver):
+        message = fake.send_text()
+
+        (body,) = received_bodies(receiver)
+        assert {"MessageSid": [message.id], "MessageStatus": ["sent"]} == parse_qs(body.decode())
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+def test_all_attempts_post_the_same_bytes_whatever_the_function_does(seconds):
+    asked = Counter()
+
+    def counting(event):
+        asked[event["id"]] += 1
+        return f"{sum(asked.values())}"
+
+    with fake_with_receiver(outbound=counting, retry_after=[60]) as (fake, receiver):
+        receiver.respond(500)
+        fake.webhooks.duplicate(**{"pause": seconds} if seconds else {})
+        fake.send_text()
+        fake.clock.advance(120)
+        fake.webhooks.redeliver(fake.events[0])
+        assert [b"1"] * 4 == received_bodies(receiver)
+        fake.reset()
+        fake.send_text()
+        assert [b"2"] == received_bodies(receiver)
+        assert [2] == [*asked.values()]  # after a reset the first id comes again
+
+
+REFUSED = [
+    (lambda _: None, TypeError),
+    (lambda _: {"a": {1}}, TypeError),
+    (lambda _: {"a": Decimal("NaN")}, ValueError),
+    (lambda _: "\ud800", ValueError),
+    (lambda event: event["gone"], KeyError),
+    (lambda _: fake_of.pop().top_up(1), ChatFakeError),
+]
+
+
+@pytest.mark.parametrize(("function", "error"), REFUSED)
+@pytest.mark.parametrize("verb", ["deliver", "emit"])
+def test_what_can_not_be_posted_is_refused_with_the_event_and_nothing_changes(
+    function, error, verb
+):
+    def outbound(event):
+        return {} if event["chatMessage"]["status"] == "sent" else function(event)
+
+    with fake_with_receiver(outbound=outbound) as (fake, receiver):
+        message = fake.send_text()
+        fake_of[:] = [fake]
+        before = visible_state(fake)
+        with pytest.raises(error) as caught:
+            if verb == "emit":
+                fake.webhooks.emit(message, "delivered")
+            else:
+                message.deliver()
+        assert before == visible_state(fake)
+        assert 1 == len(receiver.requests)
+        (note,) = caught.value.__notes__
+        assert f"the delivered event of message {message.id}" in note
+
+
+def test_a_body_that_fails_for_what_a_person_does_by_themselves_is_not_posted():
+    def outbound(event):
+        return {"status": {"sent": 1, "delivered": 2}[event["chatMessage"]["status"]]}
+
+    with fake_with_receiver(outbound=outbound) as (fake, receiver):
+        message = fake.send_text(to="+49151")
+        fake.recipient("+49151").opens_chat()
+        with pytest.raises(KeyError) as caught:
+            message.deliver()
+        assert ("read", 2) == (message.status, len(receiver.requests))
+        assert "the read event of message" in caught.value.__notes__[0]
+
+
+def test_who_sends_while_the_function_runs_takes_no_event_s_id():
+    def outbound(_):
+        if fake_of:
+            fake = fake_of.pop()
+            thread = threading.Thread(target=fake.send_text)
+            thread.start()
+            thread.join()
+        return {}
+
+    with fake_with_receiver(outbound=outbound) as (fake, _):
+        fake_of[:] = [fake]
+        fake.send_text()
+
+        ids = [event.json()["id"] for event in fake.events]
+        assert (2, ids) == (len({*ids}), [event.id for event in fake.events])
+
+
+def test_what_a_test_makes_whole_or_has_recorded_keeps_its_form(tmp_path):
+    path = tmp_path / "recorded.jsonl"
+    path.write_text('{"entry": [ 1 ]}\n', "utf-8")
+    with fake_with_receiver(outbound=nested) as (fake, _):
+        receiver = fake.webhooks.receiver(events="*")
+        message = fake.send_text()
+        fake.webhooks.emit(message, "read", raw="{}")
+        fake.webhooks.emit(message, "read", changes={"totalPrice": Decimal("9.90")})
+        fake.webhooks.emit_event("chat.account.updated", body="a=1")
+        fake.webhooks.replay(path)
+
+        _, raw, changed, other, recorded = received_bodies(receiver)
+        assert [b"{}", b"a=1", b'{"entry": [ 1 ]}'] == [raw, other, recorded]
+        assert b'"status":"read","totalPrice":9.90}' in changed
+        assert "chat.message.updated" == fake.events[-1].type
+
+
+def test_a_new_id_comes_in_the_form_too_and_what_was_signed_is_tampered_with():
+    signer = StandardWebhooksSigner(SECRET)
+    with fake_with_receiver(outbound=nested, signer=signer) as (fake, receiver):
+        fake.webhooks.duplicate(new_id=True)
+        fake.webhooks.tamper(lambda body: body[:-1], start=2)
+        fake.send_text().deliver()
+
+        first, second, cut = receiver.requests
+        assert [first.id, second.id] == [one.json()["entry"][0]["id"] for one in (first, second)]
+        assert Webhook(SECRET).verify(second.body, dict(second.headers))
+        with pytest.raises(json.JSONDecodeError):
+            cut.json()
+        assert nested(cut.event.json()) == json.loads(cut.body + b"}", parse_float=Decimal)
+
+
+def test_a_later_version_adds_fields_to_all_objects_of_json_and_to_no_form():
+    with fake_with_receiver(outbound=nested) as (fake, receiver):
+        fake.webhooks.evolve()
+        fake.send_text()
+        (body,) = received_bodies(receiver)
+        status = nested_status(receiver.requests[0])
+    assert 5 == body.count(b'"addedLater":{"since":"v3"}')
+    assert ["addedLater", "totalPrice", "status", "id"] == [*status]
+
+    with fake_with_receiver(outbound=form) as (fake, receiver):
+        fake.webhooks.evolve(start=2)
+        fake.send_text().deliver()
+        first, second = received_bodies(receiver)
+    assert first.replace(b"=sent", b"=delivered") == second
+
+
+@pytest.mark.parametrize(("outbound", "left_out"), [(nested, False), (form, True)])
+def test_of_two_events_with_the_same_bytes_no_signature_is_another_one_s(outbound, left_out):
+    signer = HmacSigner("secret")
+    with frozen_fake(outbound=outbound) as fake:
+
+        def app(request):
+            return 200 if signer(request).items() <= request.headers.items() else 401
+
+        fake.webhooks.connect(handler=app, signer=signer)
+        fake.send_text()
+        fake.webhooks.assert_rejects_forgeries()
+
+        forged = [mark.text for one in fake.webhooks.attempts for mark in one.marks]
+        assert "forgery check, with its signature cut off" in forged
+        assert left_out is ("forgery check, with another event's signature" not in forged)
+
+
+def test_a_mutant_tells_nothing_that_the_form_leaves_out():
+    with mutated(None) as plain, fake_with_receiver(outbound=nested) as (fake, _):
+        fake.send_text().deliver()
+    assert {"unknown-message", "price-last-digit"} <= plain.exercised
+    assert set() == {"other-currency", "other-conversation", "other-text"} & plain.exercised
+
+    with mutated("price-times-ten"), fake_with_receiver(outbound=nested) as (fake, receiver):
+        fake.send_text(price="0.10").deliver()
+    assert [b"1.00", b"1.00"] == [
+        body.partition(b'totalPrice":')[2][:4] for body in received_bodies(receiver)
+    ]

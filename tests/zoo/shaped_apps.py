@@ -1,0 +1,190 @@
+"""Apps whose service posts statuses in a form of its own: nested JSON, or a form; and their tests.
+
+The right ones take all that a right app has to; the others have one mistake each.
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import urlencode
+
+import pytest
+from flask import Flask, abort, request
+
+from pytest_chatfake import ChatFakeConfig, HmacSigner, WebhookTests
+
+from .right_service import RANK, SECRET, Service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_chatfake import ChatFake, InboundMessage
+
+
+class Statuses:
+    """An app: the last status of each message, and what people wrote; each once."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.lock = threading.Lock()
+        self.known: dict[str, str] = {}
+        self.notes: dict[str, str] = {}
+        self.app = Flask("statuses")
+        self.app.post("/hooks/chat")(self.receive)
+
+    def send(self) -> str:
+        id = self.service.send("+4915550001", "On its way", "order-17")
+        self.take(id, "submitted")
+        return id
+
+    def receive(self) -> tuple[str, int]:
+        good = hmac.new(SECRET.encode(), request.get_data(), "sha256").hexdigest()
+        if not hmac.compare_digest(request.headers.get("X-Signature", ""), f"sha256={good}"):
+            abort(401)
+        self.read()
+        return "", 204
+
+    def read(self) -> None:
+        raise NotImplementedError
+
+    def take(self, id: str, status: str) -> None:
+        with self.lock:
+            if RANK[status] > RANK.get(self.known.get(id, ""), -1):
+                self.known[id] = status
+            self.commits()
+
+    def commits(self) -> None:
+        """Do nothing: it is where the app may crash."""
+
+
+class Nested(Statuses):
+    def read(self) -> None:
+        for entry in request.get_json()["entry"]:
+            for change in entry["changes"]:
+                value = change["value"]
+                for status in value.get("statuses", ()):
+                    self.take(status["id"], status["status"])
+                for wrote in value.get("messages", ()):
+                    self.notes[wrote["id"]] = wrote["type"]
+
+
+class KnowsAllFields(Nested):
+    def read(self) -> None:
+        for told in request.get_json()["entry"][0]["changes"][0]["value"].get("statuses", ()):
+            if told.keys() != {"id", "status", "price"}:
+                abort(400)
+        super().read()
+
+
+class Form(Statuses):
+    def read(self) -> None:
+        if "Body" in request.form:
+            self.notes[request.form["MessageSid"]] = request.form["Body"]
+        else:
+            self.take(request.form["MessageSid"], request.form["MessageStatus"])
+
+
+class Counts(Statuses):
+    """Counts each status, as often as it comes."""
+
+    def take(self, id: str, status: str) -> None:
+        super().take(id, status)
+        self.notes[status] = f"+{self.notes.get(status, '')}"
+
+
+class CountsNested(Counts, Nested):
+    pass
+
+
+class CountsForms(Counts, Form):
+    pass
+
+
+def nested(event: Any) -> dict[str, object]:
+    message = event["chatMessage"]
+    status = {"id": message["id"], "status": message["status"], "price": message["totalPrice"]}
+    return entry_of(event["id"], statuses=[status])
+
+
+def nested_note(message: InboundMessage) -> dict[str, object]:
+    return {"body": entry_of(message.id, messages=[message.resource])}
+
+
+def entry_of(id: str, **value: object) -> dict[str, object]:
+    return {"entry": [{"id": id, "changes": [{"field": "messages", "value": value}]}]}
+
+
+def form(event: Any) -> str:
+    message = event["chatMessage"]
+    return urlencode({"MessageSid": message["id"], "MessageStatus": message["status"]})
+
+
+def form_note(message: InboundMessage) -> dict[str, object]:
+    body = message.content.get("body", "")
+    return {"body": urlencode({"MessageSid": message.id, "Body": body})}
+
+
+SIGNER: Final = HmacSigner(
+    SECRET, header="X-Signature", format="sha256={signature}", content="{body}"
+)
+
+
+class ShapedTests(WebhookTests):
+    crash_points = (Statuses.commits,)
+    make: Callable[[Service], Statuses]
+    headers: ClassVar[dict[str, str]] = {}
+
+    def connect(self, chat_fake: ChatFake) -> Callable[[], object]:
+        chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
+        app = type(self).make(Service(chat_fake.base_url, chat_fake.api_key))
+        self.send = app.send
+        chat_fake.webhooks.connect(
+            wsgi=app.app, path="/hooks/chat", events="*", signer=SIGNER, headers=self.headers
+        )
+        return lambda: (app.known, app.notes)
+
+    def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
+        id = self.send()
+        yield chat_fake.settle()
+        yield chat_fake.message(id).deliver().read()
+
+
+class NestedTests(ShapedTests):
+    __test__ = False
+    make = Nested
+
+    @pytest.fixture
+    def chat_fake_config(self) -> ChatFakeConfig:
+        return ChatFakeConfig(outbound=nested, inbound=nested_note)
+
+
+class FormTests(ShapedTests):
+    __test__ = False
+    make = Form
+    headers: ClassVar[dict[str, str]] = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    @pytest.fixture
+    def chat_fake_config(self) -> ChatFakeConfig:
+        return ChatFakeConfig(outbound=form, inbound=form_note)
+
+
+class TestNested(NestedTests):
+    pass
+
+
+class TestForm(FormTests):
+    pass
+
+
+class TestCountsNested(NestedTests):
+    make = CountsNested
+
+
+class TestKnowsAllFields(NestedTests):
+    make = KnowsAllFields
+
+
+class TestCountsForms(FormTests):
+    make = CountsForms
