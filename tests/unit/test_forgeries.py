@@ -5,6 +5,7 @@
 import hashlib
 import hmac
 import json
+import os
 import time
 from contextlib import nullcontext
 
@@ -226,6 +227,55 @@ def test_what_makes_no_sense_for_a_signer_is_named(fake, signer, left_out):
     for told in (caught.value, fake.timeline):
         assert f"left out: {', '.join(left_out)}" in str(told)
         assert "under a new" not in str(told)
+
+
+OF_A_FUNCTION = [what for what in ALL if what != "signed with another secret"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda request: str(request.number),
+        lambda request: request.id,
+        lambda _: "a token",
+        lambda _: os.urandom(9).hex(),
+    ],
+    ids=["number", "id", "token", "random"],
+)
+@pytest.mark.parametrize(
+    ("flaw", "got_through"),
+    [("", []), ("accepts everything", OF_A_FUNCTION), ("ignores a missing header", ALL[:5])],
+)
+def test_headers_that_sign_nothing_are_in_each_forgery(fake, value, flaw, got_through):
+    app = App(flaw)
+
+    def receive(request):
+        return app(request) if request.headers["X-More"] else 400  # or it raises
+
+    def signer(request):
+        return {**SIGNER(request), "X-More": value(request)}
+
+    fake.webhooks.connect(handler=receive, signer=signer)
+    fake.send_text()
+    with pytest.raises(AssertionError) if got_through else nullcontext() as caught:
+        fake.webhooks.assert_rejects_forgeries()
+    if got_through:
+        (head, *_) = str(caught.value).splitlines()
+        assert f"forgeries got through: {', '.join(got_through)}" == head
+
+
+def test_a_random_header_beside_a_signature_of_the_body_alone_dates_nothing(fake):
+    sign = HmacSigner("secret", format="{signature}", content="{body}")
+
+    def receive(request):
+        right = hmac.new(b"secret", request.body, "sha256").hexdigest()
+        return 204 if request.headers.get("X-Signature") == right else 401
+
+    signer = lambda request: {**sign(request), "X-Request-Id": os.urandom(9).hex()}  # noqa: E731
+    fake.webhooks.connect(handler=receive, signer=signer)
+    fake.send_text()
+    fake.webhooks.assert_rejects_forgeries()
+    assert "signed a day ago" in str(fake.timeline)
 
 
 def test_each_of_several_apps_is_forged_what_it_gets_and_what_was_left_out_is_said_of_it():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from .endpoints import Signer, WebhookRequest
-from .signing import guessed, retired, sign
+from .signing import OwnSigner, guessed, retired, sign
 
 #: Not a forgery: an app that refuses it, too, has not recognised the others.
 GENUINE: Final = "genuine"
@@ -31,21 +31,30 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     headers, longer = signed(), signed(body=with_a_space(request.body))
     old, ahead = (signed(timestamp=request.timestamp + shift) for shift in (-_DAY, _DAY))
     event = request.event
-    is_dated = re.sub(r"\d", "", str(old)) != re.sub(r"\d", "", str(headers))
-    times = [name for name in old if is_dated and old[name].isdecimal()]
+    again, signing = signed(), [*headers]
+    if not isinstance(signer, OwnSigner):  # an app may ignore its other headers
+        signing = [
+            name
+            for name, value in headers.items()
+            if again.get(name) == value and {longer.get(name), old.get(name)} != {value}
+        ] or signing
+    is_dated = any(
+        re.sub(r"\d", "", headers[name]) != re.sub(r"\d", "", old.get(name, "")) for name in signing
+    )
     newest = sign(retired(signer), request)  # so that no other signature is left whole
     cut = {name: value[:-4] for name, value in newest.items() - longer.items()}
     others = signed(body=event._posted(event.body), _id=event.id)  # the same, where no id is signed
-    malformed = {name: _LONG.sub(_malformed, value) for name, value in headers.items()}
+    times = [name for name in signing if is_dated and headers[name].isdecimal()]
+    malformed = headers | {name: _LONG.sub(_malformed, headers[name]) for name in signing}
     return {
         GENUINE: headers,
-        "unsigned": {},
+        "unsigned": {name: headers[name] for name in headers if name not in signing},
         **{
             f"without {name}": {other: headers[other] for other in headers if other != name}
-            for name in headers
-            if len(headers) > 1
+            for name in signing
+            if len(signing) > 1
         },
-        "with empty headers": dict.fromkeys(headers, ""),
+        "with empty headers": headers | dict.fromkeys(signing, ""),
         "with malformed headers": malformed if malformed != headers else None,
         "signed with another secret": guessed(signer, request),
         CHANGED: headers if cut else None,
@@ -58,7 +67,7 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
 
 
 def forged(what: str, request: WebhookRequest) -> dict[str, str]:
-    """Return the headers of a forgery; an unsigned one has none."""
+    """Return the headers of a forgery."""
     return forgeries(request)[what] or {}
 
 
