@@ -1154,3 +1154,49 @@ def test_mutants_are_found_by_the_tests_of_the_class(run):
     result = run(WHOLE.format(mistake=""), "--chat-fake-mutants", "-k", "snapshot or duplicates")
     result.stdout.fnmatch_lines(["*mutants*"])
     assert 0 == result.ret
+
+
+BY_TIME = """
+    import pytest
+    from pytest_chatfake import ChatFakeConfig, WebhookTests
+
+    @pytest.fixture
+    def chat_fake_config():
+        return ChatFakeConfig({config})
+
+    class TestByTime(WebhookTests):
+        def connect(self, chat_fake):
+            newest = {{}}
+
+            def app(request):
+                event = request.json()
+                if message := event.get("chatMessage"):
+                    found = event["createTime"], message["status"]
+                    earlier = newest.setdefault(message["id"], found)
+                    if found[0] >= earlier[0]:
+                        newest[message["id"]] = found
+
+            chat_fake.webhooks.connect(handler=app, events="*")
+            return lambda: {{key: status for key, (_, status) in newest.items()}}
+
+        def test_of_its_own(self, chat_fake):
+            self.connect(chat_fake)
+            self.play(chat_fake)
+            first, second, *_ = [event.create_time for event in chat_fake.events]
+            assert {seconds} == (second - first).total_seconds()
+"""
+
+
+@pytest.mark.parametrize(("config", "seconds"), [("", 1), ("tick=0.5", 0.5)])
+def test_an_app_that_goes_by_the_time_of_events_is_tried_and_not_accused(run, config, seconds):
+    result = run(BY_TIME.format(config=config, seconds=seconds))
+
+    assert [] == failed(result)
+    assert "ok" == card(result)["another_order"]
+    result.assert_outcomes(passed=9, skipped=4)
+
+
+def test_without_a_tick_its_events_can_t_be_told_apart(run):
+    result = run(BY_TIME.format(config="tick=0", seconds=0))
+
+    assert ["duplicates", "duplicates_days_later", "another_order"] == failed(result)

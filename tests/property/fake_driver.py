@@ -145,11 +145,11 @@ class FakeDriver:
 
 
 @contextmanager
-def driven(script, mode="sync"):
+def driven(script, mode="sync", tick=None):
     """Drive a fake at START, with the configuration of a script."""
     rate = [Decimal("0.05")]
     with (
         time_machine.travel(START, tick=False) as traveller,
-        ChatFake(mode=mode, **script.config.fields(rate)) as fake,
+        ChatFake(mode=mode, tick=tick, **script.config.fields(rate)) as fake,
     ):
         yield FakeDriver(fake, rate, traveller.shift if script.by_traveller else None)

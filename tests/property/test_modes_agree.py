@@ -57,9 +57,10 @@ def pieces(script):
 class Run:
     """One run of a script, with a handler that watches the money in the middle of each attempt."""
 
-    def __init__(self, script, mode, *, reacts):
+    def __init__(self, script, mode, *, reacts, tick=None):
         self.script = script
         self.mode = mode
+        self.tick = tick
         # A reaction costs money, so none where the script may fail for want of it.
         self.reacts = reacts and script.config.on_insufficient_balance != "fail"
         self.seen = []
@@ -67,7 +68,7 @@ class Run:
 
     @contextmanager
     def open(self):
-        with driven(self.script, self.mode) as self.driver:
+        with driven(self.script, self.mode, self.tick) as self.driver:
             self.fake = self.driver.fake
             self.fake.webhooks.connect(handler=self.watch, events="*")
             yield

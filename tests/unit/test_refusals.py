@@ -471,6 +471,7 @@ FIELDS = {
     "webhook_url": ("",),
     "seed": ("",),
     "omit": (["id"], ["status"], ["bizTyp"]),
+    "tick": (-1, timedelta(days=1, microseconds=1), math.nan),
     "sender": ("",),
 }
 

@@ -26,6 +26,31 @@ _FARTHEST = timedelta(days=36_000)
 _UNITS = frozenset({"days", "hours", "microseconds", "milliseconds", "minutes", "seconds", "weeks"})
 
 
+class Moment(int):
+    """A moment by the clock, by which all rules go, and what its event says in place of it.
+
+    Attributes:
+        shown: That, in nanoseconds, too.
+    """
+
+    shown: int
+
+    @classmethod
+    def of(cls, moment: int, shown: int) -> Moment:
+        """Return a moment that its event shows as another one."""
+        made = cls(moment)
+        made.shown = shown
+        return made
+
+    def __add__(self, length: int) -> Moment:
+        return Moment.of(int(self) + length, self.shown + length)
+
+
+def shown(moment: int) -> int:
+    """Return what an event says of a moment."""
+    return moment.shown if isinstance(moment, Moment) else moment
+
+
 def instant(moment: int) -> datetime:
     """Return the aware UTC ``datetime`` of a moment, to the microsecond."""
     return _EPOCH + timedelta(microseconds=moment // 1_000)

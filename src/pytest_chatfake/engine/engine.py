@@ -89,6 +89,7 @@ class Engine:
             ),
             per_message=settings.event_ids == "per-message",
             outbound=settings.outbound,
+            tick=settings.tick,
         )
         self.drain: Drain = Drain(self.core, self.outbox, portal=portal, timeout=settings.timeout)
         self.executor: Executor = Executor(self.core, self.outbox)
@@ -184,7 +185,8 @@ class Engine:
         """Note when a message was submitted: now, or after the pending steps."""
 
         def run() -> Iterator[None]:
-            message.created_at, message.submitted_to = self.time.read(), self.account
+            message.created_at = self.outbox.later(self.time.read())
+            message.submitted_to = self.account
             return iter(())
 
         if self.plan and not self._acts_at_once():

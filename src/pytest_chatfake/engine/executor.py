@@ -68,6 +68,7 @@ class Executor:
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
         """Perform a verb, and what follows from it."""
+        now = self._outbox.later(now)
         if verb.name in self.extra_verbs:
             self.extra_verbs[verb.name](verb, what, line, now)
             return
@@ -141,8 +142,9 @@ class Executor:
         """Perform what people do by themselves after each fact; add that to what has happened."""
         for fact in facts:
             for verb in self.account.people.follow_ups(fact):
+                at = self._outbox.later(fact.at)
                 try:
-                    consequences, events = self._decide(verb, cause.line, fact.at, errors)
+                    consequences, events = self._decide(verb, cause.line, at, errors)
                 except IllegalTransition:  # another thread was faster, while extra= was asked
                     continue
                 self._apply(consequences, events, cause)

@@ -14,7 +14,10 @@ Mode: TypeAlias = Literal["sync", "async"]
 
 
 class Settings(NamedTuple):
-    """The settings of one fake, as :class:`.ChatFakeConfig` explains; the timeout is in seconds."""
+    """The settings of one fake, as :class:`.ChatFakeConfig` explains.
+
+    The timeout is in seconds, the tick in nanoseconds.
+    """
 
     mode: Mode
     seed: str
@@ -30,3 +33,4 @@ class Settings(NamedTuple):
     outbound: Callable[[Any], object] | None
     event_ids: Literal["unique", "per-message"]
     timeout: float
+    tick: int

@@ -21,6 +21,7 @@ from ..base.errors import ChatFakeError
 from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at
 from ..base.views import listed
+from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot, taken
 from .deviations import parse_deviations
@@ -120,6 +121,12 @@ class WebhookTests:
         done at the end of the block, whether it fails or not, as in a fixture.
         """
         return _Connected(self.connect(chat_fake, **fixtures))
+
+    @pytest.fixture(name="chat_fake_config")
+    def _with_tick(self, chat_fake_config: ChatFakeConfig) -> ChatFakeConfig:
+        """The configuration, with events that say different times, as those of a service do."""
+        config = chat_fake_config
+        return config.replace(tick=1) if getattr(config, "tick", 0) is None else config
 
     @pytest.fixture(name="webhook_run")
     def _webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:

@@ -104,6 +104,10 @@ class ChatFakeConfig:
             posted: before anything is done, so that a verb is refused if it fails. But for what
             people do by themselves after a verb, it is called by the attempt. What people write,
             ``emit_event()``, ``replay()`` and ``emit(raw=)`` have a form of their own.
+        tick: How much later each verb's events say that they are than those of the verb before, as
+            ``createTime`` and the message's own times: a ``timedelta`` or seconds, a day at most.
+            The clock stands still all the same, and all rules go by it. None: not at all, and a
+            second in the tests of a :class:`~pytest_chatfake.WebhookTests` (assumed).
         sender: The address that people write to, and that messages come from, if ``naming`` has a
             ``from_key`` for it (assumed).
         strict: Whether what a test overlooked fails it, with ``UndeliveredWebhooks`` or
@@ -140,6 +144,7 @@ class ChatFakeConfig:
     omit: Iterable[str] = ()
     inbound: Shape | None = None
     outbound: Form | None = None
+    tick: timedelta | float | None = None
     sender: str = defaults.SENDER
     strict: bool | None = None
 
@@ -205,11 +210,16 @@ class ChatFakeConfig:
             outbound=self.outbound,
             event_ids=self.event_ids,
             timeout=_seconds(self.timeout),
+            tick=_check_tick(self.tick, "tick"),
         )
 
 
 #: Real seconds, 23 days: sockets count in milliseconds, and in 31 bits.
 _LONGEST_TIMEOUT: Final = 2_000_000.0
+
+
+#: A day, in nanoseconds: so the events of many verbs still have a date.
+_LONGEST_TICK: Final = 86_400 * SECOND
 
 
 def given_or_default(config: ChatFakeConfig | None) -> ChatFakeConfig:
@@ -269,6 +279,13 @@ def _check_timeout(value: timedelta | float | None, what: str) -> None:
         parse_length(value, what)
 
 
+def _check_tick(value: timedelta | float | None, what: str) -> int:
+    tick = parse_duration(0 if value is None else value, what)
+    if tick > _LONGEST_TICK:
+        raise ValueError(unexpected(what, "at most a day: move the clock", value))
+    return tick
+
+
 def _check_naming(value: object, what: str) -> None:
     if not isinstance(value, Naming):
         raise TypeError(unexpected(what, "a Naming(...)", value))
@@ -313,6 +330,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "outbound": lambda value, what: check_function(
         value, what, 'lambda event: {"statuses": [event["chatMessage"]]}', "the event"
     ),
+    "tick": _check_tick,
     "sender": check_str,
     "strict": check_bool,
 }

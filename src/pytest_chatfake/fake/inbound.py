@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.arguments import check_mapping, check_names, check_str
 from ..domain.facts import Verb
-from ..domain.instants import instant, stamp
+from ..domain.instants import instant, shown, stamp
 from ..domain.messages import MessageState
 from ..domain.people import People, PersonFact
 from ..engine.engine import Engine
@@ -77,7 +77,7 @@ def writing(
         fact = people.decide(what, address, {}, now)
         fact.after.check_writing(what)
         id_ = engine.outbox.next_inbound_id()
-        shape = shape_of(id_, now)
+        shape = shape_of(id_, shown(now))
         # While the function ran, another thread may have let somebody write.
         if id_ != engine.outbox.next_inbound_id():
             return event(what, now)

@@ -12,7 +12,7 @@ from ..base.calling_line import Line
 from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.marks import Mark
-from ..domain.instants import instant
+from ..domain.instants import instant, shown
 from ..domain.messages import MessageState
 from ..domain.reasons import Rule
 from .outbound import Outbound
@@ -82,7 +82,7 @@ class Event(Record):
     @property
     def create_time(self) -> datetime:
         """When it was emitted: aware, UTC, to the microsecond (the body shows milliseconds)."""
-        return instant(self.moment)
+        return instant(shown(self.moment))
 
     def json(self) -> Any:
         """Return the body parsed as JSON, with every fraction as an exact ``Decimal``.

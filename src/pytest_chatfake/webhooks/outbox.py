@@ -19,7 +19,7 @@ from ..base.marks import Mark
 from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
-from ..domain.instants import MILLISECOND
+from ..domain.instants import MILLISECOND, Moment, shown
 from ..domain.messages import MessageState
 from ..wire.bodies import EventWriter
 from .attempts import Attempt
@@ -57,8 +57,10 @@ class Outbox:
         *,
         per_message: bool,
         outbound: Callable[[Any], object] | None,
+        tick: int,
     ) -> None:
         self._core = core
+        self._tick = tick
         self._writer = writer
         self._per_message = per_message
         self._outbound = None if outbound is None else Outbound(core, outbound)
@@ -80,6 +82,7 @@ class Outbox:
         self._recorded: dict[str, int] = {}  # numbers of recorded messages, by their ids
         self.queue: deque[Dispatch] = deque()
         self.unheard: list[Event] = []
+        self._last = 0  # when the last event was, as it says
         self.faults.clear()
         if self._outbound is not None:
             self._outbound.reset()
@@ -97,6 +100,10 @@ class Outbox:
         return [dispatch.event for dispatch in self.queue if dispatch.is_wanted]
 
     # Writing
+
+    def later(self, now: int) -> int:
+        """Return the moment of the next events: they say that it is a tick after the last ones."""
+        return Moment.of(now, max(now, self._last + self._tick)) if self._tick else now
 
     def write_facts(self, facts: Sequence[Fact], fields: str, line: Line) -> list[Event]:
         """Write the events of facts that are about to be applied, all with the same fields."""
@@ -192,6 +199,7 @@ class Outbox:
     def _emit(self, event: Event, cause: Record) -> None:
         self._core.history.add(event, cause)
         self.events.append(event)
+        self._last = shown(event.moment)
         self._send(event)
 
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:

@@ -13,7 +13,7 @@ from json.encoder import encode_basestring_ascii as quoted
 
 from ..domain.facts import Fact
 from ..domain.failures import Failure
-from ..domain.instants import stamp
+from ..domain.instants import shown, stamp
 from ..domain.messages import MessageState
 from .exact_json import encode, number
 from .naming import Naming
@@ -70,24 +70,24 @@ class EventWriter:
             # A time that the message does not have yet is the fact's.
             sent = _known(message.sent_at, fact.at)
             created = _known(message.created_at, sent)
-            details = f',"createTime":"{stamp(created)}","sendTime":"{stamp(sent)}"'
+            details = f',"createTime":"{_shown(created)}","sendTime":"{_shown(sent)}"'
             kind = ""
             if what != "sent":
                 kind = self._conversation
-                details += f',"deliverTime":"{stamp(_known(message.delivered_at, fact.at))}"'
+                details += f',"deliverTime":"{_shown(_known(message.delivered_at, fact.at))}"'
             if what == "read":
-                details += f',"readTime":"{stamp(_known(message.read_at, fact.at))}"'
+                details += f',"readTime":"{_shown(_known(message.read_at, fact.at))}"'
             assert fact.expires_at is not None  # estimated, if the session has not begun
             session = (
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
                 f'"originType":{quoted(conversation.origin_type)},'
-                f'"expireTime":"{stamp(fact.expires_at)}"}}'
+                f'"expireTime":"{_shown(fact.expires_at)}"}}'
             )
         content = message.content
         if content is None:
             content = f'{{"body":{quoted(message.body)}}}'
         body = (
-            f'{{"id":"{event_id}",{self._type},"createTime":"{stamp(fact.at)}",{self._resource}:{{'
+            f'{{"id":"{event_id}",{self._type},"createTime":"{_shown(fact.at)}",{self._resource}:{{'
             f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"'
             f'{self._addresses(message)},"status":"{shown}"{session}'
             f',"totalPrice":{number(fact.total_price)},{self._currency}'
@@ -109,7 +109,7 @@ class EventWriter:
         """Write an event of another type: the envelope (§2.2) around a resource, as JSON text."""
         return (
             f'{{"id":{quoted(event_id)},"type":{quoted(event_type)},"apiVersion":"v2",'
-            f'"createTime":"{stamp(at)}",{quoted(key)}:{resource}}}'
+            f'"createTime":"{_shown(at)}",{quoted(key)}:{resource}}}'
         ).encode()
 
     def _addresses(self, message: MessageState) -> str:
@@ -142,3 +142,7 @@ class EventWriter:
 
 def _known(moment: int | None, otherwise: int) -> int:
     return otherwise if moment is None else moment
+
+
+def _shown(moment: int) -> str:
+    return stamp(shown(moment))
