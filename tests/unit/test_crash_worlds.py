@@ -114,7 +114,11 @@ def at_a_url(chat_fake):
 @pytest.mark.parametrize(
     ("body", "options", "problem"),
     [
-        (body_of(awaits), {"crash_points": [save]}, "crash_points: .* came past .*save"),
+        (
+            body_of(awaits),
+            {"crash_points": [save]},
+            "crash_points: no event made the app call .*save: name",
+        ),
         (at_a_url, {}, "crash: expected an app in process"),
         (body_of(calls), {"only": ["webhooks.crash(before='json.loads')"]}, "never came to"),
         (body_of(calls), {"only": ["webhooks.crash(start=1)"]}, "unknown deviation"),

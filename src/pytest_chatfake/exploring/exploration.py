@@ -445,7 +445,10 @@ class Exploration:
         self._show_timeline(world, error)
         more = list[str]()
         if world.has_threads:
-            more.append(f"Attempts ran in threads: this world failed {_RUNS} times in a row.")
+            more.append(
+                f"Attempts ran in threads: this world failed {_RUNS} times in a row, and may pass "
+                f"by chance in another run."
+            )
         try:
             test = await self._printed_test(world)
         except NoTestError as reason:

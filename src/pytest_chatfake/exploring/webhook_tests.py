@@ -454,17 +454,24 @@ class _Run:
     # The test to paste
 
     def _as_written(self, values: Sequence[Any]) -> Written:
-        """Write connect(), the scenario, and a comparison of the snapshot, without an ending."""
-        self._raises, self._ending, self._is_alone = True, None, True
+        """Write connect(), the scenario, and a comparison of the snapshot."""
+        redelivers, self._raises, self._is_alone = not self._raises, True, True
+        self._ending = self._ending if redelivers else None
         connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
         wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
         given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
         lines = [f"{wait}self.play(chat_fake)"]
+        if redelivers:  # what was refused, as the ending of the test does
+            lines += [
+                "for attempt in list(chat_fake.webhooks.attempts):",
+                f"    attempt.ok or {wait}chat_fake.webhooks.redeliver(attempt.event)",
+            ]
         if self._has_snapshot:
             expected = as_code(values[0], names, imports)
             if not expected:
                 raise NoTestError("the snapshot has values that can't be written as code")
-            lines.append(f"assert {'await ' * self._awaits_snapshot}snapshot() == {expected}")
+            taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
+            lines.append(f"assert {taken_here} == {expected}  # as written; is it right?")
         if is_async or inspect.isgeneratorfunction(connect):
             opened = f"with self.connected({given}) as snapshot:"
             lines = ["async " * is_async + opened, *(f"    {line}" for line in lines)]

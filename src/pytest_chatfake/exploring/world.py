@@ -365,8 +365,8 @@ class World:
         for name in (self._environment.crash_points or {}).values():
             if name not in reached:
                 raise ChatFakeError(
-                    f"crash_points: expected functions that the app calls, but no attempt of the "
-                    f"body as written came past {name}. Name what it calls in place of that."
+                    f"crash_points: no event made the app call {name}: name a function that it "
+                    f"calls while it takes one"
                 )
         safe = sum(not watch.points for watch in watches)
         if self._environment.crash_points or not safe:
