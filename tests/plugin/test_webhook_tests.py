@@ -334,6 +334,74 @@ def test_only_tries_the_one_world_that_a_failure_printed(run):
     result.stdout.fnmatch_lines(["E*only= does not match this body: it asks for *"])
 
 
+#: An app that writes a status after its send call; later events repair that.
+MASKED = """
+    from urllib.request import Request, urlopen
+    from pytest_chatfake import WebhookTests
+
+    class TestWebhooks(WebhookTests):
+        {only}
+        def connect(self, chat_fake):
+            self.rows, self.fake = {{}}, chat_fake
+            chat_fake.send_endpoint("/v2/messages")
+            chat_fake.webhooks.connect(handler=self.receive)
+            return self.snapshot
+
+        def snapshot(self):
+            {look}
+            return self.rows
+
+        def receive(self, request):
+            self.rows["status"] = request.event.status
+
+        def send(self, fake):
+            data = b'{{"to": "+1", "type": "text", "text": {{"body": "Hi"}}}}'
+            headers = {{**fake.headers, "Content-Type": "application/json"}}
+            urlopen(Request(fake.base_url + "/v2/messages", data, headers), timeout=5).close()
+            {write}
+
+        def scenario(self, chat_fake):
+            yield self.send(chat_fake)
+            yield chat_fake.messages[0].deliver()
+            yield chat_fake.messages[0].read()
+
+    def take(): pass
+"""
+WRONG = 'self.rows["status"] = "submitted"'
+RIGHT = 'self.rows.setdefault("status", "submitted")'
+
+
+def masked(only="", look="pass", write=WRONG):
+    return MASKED.format(only=only, look=look, write=write)
+
+
+def test_what_a_later_step_repairs_is_found_after_the_step_that_shows_it(run):
+    chosen = "-k", "test_webhooks_before"
+    result = run(masked(), *chosen)
+    finding = "*came before its response; after step 1: *'submitted'; as written: 'sent'"
+    result.stdout.fnmatch_lines([f"E*{finding}"])
+    again = run(with_found(masked(), result), "-k", "exploration_found")
+    again.stdout.fnmatch_lines(["E*assert {'status': 'submitted'} == {'status': 'sent'}"])
+    run(with_found(masked(write=RIGHT), result), "-k", "exploration_found").assert_outcomes(
+        passed=1
+    )
+    (only,) = re.findall(r"This world alone: (only = .*\})", result.stdout.str())[:1]
+    run(masked(only), *chosen).stdout.fnmatch_lines([f"E*{finding}"])
+    run(masked(only, write=RIGHT), *chosen).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("write", "look"),
+    [(RIGHT, "pass"), (WRONG, "self.fake.settle()")],
+)
+def test_between_steps_a_right_app_is_not_accused_nor_one_whose_snapshot_settles(run, write, look):
+    result = run(masked(write=write, look=look), "-k", "test_webhooks_before or order")
+    assert "ok" == card(result)["webhooks_before_the_response"]
+    # The events of all steps can still overtake each other.
+    assert ["another_order"] == failed(result)
+    result.stdout.fnmatch_lines(["*` m1 was attempted before `*` m1; *"])
+
+
 def test_only_names_tests_that_there_are(run):
     code = COUNTS.format(word="", end="return", more="1", once=True, only="only = {'test_x': []}")
     run(code).stdout.fnmatch_lines(["E*ValueError: TestWebhooks: only: expected one of *'test_x'"])

@@ -1346,6 +1346,48 @@ def test_no_deviation_is_accused_where_the_body_as_written_differs_again(stores)
         explore(world)
 
 
+def aging(counts, *, shows_age=False):
+    """A body whose app shows rows for an hour; it may count each attempt, too."""
+
+    def world(chat_fake):
+        rows, attempts = {}, []
+
+        def take(request):
+            attempts.append(request.id)
+            rows.setdefault(request.event.status, time.time())
+
+        def snapshot():
+            fresh = [status for status, at in rows.items() if time.time() - at < 3_600]
+            return {"rows": fresh, "attempts": len(attempts) * counts}
+
+        chat_fake.webhooks.connect(handler=take)
+        chat_fake.send_text().deliver()
+        if shows_age:
+            chat_fake.settle()
+            assert ["sent", "delivered"] == snapshot()["rows"]
+        chat_fake.assert_order_independent(snapshot)
+
+    return world
+
+
+def test_what_an_app_forgets_by_itself_is_no_fault_of_what_comes_later():
+    kinds = ["duplicate_later"]
+    assert "4 worlds, all with up to 2 deviations" == str(explore(aging(False), deviations=kinds))
+    finding = "^`delivered` m1 was attempted again, 1 day later; .*: 3; without that: 2\n"
+    with pytest.raises(AssertionError, match=finding):
+        explore(aging(True), deviations=kinds)
+
+
+def test_a_body_that_fails_as_time_goes_by_is_left_out_and_says_so():
+    kinds = ["duplicate_later"]
+    alone = "the body fails where time moves as far and nothing comes again"
+    found = explore(aging(False, shows_age=True), deviations=kinds)
+    assert (f"1 world; duplicate_later was not tried: {alone}", False) == (
+        str(found),
+        found.complete,
+    )
+
+
 def test_an_app_that_outlives_its_world_is_no_app_to_compare():
     seen = {}
 

@@ -15,6 +15,7 @@ from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
 from ..base.views import counted, listed, ordinal
+from ..fake.snapshots import Baseline
 from ..report import active_stories
 from ..report.active_stories import Explored
 from ..report.timeline_diff import timeline_diff
@@ -41,6 +42,8 @@ _REMEDY: Final = (
     "on what an earlier run has left behind."
 )
 
+_ONLY_TIME: Final = "the body fails where time moves as far and nothing comes again"
+
 _BY_ITSELF: Final = "the scenario as written shows another snapshot when it is run again"
 
 #: Takes the text of a progress line; an empty one at the end.
@@ -52,11 +55,11 @@ class Row(NamedTuple):
 
     Attributes:
         name: Its name.
-        as_written: Takes the snapshots of the world as written; returns what the test does.
+        as_written: Takes what a world was compared with; returns what the test does.
     """
 
     name: str
-    as_written: Callable[[Sequence[Any]], Written]
+    as_written: Callable[[Baseline], Written]
 
 
 class Scope(NamedTuple):
@@ -93,6 +96,7 @@ class Exploration:
         self._row = row
         self._scope = scope
         self._environment = environment
+        self._baseline = environment.baseline
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
@@ -229,9 +233,8 @@ class Exploration:
                 next_line = now + _EVERY
                 self._progress(self._progress_line(now - began))
             world = await self._tried(deviations)
-            if self._did_not_deviate(world):
+            if world is None:
                 continue
-            world = await self._confirmed(world)
             if world.error is not None:
                 self._found.result = f"failed in world {search.worlds + 1}"
                 if not deviations:
@@ -250,6 +253,7 @@ class Exploration:
             if not deviations and scope.depth:  # else there is nothing to compare with
                 self._require_options(world)
                 await self._require_repeatable(world)
+                await self._learn_steps(world)
             elif scope.runs_again:
                 await self._run_again()
         search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
@@ -260,8 +264,12 @@ class Exploration:
         self._complete = not (search.cut or search.left_out or self._cannot_crash)
         self._found.result = self._summary()
 
-    async def _tried(self, deviations: tuple[Deviation, ...]) -> World:
-        """Run a world; again, if its call came while a thread was in the middle of an attempt."""
+    async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
+        """Run a world; again, if its call came while a thread was in the middle of an attempt.
+
+        Returns:
+            The run by which the world is judged; None: nothing deviated, or it can't be told.
+        """
         world = World(self._environment, deviations)
         await world.run(self._body)
         for _ in range(_RUNS - 1):
@@ -269,7 +277,9 @@ class Exploration:
                 break
             world = World(self._environment, deviations)
             await world.run(self._body)
-        return world
+        if self._did_not_deviate(world):
+            return None
+        return await self._judged(await self._confirmed(world))
 
     async def _confirmed(self, world: World) -> World:
         """Return a world that has failed, or its last run if threads acted: each has to fail."""
@@ -284,6 +294,57 @@ class Exploration:
                 return again
             world = again
         return world
+
+    async def _learn_steps(self, first: World) -> None:
+        """Keep the snapshot after each step, from a run in which taking them changes nothing."""
+        baseline = self._baseline
+        if baseline.last_step < 2 or first.has_threads:
+            return
+        baseline.learns_steps = True
+        again = World(self._environment, is_again=True)
+        await again.run(self._body)
+        baseline.learns_steps = False
+        if again.error is not None or again.log().key != first.log().key:
+            baseline.steps.clear()
+
+    async def _judged(self, world: World) -> World | None:
+        """Return a world, or a run that says better what it has changed; None: it can't be told."""
+        world = await self._at_its_step(world)
+        kinds = {deviation.kind for deviation in world.deviations}
+        if world.error is None or "duplicate_later" not in kinds:
+            return world
+        only_time = World(self._environment, world.deviations, only_waits=True)
+        judged = await self._compared(world, only_time, Baseline(only_waits=True))
+        if judged is None:
+            self._unfired["duplicate_later"] = _ONLY_TIME
+        return judged
+
+    async def _at_its_step(self, world: World) -> World:
+        """Return a world; one whose scenario ends where the snapshot differed, if that fails."""
+        if world.error is not None or world.has_threads:
+            return world
+        for step in self._baseline.differs_after:
+            failing = world
+            for _ in range(_RUNS if world.may_vary else 1):
+                written, baseline = World(self._environment), Baseline(until=step)
+                short = await self._compared(world, written, baseline)
+                if short is None or short.error is None:
+                    break
+                failing = short
+            else:
+                return failing
+        return world
+
+    async def _compared(self, world: World, other: World, baseline: Baseline) -> World | None:
+        """Run a world beside another one than that as written; None: that fails itself."""
+        self._environment.baseline = baseline
+        await other.run(self._body)
+        again = World(self._environment, world.deviations)
+        if other.error is None:
+            await again.run(self._body)
+        if again.error is None:
+            self._environment.baseline = self._baseline
+        return again if other.error is None else None
 
     def _did_not_deviate(self, world: World) -> bool:
         """Return whether nothing came of what was to deviate in a world, and keep why."""
@@ -321,17 +382,17 @@ class Exploration:
             if time.monotonic() >= (end if tried < _FURTHER else until):
                 break
             tried += 1
-            world = World(self._environment, deviations)
+            self._environment.baseline = self._baseline
             try:
-                await world.run(self._body)
+                world = await self._tried(deviations)
             except BaseException as error:
                 if is_skip(error):
                     continue
                 raise
-            if self._did_not_deviate(world):
+            if world is None:
                 continue
             log = world.log()
-            if (await self._confirmed(world)).error is None:
+            if world.error is None:
                 self._search.add(log)
                 continue
             failing.add(kind)
@@ -372,8 +433,10 @@ class Exploration:
         if written.error is not None:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
+        await self._learn_steps(written)
         world = World(self._environment, deviations)
         await world.run(self._body)
+        world = await self._judged(world) or world
         only = list(map(str, deviations))
         if world.error is not None:
             self._found.result = f"failed in the world {only}"
@@ -403,9 +466,10 @@ class Exploration:
             if not (left and may_vary):
                 _refuse_difference(first, second)
 
-    async def _run_again(self) -> None:
-        """Run the body as written again with the same ids, and refuse one that now fails."""
-        again = World(self._environment, is_again=True)
+    async def _run_again(self, deviations: tuple[Deviation, ...] = ()) -> None:
+        """Run again with what a world is compared, with the same ids; refuse what now fails."""
+        only_waits = bool(deviations)
+        again = World(self._environment, deviations, is_again=True, only_waits=only_waits)
         await again.run(self._body)
         if (error := again.error) is None:
             return
@@ -419,9 +483,10 @@ class Exploration:
 
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""
-        if self._environment.baseline.differs_by(world.error):  # by itself, with no deviation?
+        baseline = self._environment.baseline
+        if baseline.differs_by(world.error):  # by itself, with no deviation?
             for _ in range(_RUNS if world.may_vary else 1):
-                await self._run_again()
+                await self._run_again(world.deviations if baseline.only_waits else ())
         error, log, found = world.error, world.log(), self._found
         assert error is not None
         self._failing = world.deviations
@@ -429,7 +494,7 @@ class Exploration:
         if world.has_deviated:
             sentences = [describe(deviation, log) for deviation in world.deviations]
         found.sentence = "; ".join(sentences)
-        self._environment.baseline.blame(error, found.sentence)
+        baseline.blame(error, found.sentence)
         separator = "\n  " if len(sentences) > 1 else " "
         note = separator.join([f"chat_explore: {head}:", *sentences])
         if world.failed_before_barrier:
@@ -466,12 +531,12 @@ class Exploration:
 
     async def _printed_test(self, world: World) -> str:
         """Return a world that fails as a test, once what that does has failed in the same way."""
-        values, row = self._environment.baseline.values, self._row
+        baseline, row = self._environment.baseline, self._row
         if row is None:
             body = body_as_written(self._body, world.deviations, settles=world.body_ended)
         else:
-            body = row.as_written(values)
-        seed = world.seed_of_ids_in(repr(values))
+            body = row.as_written(baseline)
+        seed = world.seed_of_ids_in(repr(baseline.values))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
         alone = World(self._environment, world.deviations)
         await alone.run(self._body)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import closing, suppress
 from difflib import get_close_matches
 from functools import wraps
+from itertools import count
 from types import CodeType
 from typing import Any, ClassVar, Final, TypeAlias
 
 import pytest
 
-from ..base.arguments import check_mapping, check_str, cited
+from ..base.arguments import check_int, check_mapping, check_str, cited
 from ..base.calling_line import Line, users_lines, watch
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError
@@ -23,7 +24,7 @@ from ..base.tracebacks import raised_at
 from ..base.views import listed
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
-from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot, taken
+from ..fake.snapshots import Baseline, Snapshot, SnapshotError, check_snapshot, taken
 from .deviations import parse_deviations
 from .exploration import Exploration, Row, Scope
 from .explorer import Explorer, checked_points
@@ -109,9 +110,15 @@ class WebhookTests:
         yield chat_fake.send_text("first", to="+4915550001").deliver(devices=2).read()
         yield chat_fake.send_text("second", to="+4915550002").fail()
 
-    def play(self, chat_fake: ChatFake) -> Any:
-        """Play the scenario to its end, as each test does; ``await`` it in an async test."""
-        playing = _played(self.scenario(chat_fake), chat_fake)
+    def play(self, chat_fake: ChatFake, *, steps: int | None = None) -> Any:
+        """Play the scenario, as each test does; ``await`` it in an async test.
+
+        Args:
+            chat_fake: The fake.
+            steps: After how many yields of a generator to end; None: play all of it.
+        """
+        last = 0 if steps is None else check_int(steps, "steps", 1)
+        playing = _played(self.scenario(chat_fake), chat_fake, last)
         return playing if chat_fake._engine.mode == "async" else run_at_once(playing)
 
     def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
@@ -320,7 +327,7 @@ class _Run:
                 snapshot = self._checked(chat_fake, connected)
                 if not self._is_alone:
                     await self._check_before(snapshot, chat_fake)
-                await self._play(chat_fake)
+                await self._play(chat_fake, snapshot if kinds else None)
                 self._is_through = True
                 if compares and is_first and snapshot is not None:
                     await self._check_change(snapshot, chat_fake)
@@ -435,9 +442,15 @@ class _Run:
             f"chat_fake.recipient('+1').writes('Hello') there."
         )
 
-    async def _play(self, fake: ChatFake) -> None:
-        """Play the scenario, and expect that all of its events were taken."""
-        await _performed(fake, self._tests.play(fake))
+    async def _play(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
+        """Play the scenario, look between its steps, and expect that all events were taken."""
+        baseline = fake._baseline or Baseline()
+
+        async def look(step: int) -> None:
+            if snapshot is not None:
+                await baseline.look(step, snapshot, fake._engine)
+
+        await _played(self._tests.scenario(fake), fake, baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
@@ -453,21 +466,22 @@ class _Run:
 
     # The test to paste
 
-    def _as_written(self, values: Sequence[Any]) -> Written:
+    def _as_written(self, baseline: Baseline) -> Written:
         """Write connect(), the scenario, and a comparison of the snapshot."""
         redelivers, self._raises, self._is_alone = not self._raises, True, True
         self._ending = self._ending if redelivers else None
         connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
         wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
         given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
-        lines = [f"{wait}self.play(chat_fake)"]
+        steps = f", steps={baseline.until}" * bool(baseline.until)
+        lines = [f"{wait}self.play(chat_fake{steps})"]
         if redelivers:  # what was refused, as the ending of the test does
             lines += [
                 "for attempt in list(chat_fake.webhooks.attempts):",
                 f"    attempt.ok or {wait}chat_fake.webhooks.redeliver(attempt.event)",
             ]
         if self._has_snapshot:
-            expected = as_code(values[0], names, imports)
+            expected = as_code(baseline.values[0], names, imports)
             if not expected:
                 raise NoTestError("the snapshot has values that can't be written as code")
             taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
@@ -612,17 +626,27 @@ async def _finished(exploration: Exploration) -> None:
     await exploration
 
 
-async def _played(steps: Any, fake: ChatFake) -> None:
+async def _played(
+    steps: Any,
+    fake: ChatFake,
+    last: int = 0,
+    look: Callable[[int], Awaitable[None]] | None = None,
+) -> None:
+    """Play a scenario, as far as a step if there is a last one, and look after each."""
     if inspect.isgenerator(steps):
-        with suppress(StopIteration):
+        with suppress(StopIteration), closing(steps):
             step: Any = next(steps)
-            while True:
+            for number in count(1):
                 try:
                     is_awaited = fake._engine.mode == "async" and inspect.isawaitable(step)
                     result: Any = await step if is_awaited else step
                 except Exception as error:  # the scenario may expect it
                     step = steps.throw(error)
                 else:
+                    if look is not None:
+                        await look(number)
+                    if number == last:
+                        break
                     step = steps.send(result)
     elif inspect.isasyncgen(steps):
         raise TypeError(

@@ -144,6 +144,13 @@ class Step(NamedTuple):
 class World:
     """A run of the body in a fake of its own.
 
+    Args:
+        environment: The start of every world.
+        deviations: What is different in it.
+        seed: The seed of other ids; None: they are those of the other worlds.
+        is_again: Whether it is the body as written, and not its first run.
+        only_waits: Whether time moves to repeats that are not made: a world to compare with.
+
     Attributes:
         deviations: As given.
         fake: The fake, once it was run.
@@ -160,6 +167,7 @@ class World:
         *,
         seed: str | None = None,
         is_again: bool = False,
+        only_waits: bool = False,
     ) -> None:
         self.deviations: tuple[Deviation, ...] = tuple(deviations)
         self.error: BaseException | None = None
@@ -167,6 +175,8 @@ class World:
         self._environment = environment
         self._seed = seed
         self._is_written = not deviations and seed is None and not is_again
+        self._only_waits = only_waits
+        self._learns = not is_again if only_waits else self._is_written
         self._log: Log = []
         self._faults: list[Trigger] = []
 
@@ -204,10 +214,11 @@ class World:
             fake._baseline = Baseline()
         else:
             fake._baseline = environment.baseline
-            fake._baseline.begin(learning=self._is_written)
+            fake._baseline.begin(learning=self._learns)
         engine = fake._engine
         self._ordering = Ordering(engine.core, engine.outbox, self._log, environment.note)
         engine.drain.ordering = self._ordering
+        self._ordering.only_waits = self._only_waits
         if self._is_written:
             self._ordering.crash_points = environment.crash_points
         self._faults = [deviation.set_up(fake) for deviation in self.deviations]

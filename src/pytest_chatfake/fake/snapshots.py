@@ -51,21 +51,38 @@ class SnapshotError(TypeError):
 class Baseline:
     """The snapshots of an exploration's first world, with which other worlds are compared.
 
+    Args:
+        until: After which of its steps the scenario ends; 0: it is played whole.
+        only_waits: Whether the first world has moved time as far as the others, and no more.
+
     Attributes:
+        until, only_waits: As given.
         values: The snapshots of the first world.
         learning: Whether a world's snapshots are kept.
+        last_step: How many steps the scenario of the first world has.
+        learns_steps: Whether a world's snapshots after each step are kept.
+        steps: By the numbers of steps: which attempts had been made, and the snapshot.
+        differs_after: The steps after which this world is to be compared in a run that ends there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
+        self.until = until
+        self.only_waits = only_waits
         self.values: list[Any] = []
         self._index = 0
         self.learning: bool = True
+        self.last_step: int = 0
+        self.learns_steps: bool = False
+        self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
+        self.differs_after: list[int] = []
+        self._threads = set(threading.enumerate())
         self._differing: tuple[BaseException, list[str]] | None = None
 
     def begin(self, *, learning: bool) -> None:
         """Begin a world; with ``learning``, its snapshots are kept."""
         self._index = 0
         self.learning = learning
+        self.differs_after = []
 
     async def compare(self, snapshot: Snapshot, engine: Engine) -> None:
         """Take a snapshot, and keep it while learning; else compare it with the one kept."""
@@ -86,11 +103,40 @@ class Baseline:
                 f"{len(self.values)} times in the one as written: call it as often in each"
             )
         elif value != self.values[index]:
-            lines = difference(self.values[index], value, "as written", engine)
+            then = "without that" if self.only_waits else "as written"
+            lines = difference(self.values[index], value, then, engine)
+            if self.until:
+                lines[0] = f"after step {self.until}: {lines[0]}"
             cause = "the snapshot depends on the order of events"
             error = AssertionError(_because(cause, lines))
             self._differing = error, lines
             raise error
+
+    async def look(self, step: int, snapshot: Snapshot, engine: Engine) -> None:
+        """Take a snapshot between two steps, and keep it or compare it, without a barrier.
+
+        It is compared where the same attempts have ended in the same way as in the first world:
+        elsewhere an event is still on its way. If it was on its way in the first world only, there
+        is no snapshot to compare. A thread of the app may not have finished.
+        """
+        if self.learning:
+            self.last_step = step
+        if self.learning or step >= self.last_step or self._has_threads():
+            return
+        ever = [*engine.outbox.endpoints.ever]
+        made = {(a.event.body, ever.index(a.endpoint)): a.ok for a in [*engine.outbox.attempts]}
+        if self.learns_steps:
+            self.steps[step] = made, await taken(snapshot, engine)
+        elif step in self.steps:
+            known, expected = self.steps[step]
+            has_more = made.items() > known.items()
+            if has_more or (made == known and await taken(snapshot, engine) != expected):
+                self.differs_after.append(step)
+
+    def _has_threads(self) -> bool:
+        """Whether there are threads of the app."""
+        new = {*threading.enumerate()} - self._threads
+        return not all(thread.name.startswith("chatfake") for thread in new)
 
     def differs_by(self, error: BaseException | None) -> bool:
         """Return whether it is the last error that has said that a snapshot differs."""

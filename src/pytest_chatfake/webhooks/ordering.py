@@ -90,6 +90,7 @@ class Ordering:
             refused: since a fault has changed when attempts are made, it may have had reason to.
         log: As given.
         settled: Whether there was a barrier.
+        only_waits: Whether time moves to repeats that wait for a moment, and these are not made.
         choices: The numbers of the choices so far: one for each event and endpoint, in the order
             of first attempts.
         waits: From when until when ``settle()`` has moved the clock by itself, in nanoseconds.
@@ -108,6 +109,7 @@ class Ordering:
         self.awaits_retries: bool = False
         self.log = log
         self.settled: bool = False
+        self.only_waits: bool = False
         self.waits: list[tuple[int, int]] = []
         self.crash_points: Mapping[FunctionType, str] | None = None
         self._outbox = outbox
@@ -193,7 +195,8 @@ class Ordering:
             if dispatch.outcome is not DROPPED:  # a repeat of a dropped attempt is dropped, too
                 repeat.failure = repeat.outcome = None
             if hit.pause:
-                self._outbox.plan(repeat, hit.pause)
+                if not self.only_waits:
+                    self._outbox.plan(repeat, hit.pause)
                 due, fault = self._core.now() + hit.pause, hit.fault
                 self._repeats.append(
                     TimedRepeat(due, repeat.event, repeat.endpoint, fault.description, fault.line)
