@@ -633,6 +633,21 @@ def test_nor_one_that_is_refused_in_another_world_only(run, test, option):
     assert "FAILED" == card(result)[test]
 
 
+def test_faults_of_the_tests_disable_no_endpoint(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class TestTakesAll(WebhookTests):
+        def connect(self, chat_fake):
+            taken = set()
+            app = lambda request: taken.add(request.event.status)
+            chat_fake.webhooks.connect(handler=app, disable_after=1)
+            return lambda: taken
+    """
+    result = run(code, "-k", "duplicates or order")
+    assert [] == failed(result)
+
+
 #: An app that takes no event.
 DEAD = """
     import pytest

@@ -401,6 +401,7 @@ class _Run:
             )
         for endpoint in fake._engine.outbox.endpoints:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
+            endpoint._disable_after = None  # a fault of the tests is no failure of the app's
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)

@@ -136,7 +136,7 @@ class ForgeryCheck:
         if made is None or (what == GENUINE and not made.ok):
             end = "attempted" if made is None else f"accepted {made._end}"
             raise ChatFakeError(
-                f"{FORGING} can't tell: {event._title} under a new id, {what}, was not {end}"
+                f"{FORGING} can't tell: {event._name} under a new id, {what}, was not {end}"
             )
         return made
 

@@ -355,7 +355,7 @@ async def _attempt_again(event: Event, engine: Engine) -> None:
     await engine.performed(engine.settle())
     if not any(attempt.event is event for attempt in list(outbox.attempts)[attempted:]):
         raise ChatFakeError(
-            f"assert_idempotent() can't tell: {event._title} did not come to the app again. "
+            f"assert_idempotent() can't tell: {event._name} did not come to the app again. "
             f"End the pause first, and leave the endpoint connected"
         )
 

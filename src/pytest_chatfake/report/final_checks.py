@@ -202,7 +202,7 @@ def undelivered(attempts: Sequence[Attempt]) -> str:
     """Count failed attempts, with a line for each: the event's name, and how it ended."""
     lines = (
         f"{attempt.event._name} at {attempt.endpoint._shown}: {attempt.outcome}{hint(attempt)} "
-        f"{beginning_of_body(attempt.body)}".rstrip()
+        f"{'' if attempt._logged else beginning_of_body(attempt.body)}".rstrip()
         for attempt in attempts
     )
     head = f"{counted(len(attempts), 'attempt')} failed:"
