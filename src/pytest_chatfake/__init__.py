@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .base.errors import ClockError as ClockError
     from .base.errors import ClosedError as ClosedError
     from .base.errors import IllegalTransition as IllegalTransition
+    from .base.errors import InjectedError as InjectedError
     from .base.errors import NotAwaited as NotAwaited
     from .base.errors import NotRepeatable as NotRepeatable
     from .base.errors import UndeliveredWebhooks as UndeliveredWebhooks
@@ -86,6 +87,7 @@ else:
         "HmacSigner": "webhooks.signing",
         "IllegalTransition": "base.errors",
         "InboundMessage": "fake.inbound",
+        "InjectedError": "base.errors",
         "LedgerEntry": "domain.ledger",
         "Message": "fake.messages",
         "Naming": "wire.naming",

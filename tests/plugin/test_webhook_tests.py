@@ -145,15 +145,15 @@ def failed(result: pytest.RunResult) -> list[str]:
     return [test for test, outcome in card(result).items() if outcome == "FAILED"]
 
 
-def test_an_app_without_a_mistake_passes_all_twelve_in_the_order_of_the_class(run):
+def test_an_app_without_a_mistake_passes_all_thirteen_in_the_order_of_the_class(run):
     result = run(WHOLE.format(mistake=""))
 
     expected = ["all_events_are_taken", "snapshot_changes", "duplicates"]
     expected += ["duplicates_under_another_id", "duplicates_days_later", "duplicates_at_once"]
-    expected += ["another_order", "webhooks_before_the_response", "a_crash", "a_later_version"]
-    expected += ["people_write", "forgeries"]
+    expected += ["another_order", "webhooks_before_the_response", "a_crash", "an_error"]
+    expected += ["a_later_version", "people_write", "forgeries"]
     assert [(test, "ok") for test in expected] == [*card(result).items()]
-    result.assert_outcomes(passed=12)
+    result.assert_outcomes(passed=13)
 
 
 @pytest.mark.parametrize(
@@ -553,7 +553,7 @@ def test_what_would_be_green_for_nothing_fails_and_says_what_to_write(run, code,
 def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
     result = run(PLAIN.format(parameters="", end="").replace("/hooks", "/wrong"))
 
-    result.assert_outcomes(failed=1, skipped=11)
+    result.assert_outcomes(failed=1, skipped=ROWS - 1)
     assert ["all_events_are_taken"] == failed(result)
     result.stdout.fnmatch_lines(["skipped  forgeries: test_all_events_are_taken fails"])
 
@@ -790,13 +790,13 @@ def test_the_cause_fails_each_test_unless_the_first_one_has_failed_of_it(run, li
 
 def test_the_cause_fails_those_that_run_before_the_first_test(run, pytester):
     pytester.makeconftest(textwrap.dedent(BACKWARDS))
-    run(DEAD).assert_outcomes(failed=12)
+    run(DEAD).assert_outcomes(failed=ROWS)
 
 
 def test_the_cause_fails_the_tests_of_another_worker(run):
     outcomes = run(DEAD, "-n", "2").parseoutcomes()
     assert outcomes["failed"] > 1
-    assert 12 == outcomes["failed"] + outcomes.get("skipped", 0)
+    assert ROWS == outcomes["failed"] + outcomes.get("skipped", 0)
 
 
 def test_a_first_test_that_passes_when_it_is_run_again_has_not_failed(run, pytester):
@@ -817,7 +817,7 @@ def test_a_first_test_that_passes_when_it_is_run_again_has_not_failed(run, pytes
         )
     )
     code = DEAD.replace("lambda request: 500", "lambda request: self.status")
-    run(f"{code}        status = 500").assert_outcomes(passed=1, failed=11)
+    run(f"{code}        status = 500").assert_outcomes(passed=1, failed=ROWS - 1)
 
 
 #: An app with a client of one event loop, made at import.
@@ -845,7 +845,7 @@ OF_ONE_LOOP = """
 
 def test_a_client_of_a_loop_that_was_closed_fails_and_says_what_to_set(run):
     result = run(OF_ONE_LOOP)
-    result.assert_outcomes(passed=1, failed=11)
+    result.assert_outcomes(passed=1, failed=ROWS - 1)
     result.stdout.fnmatch_lines(["E*set chat_fake_loop_scope = session in pytest's ini file."])
 
 
@@ -1092,9 +1092,9 @@ def test_quiet_runs_have_one_line_for_a_class_that_passes(run):
 def test_quiet_runs_count_what_is_expected_and_show_a_card_with_a_failure_whole(run):
     signature = WHOLE.format(mistake="signature")
     result = run(signature + "        expected_failures = {'test_forgeries': '#1'}", "-q")
-    assert "11 ok, 1 expected to fail" in " ".join(map(str.strip, result.stdout.lines))
+    assert f"{ROWS - 1} ok, 1 expected to fail" in " ".join(map(str.strip, result.stdout.lines))
     result = run(signature, "-q")
-    assert 12 == len(card(result))
+    assert ROWS == len(card(result))
 
 
 def test_the_summary_shows_a_skipped_test_at_the_users_class(run):
@@ -1144,7 +1144,7 @@ def test_a_class_without_connect_is_a_base_unless_it_is_misspelt(run):
         def conect(self, chat_fake): pass
     """
     result = run(code)
-    result.assert_outcomes(failed=1, skipped=11)
+    result.assert_outcomes(failed=1, skipped=ROWS - 1)
     result.stdout.fnmatch_lines(["*TestMisspelt: expected a method connect(self, chat_fake) that*"])
 
 

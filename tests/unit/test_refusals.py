@@ -232,7 +232,7 @@ VERBS_OF = {
 }
 
 #: Verbs that check an argument later, or need more beside it than this: they are among the calls.
-OTHERS = {"expect_charge", "route", "lifespan", "move_to", "crash", "rotate_secret"}
+OTHERS = {"expect_charge", "route", "lifespan", "move_to", "crash", "error", "rotate_secret"}
 
 
 class Refused(NamedTuple):

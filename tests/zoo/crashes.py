@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from decimal import Decimal
 from itertools import count
@@ -14,7 +15,7 @@ from flask import Flask, request
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from .apps import App
+from .apps import RANK, App
 
 if TYPE_CHECKING:
     from pytest_chatfake import ChatFake
@@ -157,6 +158,32 @@ class WorksAfterItResponded(App):
         assert {message.id: "delivered"} == self.statuses
 
 
+class LogsAndGoesOn(App):
+    """Takes an event as done though its database has failed; the twin refuses it."""
+
+    def save(self, message: dict[str, Any]) -> None:
+        known = self.statuses.get(message["id"], message["status"])
+        self.statuses[message["id"]] = max(known, message["status"], key=lambda each: RANK[each])
+
+    crash_points = (save,)
+
+    def take(self, id: str, message: dict[str, Any]) -> int:
+        if id not in self.seen:
+            try:
+                self.save(message)
+            except Exception:
+                if not self.bug:
+                    return 500
+                logging.getLogger("shop").exception("can't save %s", id)
+            self.seen.add(id)
+        return 200
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        message = chat_fake.send_text("Sale").deliver()
+        chat_fake.settle()
+        assert {message.id: "delivered"} == self.statuses
+
+
 #: Each with the deviation that finds it, and its verb.
 CRASHES: list[tuple[type[App], str, str]] = [
     (
@@ -166,4 +193,9 @@ CRASHES: list[tuple[type[App], str, str]] = [
     ),
     (AwaitsBetweenCommits, "crash", "webhooks.crash(line='crashes.py:117', start=2)"),
     (WorksAfterItResponded, "crash", "webhooks.crash(line='crashes.py:148', start=2)"),
+    (
+        LogsAndGoesOn,
+        "error",
+        "webhooks.error(before='tests.zoo.crashes.LogsAndGoesOn.save', start=2)",
+    ),
 ]

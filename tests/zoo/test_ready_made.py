@@ -54,9 +54,10 @@ class TestTwin(TestApp):
         ("ForgetsAfterADay", ["duplicates_days_later"]),
         ("TrustsEventIds", ["duplicates_under_another_id"]),
         ("RefusesAnUnknownField", ["a_later_version"]),
-        ("CommitsTwice", ["a_crash"]),
+        ("CommitsTwice", ["a_crash", "an_error"]),
         ("AwaitsBetweenCommits", ["a_crash"]),
         ("WorksAfterItResponded", ["a_crash"]),
+        ("LogsAndGoesOn", ["an_error"]),
     ],
 )
 def test_the_app_fails_the_tests_of_its_bug_and_its_twin_passes_them(

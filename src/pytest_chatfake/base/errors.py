@@ -12,6 +12,7 @@ everywhere in Python. What remains are states, and they form this tree::
     ├── UndeliveredWebhooks    at the end of a test: what it overlooked; or an endless loop
     └── UnusedFault            at the end of a test: a fault never fired, and no more than that
 
+    InjectedError              what webhooks.error() raises in the app
     WebhookWarning             what a test overlooked, with strict=False
 """
 
@@ -61,6 +62,13 @@ class UnusedFault(ChatFakeError):  # noqa: N818 - reads as the fact it states
     """
 
 
+class InjectedError(Exception):
+    """What ``webhooks.error()`` raises inside the app, unless it is told otherwise.
+
+    It has no base but ``Exception``, so only a handler of all errors catches it.
+    """
+
+
 class WebhookWarning(UserWarning):
     """What a test overlooked, with the lines it is about, where ``strict=False``.
 
@@ -79,4 +87,4 @@ def _show_public_module(*errors: type[Exception]) -> None:
         error.__module__ = __name__.partition(".")[0]
 
 
-_show_public_module(ChatFakeError, *ChatFakeError.__subclasses__(), WebhookWarning)
+_show_public_module(ChatFakeError, *ChatFakeError.__subclasses__(), InjectedError, WebhookWarning)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from operator import attrgetter
 from types import FunctionType, SimpleNamespace
-from typing import Final
+from typing import Any, Final
 
 from .arguments import cited
 
@@ -23,21 +23,30 @@ def make({free}):
     {prefix}def tripwire(*args, **kwargs):
         wire = "wire"
         lambda: ({free})
-        wire.report("before")
+        try:
+            wire.report("before")
+        except Exception as error:
+            if {leave}:
+                return True
+            raise
         result = {wait}wire.original(*args, **kwargs)
         wire.report("after")
         return result
     return tripwire
 """
 
+#: An error before the end of a block is one of the block, or nothing would be rolled back.
+_EXITS: Final = {"__exit__", "__aexit__"}
+_LEAVE: Final = "{wait}wire.original(args[0], type(error), error, error.__traceback__)"
+
 
 def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: ExitStack) -> None:
     """Report that a function is called (``"before"``), or has returned, until a stack is closed."""
     code, free = function.__code__, [f"_{name}" for name in function.__code__.co_freevars]
     is_async = inspect.iscoroutinefunction(function)
-    source = _SOURCE.format(
-        free=", ".join(free), prefix="async " * is_async, wait="await " * is_async
-    )
+    prefix, wait = "async " * is_async, "await " * is_async
+    leave = _LEAVE.format(wait=wait) if function.__name__ in _EXITS else "False"
+    source = _SOURCE.format(free=", ".join(free), prefix=prefix, wait=wait, leave=leave)
     names: dict[str, Callable[..., FunctionType]] = {}
     exec(compile(source, __file__, "exec"), names)  # noqa: S102 - the text above
     original = FunctionType(
@@ -57,13 +66,7 @@ def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str
         TypeError: It is no function written in Python.
         ValueError: There is nothing of that name, or it is a generator.
     """
-    try:
-        found = _named(what) if isinstance(what, str) else what
-    except (AttributeError, ImportError, ValueError) as error:
-        raise ValueError(
-            f"{argument}: expected a function, or its name such as 'shop.orders.save', got "
-            f"{cited(what)}: {error}"
-        ) from None
+    found = find_named(what, argument, "a function, or its name such as 'shop.orders.save'")
     function = getattr(inspect.unwrap(found), "__func__", found) if callable(found) else found
     function = inspect.unwrap(function) if callable(function) else function
     if not isinstance(function, FunctionType):
@@ -78,6 +81,14 @@ def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str
         )
     name = what if isinstance(what, str) else f"{function.__module__}.{function.__qualname__}"
     return name, function
+
+
+def find_named(what: object, argument: str, expected: str) -> Any:
+    """Return what a dotted name means, and anything else as it is; refuse a name of nothing."""
+    try:
+        return _named(what) if isinstance(what, str) else what
+    except (AttributeError, ImportError, ValueError) as error:
+        raise ValueError(f"{argument}: expected {expected}, got {cited(what)}: {error}") from None
 
 
 def _named(name: str) -> object:

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from ..base.arguments import check_choice, check_list, cited
+from ..base.injected_errors import find_error
 from ..base.triggers import Trigger
 from ..base.tripwires import find_function
 from ..domain.instants import SECOND, parse_delay
@@ -163,6 +164,15 @@ KINDS: Final[Mapping[str, Kind]] = {
         is_unseen=True,
         is_alone=True,
     ),
+    "error": Kind(
+        "webhooks.error",
+        "the app {crash} while it took {event}{again}",
+        more=("nth", "before", "raises"),
+        is_unseen=True,
+        is_alone=True,
+        needs="no call that can fail: name those of your database or broker: crash_points = "
+        "[Session.commit]",
+    ),
     "delay": Kind(
         "webhooks.delay",
         "{event} was attempted {later} later",
@@ -181,6 +191,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "api.fail": _of_a_call("api.fail", "status"),
     "api.lose_response": _of_a_call("api.lose_response", "status"),
 }
+
+#: The kinds that happen at crash points.
+CRASHING: Final = {"crash", "error"}
 
 #: What a call gets in place of its response.
 STATUS: Final = 503
@@ -295,10 +308,12 @@ def _is_possible(deviation: Deviation) -> bool:
         call = deviation.call
         is_exact = call is not None and Call.of(*map(str, call)) == call
         return is_exact and more.get("status", STATUS) == STATUS
-    if name == "crash":
+    if name in CRASHING:
         (place,) = more.keys() & PLACES
         if place != "line":
             find_function(more[place], place)
+        if "raises" in more:
+            find_error(more["raises"], "raises")
     if name == "duplicate_at_once":
         return not deviation.extent
     if kind.verb == "webhooks.duplicate" and not kind.is_time:

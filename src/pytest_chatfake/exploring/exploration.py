@@ -21,7 +21,7 @@ from ..report.active_stories import Explored
 from ..report.timeline_diff import timeline_diff
 from ..report.timeline_text import timeline_text
 from .description import describe
-from .deviations import DEFAULT, KINDS, Deviation
+from .deviations import CRASHING, DEFAULT, KINDS, Deviation
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search
 from .world import UNCHANGED, Body, Environment, Step, World, is_skip
@@ -70,7 +70,8 @@ class Scope(NamedTuple):
     depth: int = 2
     seconds: float | None = None
     only: tuple[Deviation, ...] | None = None
-    crash_points: Mapping[FunctionType, str] | None = None  # None: no crash is tried
+    crash_points: Mapping[FunctionType, str] | None = None  # None: no crash or error is tried
+    errors: Mapping[str, str] = {}  # that they raise, by their names
     all_kinds: bool = False  # and not each by its name
     stop_at_first: bool = False
     runs_again: bool = False  # the body as written, where that is all
@@ -407,9 +408,11 @@ class Exploration:
         written.require_chances(self._scope.kinds)
         if not written.has_app_in_process:
             problem = "expected an app in process, got none"
-            self._refuse("crash", problem, "Connect it as wsgi= or asgi=")
+            for kind in sorted(CRASHING):
+                self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            self._cannot_crash = written.why_safe()
+            why = written.why_safe()  # which refuses points that the app never comes to
+            self._cannot_crash = why if "crash" in self._scope.kinds else ""
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         """Refuse a kind that can't be tried with this body; if all were asked for, leave it out."""

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import FunctionType
-from typing import Any, Final, Literal, TypedDict, Unpack, overload
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from ..base.arguments import (
     check_bool,
     check_function,
     check_int,
     check_list,
+    check_mapping,
     check_names,
     check_takes,
     cited,
 )
 from ..base.errors import ChatFakeError
+from ..base.injected_errors import find_error
 from ..base.tripwires import find_function
 from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
-from .deviations import check_kinds, parse_deviations
+from .deviations import CRASHING, KINDS, check_kinds, parse_deviations
 from .exploration import Exploration, Progress, Row, Scope
 from .world import Body, Environment
 
@@ -29,6 +32,14 @@ _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 #: Of worlds, and of deviations in one: nobody has the time for more.
 _MOST: Final = 1_000_000
+
+
+#: Functions; or these with what they raise.
+CrashPoints: TypeAlias = (
+    Iterable[Callable[..., Any] | str]
+    | Mapping[Callable[..., Any], type[Exception] | str | None]
+    | Mapping[str, type[Exception] | str | None]
+)
 
 
 class ExploreOptions(TypedDict, total=False):
@@ -39,7 +50,7 @@ class ExploreOptions(TypedDict, total=False):
     depth: int
     seconds: float | None
     only: Iterable[str] | None
-    crash_points: Iterable[Callable[..., Any] | str]
+    crash_points: CrashPoints
     stop_at_first: bool
 
 
@@ -97,14 +108,17 @@ class Explorer:
                 ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
                 ``"refuse"`` and ``"webhooks_first"``; the others are ``"drop"``,
                 ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``, ``"crash"``,
-                ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``, ``"api.fail"`` and
+                ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``, ``"api.fail"`` and
                 ``"api.lose_response"``.
                 ``limit=500``: How many worlds are tried at most.
                 ``depth=2``: How many deviations a world has at most; 0: the body as written.
                 ``seconds=None``: After how many real seconds no more worlds are begun.
                 ``only=None``: The one world to try, as a failure printed it.
                 ``crash_points=()``: For ``"crash"``: functions, or their dotted names, before and
-                after whose calls the app may crash, too; such as ``[Session.commit]``.
+                after whose calls the app may crash, too; such as ``[Session.commit]``. For
+                ``"error"``: those that raise an error; in a mapping, each with its exception class,
+                such as ``{Session.commit: OperationalError}``; None: the default of
+                ``webhooks.error()``.
                 ``stop_at_first=False``: Whether a finding ends the exploration. If not, more worlds
                 with one deviation are tried, and the finding names the further kinds that fail:
                 75 worlds, or more if these take less time than the finding took.
@@ -124,7 +138,7 @@ class Explorer:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
-        environment = Environment(config, self._start, scope.crash_points)
+        environment = Environment(config, self._start, scope.crash_points, scope.errors)
         exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
         for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
             exploration._repeat(first)
@@ -174,20 +188,25 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
     check_bool(options.get("stop_at_first", False), "stop_at_first")
     only, seconds = options.get("only"), options.get("seconds")
     kinds = check_kinds(options.get("deviations", default.kinds))
+    points, all_kinds = options.get("crash_points", ()), options.get("deviations") == "all"
+    found = checked_points(points, tries=not CRASHING.isdisjoint(kinds))
+    if "error" in kinds and not found and not all_kinds:
+        raise ValueError(f"error: {KINDS['error'].needs}")
     return Scope(
         kinds,
         check_int(options.get("limit", default.limit), "limit", 1, _MOST),
         check_int(options.get("depth", default.depth), "depth", 0, _MOST),
         None if seconds is None else parse_length(seconds, "seconds") / SECOND,
         None if only is None else parse_deviations(only),
-        checked_points(options.get("crash_points", ()), tries="crash" in kinds),
-        all_kinds=options.get("deviations") == "all",
+        found,
+        checked_errors(points),
+        all_kinds=all_kinds,
         stop_at_first=options.get("stop_at_first", default.stop_at_first),
     )
 
 
 def checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, str] | None:
-    """Return the functions at whose calls an app may crash; None, if no crash is tried."""
+    """Return the functions at whose calls an app may crash; None, if that is not tried."""
     given = check_list(points, "crash_points", "functions such as [Session.commit]")
     names = [find_function(point, "crash_points")[0] for point in given]
     # A test that is printed names them, so the names have to lead there.
@@ -199,8 +218,26 @@ def checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, 
             )
     found = {find_function(name, "crash_points")[1]: name for name in names}
     if found and not tries:
-        raise ValueError("crash_points= goes with 'crash' among deviations=")
+        raise ValueError("crash_points= goes with 'crash' or 'error' among deviations=")
     return found if tries else None
+
+
+def checked_errors(points: Iterable[Any]) -> dict[str, str]:
+    """Return the exception classes of crash points, by their names, where any are given."""
+    given = check_mapping(points, "crash_points") if isinstance(points, Mapping) else {}
+    errors = {
+        find_function(point, "crash_points")[0]: find_error(error, "crash_points")
+        for point, error in given.items()
+        if error is not None
+    }
+    for name, kind in errors.values():  # as for the functions
+        with suppress(ValueError):
+            if find_error(name, "crash_points")[1] is kind:
+                continue
+        raise ValueError(
+            f"crash_points: expected exception classes that have a name in their module, got {name}"
+        )
+    return {point: name for point, (name, _) in errors.items()}
 
 
 def _check_body(body: object) -> None:

@@ -23,9 +23,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from .deviations import DEFAULT, KINDS, STATUS, Call, Deviation, moved
+from .deviations import CRASHING, DEFAULT, KINDS, STATUS, Call, Deviation, moved
 
 #: Kinds that are, for the app, the same as another one that goes as far as the next barrier. Where
 #: that one is tried, too, they are not tried beside another deviation.
@@ -45,7 +45,7 @@ class LoggedAttempt(NamedTuple):
         overlaps: Whether it can be made at the same time as another one.
         round: The number of the round in which that happened; 0: it did not.
         points: Where the app can crash in it.
-        crash: How it has crashed in it; empty: it has not.
+        crash: How it has crashed in it, or which error it got; empty: it has not.
         is_retry: Whether the service has made it before, as its request may say.
     """
 
@@ -102,6 +102,7 @@ class WorldLog(NamedTuple):
         waits: From when until when ``settle()`` has moved time for a repeat or a retry.
         session: How long a session lasts, in nanoseconds.
         waiting: Those that were to be attempted, and were not yet, by their numbers.
+        errors: By the name of a crash point, the exception class that it raises.
     """
 
     attempts: Attempts
@@ -111,6 +112,7 @@ class WorldLog(NamedTuple):
     waits: Sequence[tuple[int, int]] = ()
     session: int = 0
     waiting: Mapping[int, LoggedAttempt] = {}
+    errors: Mapping[str, str] = {}
 
     @property
     def key(self) -> Key:
@@ -222,7 +224,7 @@ class _Options:
             return iter([(0, Deviation(kind, 1))])
         if row.concerns == "call":
             return self._calls(kind)
-        if kind == "crash":
+        if kind in CRASHING:
             return self._crashes(kind)
         return self._pauses(kind) if row.is_time else self._moves(kind)
 
@@ -247,11 +249,16 @@ class _Options:
                 yield slot.after, Deviation(kind, start, pause)
 
     def _crashes(self, kind: str) -> Iterator[_Found]:
-        """Crash the app at each of its points."""
+        """Crash the app at each of its points; or let it get an error, where that kind can be."""
+        raises: Mapping[str, str] = self.log.errors if kind == "error" else {}
         for start, slot in self.slots.items():
             for where, name, nth in slot.attempt.points:
-                more = ((where, name), ("nth", nth))
-                yield 0, Deviation(kind, start, 0, more if nth > 1 else more[:1])
+                if where not in KINDS[kind].more:
+                    continue
+                more: list[tuple[str, Any]] = [(where, name)]
+                more += [("nth", nth)] * (nth > 1)
+                more += [("raises", raises[name])] if name in raises else []
+                yield 0, Deviation(kind, start, 0, tuple(more))
 
     def _calls(self, kind: str) -> Iterator[_Found]:
         """Let calls go wrong; of one call, the webhooks may come first and its response be lost."""

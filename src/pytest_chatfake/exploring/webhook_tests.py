@@ -25,9 +25,9 @@ from ..base.views import listed
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
 from ..fake.snapshots import Baseline, Snapshot, SnapshotError, check_snapshot, taken
-from .deviations import parse_deviations
+from .deviations import CRASHING, parse_deviations
 from .exploration import Exploration, Row, Scope
-from .explorer import Explorer, checked_points
+from .explorer import CrashPoints, Explorer, checked_errors, checked_points
 from .printed_test import NoTestError, Written, as_code
 
 #: The first test: once it has failed since the scenario fails, the others are skipped.
@@ -54,7 +54,7 @@ _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
 class WebhookTests:
-    """Twelve tests of an app that receives webhooks: inherit it, and write ``connect()``.
+    """Thirteen tests of an app that receives webhooks: inherit it, and write ``connect()``.
 
     Each test explores: it plays :meth:`scenario` in worlds with a fake and a clock of their own,
     each with an app of its own from :meth:`connect`. A test whose worlds have nothing to try is
@@ -64,14 +64,15 @@ class WebhookTests:
     not collected.
 
     Attributes:
-        crash_points: Functions at whose calls the app may crash, as ``chat_explore()`` takes them;
-            such as ``[Session.commit]``.
+        crash_points: Functions at whose calls the app may crash or get an error, as
+            ``chat_explore()`` takes them; such as ``[Session.commit]``, or
+            ``{Session.commit: OperationalError}``.
         expected_failures: By the name of a test, why it fails for now. If it passes, it fails.
         only: By the name of a test, the one world that it tries, as its failure printed it.
     """
 
     __test__: ClassVar[bool] = False
-    crash_points: ClassVar[Iterable[Callable[..., Any] | str]] = ()
+    crash_points: ClassVar[CrashPoints] = ()
     expected_failures: ClassVar[Mapping[str, str]] = {}
     only: ClassVar[Mapping[str, Iterable[str]]] = {}
 
@@ -201,6 +202,10 @@ class WebhookTests:
     def test_a_crash(self, webhook_run: _Run) -> None:
         """Survive a crash in the middle of a webhook, as in a deployment."""
         webhook_run.compare("crash")
+
+    def test_an_error(self, webhook_run: _Run) -> None:
+        """Refuse an event, and take it when it comes again, if a call fails that the app makes."""
+        webhook_run.compare("error")
 
     def test_a_later_version(self, webhook_run: _Run) -> None:
         """Ignore fields and types of events that nobody knows yet."""
@@ -344,8 +349,8 @@ class _Run:
             run_at_once(scenario(chat_fake))
 
         body = scenario if self._is_async else at_once
-        tries = "crash" in kinds
-        points = checked_points(self._tests.crash_points if tries else (), tries=tries)
+        tries = not CRASHING.isdisjoint(kinds)
+        given_points = self._tests.crash_points if tries else ()
         depth = 1 if kinds else 0
         given = _item_of(self._tests.only, self._name)
         only = None if given is None else parse_deviations(given)
@@ -353,7 +358,8 @@ class _Run:
             kinds,
             depth=depth,
             only=only,
-            crash_points=points,
+            crash_points=checked_points(given_points, tries=tries),
+            errors=checked_errors(given_points),
             all_kinds=True,
             stop_at_first=True,
             runs_again=self._name == _FIRST,  # is its app a new one?

@@ -59,6 +59,7 @@ class Environment:
     Attributes:
         config, crash_points: As given. With crash points, the body as written tells where the app
             can crash.
+        errors: By the name of a crash point, the exception class that it raises.
         spent: For how many nanoseconds of real time worlds were busy with what.
         baseline: The snapshots of the first world, with which those of others are compared.
     """
@@ -68,11 +69,13 @@ class Environment:
         config: ChatFakeConfig,
         start: datetime,
         crash_points: Mapping[FunctionType, str] | None = None,
+        errors: Mapping[str, str] = {},
     ) -> None:
         self.config = config
         self.spent: Counter[str] = Counter()
         self._busy_with, self._since = "", time.monotonic_ns()
         self.crash_points = crash_points
+        self.errors = errors
         self._start = start
         self._is_open = False
         self._random = random.getstate()
@@ -438,6 +441,7 @@ class World:
                 for (event, endpoint), number in self._ordering.choices.items()
                 if number not in attempted
             },
+            errors=self._environment.errors,
         )
 
     def _logged(self, attempt: InFlight, endpoints: Mapping[Endpoint, int]) -> LoggedAttempt:
@@ -448,9 +452,7 @@ class World:
             round=attempt.batch,
             is_retry=record.number > 1,
             points=() if watch is None else tuple(watch.points),
-            crash=""
-            if watch is None
-            else "had responded and " * bool(watch.response) + str(watch.error),
+            crash=_deed(attempt),
         )
 
     def _waiting(
@@ -523,6 +525,19 @@ def _is_changed(attempt: InFlight) -> bool:
     event, request = attempt.record.event, attempt.request
     is_named = any(request.id in value for value in request.headers.values())
     return request.body != event._posted(event.body) or (is_named and request.id != event.id)
+
+
+def _deed(attempt: InFlight) -> str:
+    """Return what befell the app in an attempt, with what it had responded, or did in spite of it.
+
+    Empty: nothing did.
+    """
+    watch, record = attempt.watch, attempt.record
+    if watch is None or not watch.deed:
+        return ""
+    if watch.response is not None:
+        return f"had responded and {watch.deed}"
+    return f"responded with {record.status_code} although it " * record.ok + watch.deed
 
 
 def _what(outbox: Outbox, event: Event) -> str:

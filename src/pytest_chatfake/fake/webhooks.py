@@ -22,7 +22,8 @@ from ..base.arguments import (
     unexpected,
 )
 from ..base.calling_line import Line, calling_line
-from ..base.errors import ChatFakeError
+from ..base.errors import ChatFakeError, InjectedError
+from ..base.injected_errors import find_error
 from ..base.tripwires import find_function
 from ..base.views import counted
 from ..domain.facts import Verb
@@ -492,6 +493,45 @@ class Webhooks:
             where,
             f"{kind}={point.name!r}{at}",
             make_watch=partial(CrashWatch, point, functions),
+        )
+
+    def error(
+        self,
+        *,
+        before: Callable[..., Any] | str,
+        raises: type[Exception] | str = InjectedError,
+        nth: int = 1,
+        **where: Unpack[EventFilter],
+    ) -> Fault:
+        """Raise an exception at a call inside the app, as a database does that can't be reached.
+
+        The app has to run in process. What it lets through is a 500 to the service. Unless the
+        app responds with 2xx, the attempt is retried at the next ``settle()``, assertion or move of
+        time, even without ``retry_after`` (assumed). If an attempt never comes to that call, the
+        next one may.
+
+        Args:
+            before: A function, or its dotted name: it raises, and does nothing else. An
+                ``__exit__`` rolls back, as after an error of its block. It has to be written in
+                Python.
+            raises: An exception class, or its dotted name, such as ``"sqlite3.OperationalError"``.
+            nth: Which call, in the attempt.
+            **where: Which attempts; see :class:`Webhooks`.
+
+        Raises:
+            TypeError: A function is not written in Python, or ``raises`` is no subclass of
+                ``Exception``.
+        """
+        name, function = find_function(before, "before")
+        dotted, kind = find_error(raises, "raises")
+        point = CrashPoint("before", name, check_int(nth, "nth", 1))
+        arguments = f"before={name!r}"
+        arguments += f", raises={dotted!r}" * (kind is not InjectedError) + f", {nth=}" * (nth != 1)
+        return self._fault(
+            "error",
+            where,
+            arguments,
+            make_watch=partial(CrashWatch, point, {function: name}, raises=kind),
         )
 
     def drop(self, **where: Unpack[EventFilter]) -> Fault:

@@ -33,9 +33,9 @@ class Attempt(Record):
         moment: When it was made, in nanoseconds since the epoch.
         fault: The kind of the last fault that shaped it; None without. It is ``"duplicate"``,
             ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``, ``"lose_response"``,
-            ``"refuse"``, ``"crash"``, ``"concurrently"`` or ``"evolve"``; or ``"forgery"``, if
-            ``assert_rejects_forgeries()`` made it; or ``"disable_after"``, if its endpoint was
-            disabled.
+            ``"refuse"``, ``"crash"``, ``"error"``, ``"concurrently"`` or ``"evolve"``; or
+            ``"forgery"``, if ``assert_rejects_forgeries()`` made it; or ``"disable_after"``,
+            if its endpoint was disabled.
     """
 
     event: Final[Event]

@@ -243,9 +243,10 @@ class Drain:
         target = endpoint._target
         outcome: Outcome | None = dispatch.outcome
         if watch is not None and not target.in_process:
+            kind = dispatch.failure and dispatch.failure.kind
             outcome = ChatFakeError(
-                f"crash() needs an app in process, and {endpoint._shown} is a URL. Connect the app "
-                f"as wsgi= or asgi="
+                f"{kind}() needs an app in process, and {endpoint._shown} is a URL. Connect the "
+                f"app as wsgi= or asgi="
             )
         scopes = self._core.scopes
         return InFlight(

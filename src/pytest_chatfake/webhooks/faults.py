@@ -15,7 +15,8 @@ from .endpoints import Endpoint, Signer
 from .events import Event
 from .fault_kinds import FaultKind, effect_of
 
-#: Takes what returns the response so far; returns what crashes the app in an attempt.
+#: Takes what returns the response so far; returns what crashes the app in an attempt, or
+#: raises an error in it.
 MakeWatch: TypeAlias = Callable[[Callable[[], Response | None]], CrashWatch]
 
 
@@ -32,7 +33,7 @@ class FaultHit(NamedTuple):
         new_id: Whether a repeat has another event id.
         change: Changes the body after it was signed.
         signer: Signs in place of the endpoint's own.
-        make_watch: Makes what crashes the app.
+        make_watch: Makes what crashes the app, or raises an error in it.
     """
 
     kind: FaultKind

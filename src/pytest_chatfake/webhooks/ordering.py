@@ -208,7 +208,7 @@ class Ordering:
         return beside
 
     def watch(self, dispatch: Dispatch) -> CrashWatch | None:
-        """Return what crashes an attempt or notes where it could crash; None: nothing does."""
+        """Return what crashes the app, or notes where it could crash; None: nothing does."""
         failure, target = dispatch.failure, dispatch.endpoint._target
         if failure is not None and failure.make_watch is not None:
             return failure.make_watch(target.response_so_far)
@@ -225,7 +225,8 @@ class Ordering:
         attempt.choice = self.choices.get((record.event, record.endpoint), 0)
         attempt.response = response
         failure, watch = dispatch.failure, attempt.watch
-        if failure is not None and failure.kind == "crash" and (watch is None or not watch.error):
+        is_inside = failure is not None and failure.make_watch is not None
+        if failure is not None and is_inside and (watch is None or not watch.deed):
             failure.fault.fired -= 1  # the app never came to that point
             failure = dispatch.failure = None
         if self.log is not None:

@@ -3,7 +3,8 @@
 An app that awaits can crash wherever it suspends: all tasks that began in the attempt are
 cancelled there, and end as they do when their process shuts down. Closing a coroutine instead would
 skip the clean-up that awaits, and throwing an error into it would let its children run on. Any app
-can crash before and after a call of a function: a :class:`Crash` is raised there.
+can crash before and after a call of a function: a :class:`Crash` is raised there; or, before it,
+an error as a database would raise it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ...base.calling_line import is_ours, users_lines
 from ...base.errors import ChatFakeError
+from ...base.injected_errors import make_error
 from ...base.tripwires import set_tripwire
 from .loops import running_framework
 from .responses import Response
@@ -83,12 +85,20 @@ def run_of(cancellable: Cancellable) -> Callable[[object, Awaitable[T]], Corouti
 class CrashWatch:
     """Counts the points at which one attempt can crash, and crashes it at one of them.
 
+    Args:
+        point: That one; None: it only counts.
+        functions: Those whose calls are points, with their names.
+        response_so_far: Returns the response, if it is complete.
+        raises: An exception class, one of which is raised there in place of the crash.
+
     Attributes:
         points: Those that it came past; of suspensions, with the app's lines that led there. Of
             several with the same lines, one after the other, it has the last one only: those before
             are steps of one thing that the app awaits.
+        deed: What it has done to the app, after "the app": "crashed ..." or "got ..."; empty:
+            nothing yet.
         error: The crash, as the service sees it: a connection that ended; None: none yet.
-        response: The response, if it was complete when the app crashed.
+        response: The response, if it was complete when the app crashed, or got the error.
     """
 
     def __init__(
@@ -96,12 +106,15 @@ class CrashWatch:
         point: CrashPoint | None,
         functions: Mapping[FunctionType, str],
         response_so_far: Callable[[], Response | None],
+        raises: type[Exception] | None = None,
     ) -> None:
+        self.deed: str = ""
         self.points: dict[CrashPoint, list[str]] = {}
         self.error: ConnectionResetError | None = None
         self._point = point
         self._functions = functions
         self._response_so_far = response_so_far
+        self._raises = raises
         self.response: Response | None = None
         self._has_survived = self._is_counting = False
         self._counts = Counter[CrashPoint]()
@@ -129,11 +142,13 @@ class CrashWatch:
         self._is_counting = False
         with self._stack:
             self._tasks.clear()
-            if self.error is not None:
+            if self.deed:
                 gc.collect()  # an open transaction in a circle of references would keep its lock
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
         """Return how the attempt has ended, now that the app may have crashed in it."""
+        if self.deed and self._raises is not None and isinstance(outcome, Exception):
+            return self.response or Response(500, b"")  # as its server would respond
         if self.error is None:
             return outcome
         if not (isinstance(outcome, Response | Exception) or _is_crash(outcome)):
@@ -158,7 +173,11 @@ class CrashWatch:
         name = function.__qualname__.rpartition("<locals>.")[2]
         self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", *lines[:1])
         if self.error is not None:
-            raise Crash(str(self.error))
+            raise Crash(self.deed)
+        if self.deed and self._raises is not None:
+            at = "".join(f" at {line}" for line in lines[:1])
+            text = f"{name} failed{at}, because webhooks.error() says so"
+            raise make_error(self._raises, text)
 
     def _count_suspension(self, awaited: object, last: CrashPoint | None) -> CrashPoint | None:
         """Count a suspension; end the attempt where it is to crash at it.
@@ -188,7 +207,12 @@ class CrashWatch:
             self._is_counting = False  # what comes now is clean-up
             self._doomed = len(self._tasks)
             self.response = self._response_so_far()
-            self.error = ConnectionResetError(f"crashed {where}" + f" ({line})" * bool(line))
+            at = f" ({line})" * bool(line)
+            if self._raises is not None:
+                self.deed = f"got {self._raises.__name__} from {where.removeprefix('before ')}{at}"
+                return point
+            self.deed = f"crashed {where}{at}"
+            self.error = ConnectionResetError(self.deed)
         return point
 
     # Tasks

@@ -1,0 +1,50 @@
+"""Errors that a test raises inside its app: of any class, whatever its constructor takes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from .arguments import cited
+from .tripwires import find_named
+
+
+def find_error(what: object, argument: str) -> tuple[str, type[Exception]]:
+    """Return the dotted name of an exception class, and the class.
+
+    Raises:
+        TypeError: It is no subclass of ``Exception``, or can't be made.
+        ValueError: There is nothing of that name.
+    """
+    expected = "an exception class, or its name such as 'sqlite3.OperationalError'"
+    found = find_named(what, argument, expected)
+    if not (isinstance(found, type) and issubclass(found, Exception)):
+        raise TypeError(
+            f"{argument}: expected a subclass of Exception such as sqlite3.OperationalError, got "
+            f"{cited(what)}"
+        )
+    try:
+        make_error(found, "")
+    except TypeError as error:
+        raise TypeError(
+            f"{argument}: expected an exception class that can have a subclass without arguments, "
+            f"got {cited(what)}: {error}. Name one of its bases"
+        ) from None
+    return what if isinstance(what, str) else f"{found.__module__}.{found.__qualname__}", found
+
+
+def make_error(kind: type[Exception], text: str) -> Exception:
+    """Return an error of a class, or of a subclass if its constructor takes more than a text."""
+    with suppress(Exception):
+        return kind(text)
+
+    def show(_: object) -> str:
+        return text
+
+    own = {
+        "__init__": Exception.__init__,
+        "__str__": show,
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+    }
+    error: Exception = type(kind.__name__, (kind,), own)(text)
+    return error

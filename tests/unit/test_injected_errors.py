@@ -1,0 +1,381 @@
+"""Errors inside an app, as its database or its broker raises them: ``webhooks.error()``."""
+
+# Asserts read `expected == actual`.
+
+import logging
+import sqlite3
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+from fastapi import BackgroundTasks, FastAPI
+from flask import Flask
+from sqlalchemy.exc import OperationalError
+
+from pytest_chatfake import ChatFakeError, InjectedError, explore
+
+from .both_frameworks import MODES, hard_limit, perform  # noqa: F401
+from .fakes import frozen_fake, unchanged
+
+#: What the apps of this module have done, and how their errors read.
+done = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_done():
+    done.clear()
+
+
+def save(what="saved"):
+    done.append(what)
+
+
+async def send():
+    done.append("sent")
+
+
+class Block:
+    """Commits at its end, or rolls back."""
+
+    def __init__(self, *, swallows=False):
+        self.swallows = swallows
+
+    def __enter__(self):
+        done.append("begin")
+
+    def __exit__(self, kind, *_):
+        done.append(f"rollback {kind.__name__}" if kind else "commit")
+        return self.swallows
+
+
+def failed(app, mode="sync", *, how="handler", **error):
+    """Connect an app that gets an error at its first event; return how its attempts have ended."""
+    with frozen_fake(mode="sync" if mode == "sync" else "async") as fake:
+        fake.webhooks.connect(**{how: app})
+        fault = fake.webhooks.error(**{"before": save} | error)
+        perform(mode, fake.send_text)
+        perform(mode, fake.settle)
+        assert 1 == fault.fired
+        assert "error" == fake.webhooks.attempts[0].fault
+        return [one.status_code for one in fake.webhooks.attempts]
+
+
+def lets_it_out(request):
+    save()
+
+
+def takes_it_for_done(request):
+    try:
+        save()
+    except Exception as error:
+        done.append(str(error))
+
+
+def refuses(request):
+    try:
+        save()
+    except InjectedError:
+        return 503
+
+
+def tries_again(request):
+    try:
+        save()
+    except InjectedError:
+        save()
+
+
+@pytest.mark.parametrize(
+    ("app", "statuses"),
+    [
+        (lets_it_out, [500, 200]),
+        (refuses, [503, 200]),
+        (takes_it_for_done, [200]),
+        (tries_again, [200]),
+    ],
+)
+def test_what_an_app_refuses_comes_again_and_what_it_takes_does_not(app, statuses):
+    assert statuses == failed(app)
+    assert [] == [what for what in done if what != "saved"][1:]
+
+
+def test_the_error_names_the_line_of_the_app_and_the_call():
+    failed(takes_it_for_done)
+
+    line = takes_it_for_done.__code__.co_firstlineno + 2
+    expected = f"save failed at test_injected_errors.py:{line}, because webhooks.error() says so"
+    assert [expected] == done
+
+
+@MODES
+def test_an_async_app_gets_it_where_it_awaits(mode):
+    async def app(request):
+        await send()
+
+    assert [500, 200] == failed(app, mode, before=send)
+    assert ["sent"] == done
+
+
+@pytest.mark.parametrize(
+    ("nth", "expected"),
+    [(1, ["b", "a", "b"]), (2, ["a", "a", "b"])],
+)
+def test_only_the_nth_call_fails_in_one_attempt(nth, expected):
+    def app(request):
+        for what in "ab":
+            save(what)
+
+    assert [500, 200] == failed(app, nth=nth)
+    assert expected[nth == 1 :] == done
+
+
+@pytest.mark.parametrize("how", ["wsgi", "asgi"])
+def test_what_a_framework_lets_through_is_a_500(how):
+    flask, fastapi = Flask("shop"), FastAPI()
+
+    @flask.post("/")
+    @fastapi.post("/")
+    def hook():
+        save()
+        return ""
+
+    assert [500, 200] == failed(flask if how == "wsgi" else fastapi, how=how)
+
+
+def test_an_error_after_the_response_changes_nothing_for_the_service():
+    app = FastAPI()
+
+    @app.post("/", status_code=204)
+    def hook(background: BackgroundTasks):
+        background.add_task(save)
+
+    assert [204] == failed(app, how="asgi")
+    assert [] == done
+
+
+class Strange(Exception):
+    def __init__(self, order, *, code):
+        super().__init__(order.number, code)
+
+
+@pytest.mark.parametrize(
+    ("raises", "caught"),
+    [
+        (OperationalError, sa.exc.SQLAlchemyError),
+        ("sqlalchemy.exc.OperationalError", OperationalError),
+        (sqlite3.OperationalError, sqlite3.Error),
+        (UnicodeDecodeError, ValueError),
+        (BrokenExecutor, RuntimeError),
+        (Strange, Strange),
+    ],
+)
+def test_it_is_of_the_class_that_is_given_whatever_that_takes(raises, caught):
+    def app(request):
+        try:
+            save()
+        except caught as error:
+            done.append(error)
+            return 503
+
+    assert [503, 200] == failed(app, raises=raises)
+    assert "save failed at " in str(done[0])
+    assert getattr(raises, "__name__", "OperationalError") == type(done[0]).__name__
+    logging.getLogger().info("%r", done[0])  # can be shown
+
+
+def test_the_default_is_caught_by_handlers_of_all_errors_only():
+    assert (Exception,) == InjectedError.__bases__
+
+
+@pytest.mark.parametrize("swallows", [False, True])
+def test_an_error_at_the_end_of_a_block_is_one_of_the_block(swallows):
+    def app(request):
+        with Block(swallows=swallows):
+            save()
+
+    assert ([200] if swallows else [500, 200]) == failed(app, before=Block.__exit__)
+    expected = ["begin", "saved", "rollback InjectedError"]
+    assert expected + ["begin", "saved", "commit"] * (not swallows) == done
+
+
+def test_an_attempt_that_does_not_come_to_the_call_leaves_the_error_to_the_next():
+    def app(request):
+        if request.event.status == "delivered":
+            save()
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=app)
+        fake.webhooks.error(before=save)
+        fake.send_text().deliver()
+        fake.settle()
+
+        attempts = [(one.event.status, one.status_code) for one in fake.webhooks.attempts]
+    assert [("sent", 200), ("delivered", 500), ("delivered", 200)] == attempts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"raises": KeyboardInterrupt}, "raises: expected a subclass of Exception .* got"),
+        ({"raises": OSError("disk")}, "raises: expected a subclass of Exception .* got"),
+        ({"raises": int}, "raises: expected a subclass of Exception .* got"),
+        ({"raises": "sqlite3.NoSuchError"}, "raises: expected an exception class, or its name"),
+        ({"raises": ExceptionGroup}, "raises: expected an exception class that .* its bases"),
+        ({"raises": None}, "raises: expected a subclass of Exception .* got None"),
+        ({"before": len}, "before: expected a function or a method that is written in Python"),
+        ({"before": 1}, "before: expected a function"),
+        ({"before": "no.such"}, "before: expected a function, or its name"),
+        ({"nth": 0}, "nth: expected"),
+        ({"nth": True}, "nth: expected"),
+        ({"after": save}, "unknown argument|unexpected keyword|after"),
+    ],
+)
+def test_what_can_t_be_raised_is_refused(arguments, problem):
+    with (
+        frozen_fake() as fake,
+        unchanged(fake),
+        pytest.raises((TypeError, ValueError), match=problem),
+    ):
+        fake.webhooks.error(**{"before": save} | arguments)
+
+
+def test_an_app_at_a_url_is_refused():
+    with frozen_fake() as fake:
+        fake.webhooks.connect("http://127.0.0.1:9/hook")
+        fault = fake.webhooks.error(before=save)
+        with pytest.raises(ChatFakeError, match=r"^error\(\) needs an app in process"):
+            fake.send_text()
+        fault.remove()
+
+
+# Worlds
+
+
+def body_of(app):
+    def body(chat_fake):
+        chat_fake.webhooks.connect(handler=app)
+        chat_fake.send_text()
+        chat_fake.settle()
+        assert "saved" in done
+        done.clear()
+
+    return body
+
+
+def found(app, **options):
+    with pytest.raises(AssertionError) as caught:
+        explore(body_of(app), deviations=["error"], **options)
+    return "\n".join(caught.value.__notes__)
+
+
+def test_each_call_of_a_crash_point_is_one_world_and_no_other_deviation_comes_to_it():
+    def app(request):
+        for _ in range(3):
+            save()
+
+    exploration = explore(
+        body_of(app), deviations=["error", "duplicate"], depth=2, crash_points=[save]
+    )
+
+    assert 1 + 3 + 1 == exploration.worlds
+    assert exploration.complete
+
+
+def test_the_finding_says_that_the_app_has_responded_all_the_same():
+    notes = found(takes_it_for_done, crash_points=[save])
+
+    line = f"test_injected_errors.py:{takes_it_for_done.__code__.co_firstlineno + 2}"
+    how = f"responded with 200 although it got InjectedError from save ({line})"
+    assert f"the app {how} while it took `sent` m1\n" in notes
+    assert f"    chat_fake.webhooks.error(before='{__name__}.save', start=1)\n" in notes
+
+
+@contextmanager
+def known_errors_are_logged():
+    try:
+        yield
+    except OperationalError:
+        logging.getLogger().error("database")
+
+
+def knows_its_errors(request):
+    with known_errors_are_logged():
+        save()
+
+
+@pytest.mark.parametrize("error", [OperationalError, "sqlalchemy.exc.OperationalError"])
+def test_a_mapping_says_which_class_is_raised(error):
+    explored = explore(body_of(knows_its_errors), deviations=["error"], crash_points={save: None})
+    notes = found(knows_its_errors, crash_points={save: error})
+
+    assert 2 == explored.worlds
+    (only,) = [line for line in notes.splitlines() if line.startswith("This world alone")]
+    assert "raises='sqlalchemy.exc.OperationalError'" in only
+    assert "got OperationalError from save" in notes
+    with pytest.raises(AssertionError):
+        explore(body_of(knows_its_errors), only=eval(only.partition("only=")[2][:-1]))
+
+
+def test_crashes_take_the_functions_of_a_mapping():
+    exploration = explore(
+        body_of(lets_it_out), deviations=["crash"], crash_points={save: OperationalError}
+    )
+
+    assert 1 + 2 == exploration.worlds
+
+
+class InAFunction:
+    @staticmethod
+    def error():
+        class Local(Exception):
+            pass
+
+        return Local
+
+
+def at_a_url(chat_fake):
+    @chat_fake.route("/hook", methods=["POST"])
+    def hook(request):
+        """Take the event."""
+
+    chat_fake.webhooks.connect(f"{chat_fake.base_url}/hook")
+    with chat_fake.webhooks.refuse(times=None):
+        chat_fake.send_text()
+    chat_fake.webhooks.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "problem"),
+    [
+        (body_of(lets_it_out), {"crash_points": ()}, r"^error: .*: crash_points = \[Session"),
+        (body_of(lets_it_out), {"crash_points": [send]}, "crash_points: .* came past .*send"),
+        (body_of(lets_it_out), {"crash_points": {save: KeyboardInterrupt}}, "crash_points: .* sub"),
+        (body_of(lets_it_out), {"crash_points": {save: 1}}, "crash_points: .* subclass .* got 1"),
+        (body_of(lets_it_out), {"crash_points": {save: "no.Such"}}, "crash_points: .* class"),
+        (body_of(lets_it_out), {"crash_points": {1: OSError}}, "crash_points: expected a func"),
+        (
+            body_of(lets_it_out),
+            {"crash_points": {save: InAFunction.error()}},
+            "crash_points: expected exception classes that have a name in their module, got ",
+        ),
+        (body_of(lets_it_out), {"deviations": ["drop"]}, "goes with 'crash' or 'error'"),
+        (at_a_url, {}, "error: expected an app in process"),
+        (body_of(lets_it_out), {"only": ["webhooks.error(nth=2)"]}, "unknown deviation"),
+        (body_of(lets_it_out), {"only": ["webhooks.error(before='no.such')"]}, "unknown dev"),
+        (
+            body_of(lets_it_out),
+            {"only": ["webhooks.error(before='json.loads', raises='no.Such')"]},
+            "unknown deviation",
+        ),
+    ],
+)
+def test_what_can_t_be_explored_is_refused(body, options, problem):
+    with pytest.raises((ChatFakeError, TypeError, ValueError), match=problem):
+        explore(body, **{"deviations": ["error"], "crash_points": [save]} | options)
+
+
+def test_all_deviations_without_crash_points_leave_it_out_and_say_what_to_write():
+    exploration = explore(body_of(lets_it_out), deviations="all")
+
+    assert "error was not tried: no call that can fail: name those of your" in str(exploration)
