@@ -367,6 +367,7 @@ def errors() -> list[type[ChatFakeError]]:
 class TestTyped(WebhookTests):
     """Further parameters of connect() are fixtures, and it may be async."""
 
+    crash_points: ClassVar = {"shop.save": "sqlite3.OperationalError", "shop.hand_over": None}
     expected_failures: ClassVar = {"test_a_crash": "#12"}
     only: ClassVar = {"test_duplicates": ["webhooks.duplicate(after=0, start=1)"]}
 

@@ -240,13 +240,12 @@ def test_what_can_t_be_raised_is_refused(arguments, problem):
         fake.webhooks.error(**{"before": save} | arguments)
 
 
-def test_an_app_at_a_url_is_refused():
-    with frozen_fake() as fake:
-        fake.webhooks.connect("http://127.0.0.1:9/hook")
-        fault = fake.webhooks.error(before=save)
-        with pytest.raises(ChatFakeError, match=r"^error\(\) needs an app in process"):
-            fake.send_text()
-        fault.remove()
+def test_an_app_at_a_url_is_refused(fake):
+    fake.webhooks.connect("http://127.0.0.1:9/")
+    needs = pytest.raises(ChatFakeError, match=r"^error\(\) needs an app in process")
+    with fake.webhooks.error(before=save), needs:
+        fake.send_text()
+    fake.reset()
 
 
 # Worlds

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import FunctionType
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, overload
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, overload
 
 from ..base.arguments import (
     check_bool,
     check_function,
     check_int,
     check_list,
-    check_mapping,
     check_names,
     check_takes,
     cited,
@@ -224,10 +223,11 @@ def checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, 
 
 def checked_errors(points: Iterable[Any]) -> dict[str, str]:
     """Return the exception classes of crash points, by their names, where any are given."""
-    given = check_mapping(points, "crash_points") if isinstance(points, Mapping) else {}
+    if not isinstance(points, Mapping):
+        return {}
     errors = {
         find_function(point, "crash_points")[0]: find_error(error, "crash_points")
-        for point, error in given.items()
+        for point, error in cast("Mapping[str, object]", points).items()
         if error is not None
     }
     for name, kind in errors.values():  # as for the functions
