@@ -116,8 +116,8 @@ def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(pytes
         """,
     )
 
-    assert "exercised 4 of 52, 8 %" == coverage(result)[0]
-    assert "4 of 52<" in (pytester.path / "run.html").read_text("utf-8")
+    assert "exercised 4 of 53, 8 %" == coverage(result)[0]
+    assert "4 of 53<" in (pytester.path / "run.html").read_text("utf-8")
     assert [*ITEMS] == possible(["conversation", "message"])
 
 
@@ -263,11 +263,12 @@ def test_every_item_can_be_tried(pytester):
             chat_fake.send_text().deliver()
             chat_fake.webhooks.attempts
 
-        def test_a_crash(chat_fake):
+        def test_a_crash_and_an_error(chat_fake):
             chat_fake.webhooks.connect(handler=lambda request: request.json() and None)
-            chat_fake.webhooks.crash(before="json.loads")
-            chat_fake.send_text()
-            chat_fake.settle()
+            for fault in (chat_fake.webhooks.crash, chat_fake.webhooks.error):
+                fault(before="json.loads")
+                chat_fake.send_text()
+                chat_fake.settle()
 
         @pytest.mark.chat_fake(opening_balance=0, on_insufficient_balance="fail")
         def test_no_money(chat_fake):
@@ -275,7 +276,7 @@ def test_every_item_can_be_tried(pytester):
         """,
     )
 
-    assert ["exercised 55 of 55, 100 %"] == coverage(result)
+    assert ["exercised 56 of 56, 100 %"] == coverage(result)
     assert 0 == result.ret
 
 
