@@ -348,7 +348,7 @@ def at_a_url(chat_fake):
     ("body", "options", "problem"),
     [
         (body_of(lets_it_out), {"crash_points": ()}, r"^error: .*: crash_points = \[Session"),
-        (body_of(lets_it_out), {"crash_points": [send]}, "crash_points: .* came past .*send"),
+        (body_of(lets_it_out), {"crash_points": [send]}, "no event made the app call .*send"),
         (body_of(lets_it_out), {"crash_points": {save: KeyboardInterrupt}}, "crash_points: .* sub"),
         (body_of(lets_it_out), {"crash_points": {save: 1}}, "crash_points: .* subclass .* got 1"),
         (body_of(lets_it_out), {"crash_points": {save: "no.Such"}}, "crash_points: .* class"),
