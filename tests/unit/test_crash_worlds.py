@@ -120,6 +120,11 @@ def at_a_url(chat_fake):
             "crash_points: no event made the app call .*save: name",
         ),
         (at_a_url, {}, "crash: expected an app in process"),
+        (
+            at_a_url,
+            {"deviations": ["error"], "crash_points": [save]},
+            "error: expected an app in process",
+        ),
         (body_of(calls), {"only": ["webhooks.crash(before='json.loads')"]}, "never came to"),
         (body_of(calls), {"only": ["webhooks.crash(start=1)"]}, "unknown deviation"),
         (body_of(calls), {"only": ["webhooks.crash(before='no.such')"]}, "unknown deviation"),

@@ -333,17 +333,6 @@ class InAFunction:
         return Local
 
 
-def at_a_url(chat_fake):
-    @chat_fake.route("/hook", methods=["POST"])
-    def hook(request):
-        """Take the event."""
-
-    chat_fake.webhooks.connect(f"{chat_fake.base_url}/hook")
-    with chat_fake.webhooks.refuse(times=None):
-        chat_fake.send_text()
-    chat_fake.webhooks.disconnect()
-
-
 @pytest.mark.parametrize(
     ("body", "options", "problem"),
     [
@@ -359,7 +348,6 @@ def at_a_url(chat_fake):
             "crash_points: expected exception classes that have a name in their module, got ",
         ),
         (body_of(lets_it_out), {"deviations": ["drop"]}, "goes with 'crash' or 'error'"),
-        (at_a_url, {}, "error: expected an app in process"),
         (body_of(lets_it_out), {"only": ["webhooks.error(nth=2)"]}, "unknown deviation"),
         (body_of(lets_it_out), {"only": ["webhooks.error(before='no.such')"]}, "unknown dev"),
         (
