@@ -650,6 +650,12 @@ def test_a_sentence_says_what_deviated(kind, attempts, sentence):
     ("kind", "number", "more", "sentence"),
     [
         ("webhooks_first", 1, (), "the webhooks of the 1st POST /a came before its response"),
+        (
+            "webhooks_first",
+            1,
+            (("delivered", True),),
+            "the webhooks of the 1st POST /a and `delivered` came before its response",
+        ),
         ("api.fail", 2, (), "the 2nd POST /a was refused with 503"),
         ("api.lose_response", 3, (), "the response to the 3rd POST /a was lost"),
         ("api.lose_response", 11, (), "the response to the 11th GET /a was lost"),

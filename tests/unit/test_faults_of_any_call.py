@@ -6,6 +6,7 @@ import pytest
 from werkzeug import Response
 from werkzeug.exceptions import abort
 
+from pytest_chatfake import explore
 from pytest_chatfake.report.hints import why_unused
 
 from .api_clients import call_with_werkzeug
@@ -415,3 +416,97 @@ def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(fake, kind):
     fake.settle()
 
     assert begin == fake.clock.now
+
+
+# -- a message that is delivered before the response -----------------------------------------------
+
+
+def statuses_at_the_response(fake, receiver):
+    """Call, and return what the app had got when the response came."""
+    assert 200 == status(fake)
+    return [request.event.status for request in receiver.requests]
+
+
+@pytest.mark.parametrize("devices", [None, 1, 2])
+def test_an_early_delivery_comes_in_place_of_the_next_one_that_the_test_asks_for(devices):
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint()
+        fake.api.webhooks_first(delivered=True)
+        assert ["sent", "delivered"] == statuses_at_the_response(fake, receiver)
+        (message,) = fake.messages
+        fake.assert_charged("0.05", message=message)
+
+        message.deliver(devices)
+        assert ["sent", *["delivered"] * (devices or 1)] == receiver.statuses(message)
+        message.deliver()
+        message.read()
+        assert ["delivered", "read"] == receiver.statuses(message)[-2:]
+        fake.assert_charged("0.05", message=message)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_an_early_delivery_uses_up_no_tick(devices):
+    with fake_with_receiver(tick=1) as (fake, receiver):
+        fake.send_endpoint()
+        fake.api.webhooks_first(delivered=True)
+        statuses_at_the_response(fake, receiver)
+        fake.messages[0].deliver(devices).read()
+        first = fake.events[0].create_time
+        times = [(event.create_time - first).total_seconds() for event in fake.events]
+        assert [0, *[1] * devices, 2] == times
+
+
+def test_an_early_delivery_that_an_autopilot_reads_is_no_illegal_transition():
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint()
+        fake.autopilot(deliver_after=60, read_after=0)
+        fake.api.webhooks_first(delivered=True)
+        assert 200 == status(fake)
+        fake.messages[0].deliver()
+        assert ["sent", "delivered", "read"] == receiver.statuses(fake.messages[0])
+
+
+def test_a_phone_that_is_off_gets_no_early_delivery():
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint()
+        person = fake.recipient("+4915", online=False)
+        fake.api.webhooks_first(delivered=True)
+        assert ["sent"] == statuses_at_the_response(fake, receiver)
+        person.comes_online()
+        fake.messages[0].deliver()
+        fake.assert_statuses(fake.messages[0], "sent", "delivered", "delivered")
+
+
+def test_what_an_autopilot_delivers_at_once_comes_before_the_response_too():
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint(webhooks_first=True)
+        fake.autopilot(deliver_after=0)
+        assert ["sent", "delivered"] == statuses_at_the_response(fake, receiver)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda message, fake: message.deliver(price="0.03"),
+        lambda message, fake: (fake.clock.advance(1) and None) or message.deliver(),
+        lambda message, fake: (fake.send_text(to="+4915"), message.deliver()),
+        lambda message, fake: message.read(),
+    ],
+    ids=["for another price", "later", "after a neighbour", "never"],
+)
+def test_a_delivery_that_would_differ_if_it_was_early_is_not_tried_so(what):
+    def body(fake):
+        fake.webhooks.connect(handler=lambda request: None)
+        fake.send_endpoint()
+        status(fake)
+        what(fake.messages[0], fake)
+
+    assert 2 == explore(body, deviations=["webhooks_first"]).worlds
+    assert 3 == explore(at_once, deviations=["webhooks_first"]).worlds
+
+
+def at_once(fake):
+    fake.webhooks.connect(handler=lambda request: None)
+    fake.send_endpoint()
+    status(fake)
+    fake.messages[0].deliver(devices=2)

@@ -107,7 +107,8 @@ class LooksUpTooEarly(App):
             _ = self.statuses[message["id"]]
         self.statuses[message["id"]] = message["status"]
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def send(self, chat_fake: ChatFake) -> str:
+        """Send a message, and return its id."""
         chat_fake.send_endpoint()
         headers = {"X-API-Key": chat_fake.api_key}
         body = {"to": "+15550100", "type": "text", "text": {"body": "Hello"}}
@@ -116,8 +117,32 @@ class LooksUpTooEarly(App):
             response = Client(chat_fake.wsgi_app).post("/v2/messages", json=body, headers=headers)
             status = response.status_code
         self.statuses.setdefault(response.json["id"], "submitted")
+        return str(response.json["id"])
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        id = self.send(chat_fake)
         chat_fake.settle()
-        assert {response.json["id"]: "sent"} == self.statuses
+        assert {id: "sent"} == self.statuses
+
+
+class WaitsForTheResponseWithSentOnly(LooksUpTooEarly):
+    """Lets `sent` come again until it knows the message, and loses what comes at once after it."""
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.connect(handler=self, retry_after=[10])
+
+    def take(self, id: str, message: dict[str, Any]) -> int | None:
+        if self.bug and message["id"] not in self.statuses:
+            return 503 if message["status"] == "sent" else None
+        if RANK[message["status"]] > self.rank_of(message):
+            self.statuses[message["id"]] = message["status"]
+        return None
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        id = self.send(chat_fake)
+        chat_fake.messages[-1].deliver()
+        chat_fake.settle()
+        assert "delivered" == self.statuses[id]
 
 
 class NeedsSentFirst(App):
@@ -283,12 +308,13 @@ class ForgetsAfterADay(ForgetsAfterAnHour):
 
 
 #: One for each way in which an app can be wrong: it counts a repeat, lets a late status win, needs
-#: the response before the webhook, needs `sent` first, drops what a retry would repair, or the
-#: retry, takes a retry for something new, or takes one message for two.
+#: the response before the webhook, or before the second one, needs `sent` first, drops what a retry
+#: would repair, or the retry, takes a retry for something new, or takes one message for two.
 ZOO: list[type[App]] = [
     CountsDuplicates,
     LetsALateStatusWin,
     LooksUpTooEarly,
+    WaitsForTheResponseWithSentOnly,
     NeedsSentFirst,
     DropsWhatItDoesNotKnow,
     TakesNoRetry,

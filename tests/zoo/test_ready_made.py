@@ -45,6 +45,7 @@ class TestTwin(TestApp):
         ),
         ("LetsALateStatusWin", ["duplicates", "duplicates_days_later", "another_order"]),
         ("LooksUpTooEarly", ["webhooks_before_the_response"]),
+        ("WaitsForTheResponseWithSentOnly", ["webhooks_before_the_response"]),
         ("NeedsSentFirst", ["another_order"]),
         ("DropsWhatItDoesNotKnow", ["another_order"]),
         ("TakesNoRetry", ["another_order"]),

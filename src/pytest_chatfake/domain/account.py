@@ -206,16 +206,19 @@ class Account:
         arrival is charged.
         """
         self.check_current(message)
+        early = message.is_early
+        if early and message.state == "read":  # by an autopilot
+            return []
         check_legal(message, "deliver")
         person = self.people.get(message.recipient)
         if person is not None:
             person.check_reachable(message, "deliver", arrives=True)
         if devices is None:
             used = 1 if person is None else person.devices
-            devices = max(used - message.delivered_devices, 1)
+            devices = max(used - message.delivered_devices + early, 1)
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
         again = (replace(first, entries=(), rule=reasons.ANOTHER_DEVICE) for _ in range(1, devices))
-        return [first, *again]
+        return [first, *again][early:]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
         """Read the message; deliver and read it at once, if it was not delivered before (§3).

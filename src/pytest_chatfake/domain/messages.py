@@ -68,6 +68,8 @@ class MessageState:
         held: What is held for it now.
         charged: What was charged for it.
         delivered_devices: How many deliveries were reported, each of a device of its own.
+        is_early: Whether the first one came before the test asked for it: the next one that it asks
+            for has come already.
         submitted_to: The account that it was submitted to; None: it is sent without that.
         created_at: When it was submitted, in nanoseconds since the epoch; the next three alike.
         sent_at: When it was accepted and sent.
@@ -95,6 +97,7 @@ class MessageState:
     held: Decimal = ZERO
     charged: Decimal = ZERO
     delivered_devices: int = 0
+    is_early: bool = False
     submitted_to: object | None = None
     created_at: int | None = None
     sent_at: int | None = None

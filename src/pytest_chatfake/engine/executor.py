@@ -72,7 +72,12 @@ class Executor:
         if verb.name in self.extra_verbs:
             self.extra_verbs[verb.name](verb, what, line, now)
             return
+        message = verb.message if verb.name == "deliver" else None
+        if message is not None and message.is_early:  # its other devices got it with the first one
+            now = max(cast("int", message.delivered_at), now)
         facts, events = self._decide(verb, line, now)
+        if message is not None:
+            message.is_early = False
         record = self.note(what, line, verb.message, now)
         record.is_by_person = verb.name in ARRIVALS
         self._apply(facts, events, record)

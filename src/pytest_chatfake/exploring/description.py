@@ -58,7 +58,8 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     if (number, call) not in calls:
         return f"{subject} was never made"
     if kind == "webhooks_first":
-        return f"the webhooks of {subject} came before its response"
+        more = " and `delivered`" if "delivered" in dict(deviation.more) else ""
+        return f"the webhooks of {subject}{more} came before its response"
     if kind == "api.fail":
         return f"{subject} was refused with {STATUS}"
     if "status" in dict(deviation.more):

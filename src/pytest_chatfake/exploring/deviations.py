@@ -136,7 +136,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         "{event} was refused before it reached the app, so it was attempted again{after}",
         _past_the_barrier,
     ),
-    "webhooks_first": _of_a_call("api.webhooks_first"),
+    "webhooks_first": _of_a_call("api.webhooks_first", "delivered"),
     "drop": Kind("webhooks.drop", "{event} was dropped"),
     "duplicate_later": Kind(
         "webhooks.duplicate",
@@ -307,7 +307,8 @@ def _is_possible(deviation: Deviation) -> bool:
     if kind.concerns == "call":
         call = deviation.call
         is_exact = call is not None and Call.of(*map(str, call)) == call
-        return is_exact and more.get("status", STATUS) == STATUS
+        is_valid = more.get("status", STATUS) == STATUS and more.get("delivered", True) is True
+        return is_exact and is_valid
     if name in CRASHING:
         (place,) = more.keys() & PLACES
         if place != "line":

@@ -68,17 +68,21 @@ class LoggedCall(NamedTuple):
         number: Which call of the same method and path it was.
         call: Its path and method.
         has_late_webhooks: Whether it caused webhooks that came after its response.
+        is_delivered_later: Whether a message of it was delivered after its response, at the same
+            moment.
     """
 
     number: int
     call: Call
     has_late_webhooks: bool
+    is_delivered_later: bool = False
 
     def ways(self, kind: str) -> list[tuple[tuple[str, int], ...]]:
         """Return the further arguments of the deviations of a kind that it can have."""
         error = (("status", STATUS),)
         if kind == "webhooks_first":
-            return [()] * self.has_late_webhooks
+            delivered = [(("delivered", True),)] * self.is_delivered_later
+            return [*[()] * self.has_late_webhooks, *delivered]
         if kind == "api.fail":
             return [error]
         is_query = self.call.method in {"GET", "HEAD"}  # has no effect: as if it were refused

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, ClosedError, UndeliveredWebhooks
+from ..base.history import Record
 from ..base.triggers import Trigger
 from ..domain.ids import derived_key
 from ..engine.process_time import Travel
@@ -471,13 +472,43 @@ class World:
         """Give the calls of the app that a deviation can name."""
         api, records = self.fake.api, self.fake._engine.core.history.records
         causes = {id(verb._cause) for verb in records if isinstance(verb, VerbRecord)}
+        delivered = set(map(id, self._delivered_later()))
         numbers: Counter[Call] = Counter()
         for request in api._log:
             call = Call.of(request.path, request.method)
             if request.accepted and call is not None:
                 numbers[call] += 1
                 has_late_webhooks = id(request) in causes and not request._has_webhooks_first
-                yield LoggedCall(numbers[call], call, has_late_webhooks)
+                yield LoggedCall(numbers[call], call, has_late_webhooks, id(request) in delivered)
+
+    def _delivered_later(self) -> Iterator[Record | None]:
+        """Give what has sent a message that would have been the same if it was delivered at once.
+
+        So its next event in its conversation is its delivery, by a verb about it, at the same
+        moment and for the price that was estimated.
+        """
+        events = self.fake._engine.outbox.events
+        for index, sent in enumerate(events):
+            message, verb = sent._message, sent._cause
+            if sent.status != "sent" or message is None or verb is None:
+                continue
+            alike = (
+                event
+                for event in itertools.islice(events, index + 1, None)
+                if event._message and event._message.conversation is message.conversation
+            )
+            later = next(alike, sent)
+            if (
+                (later._message, later.status, later.moment) == (message, "delivered", sent.moment)
+                and isinstance(later._cause, VerbRecord)
+                and later._cause.subject is message
+                and self._price_in(later) == self._price_in(sent)
+            ):
+                yield verb._cause
+
+    def _price_in(self, event: Event) -> object:
+        naming = self.fake._engine.settings.naming
+        return event.json()[naming.message_key].get("totalPrice")
 
     def outline(self) -> list[str]:
         """Return what happened without ids: the same in two runs of one body.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
 
-from ..base.arguments import check_bytes, check_int, check_names, check_str, cited
-from ..base.calling_line import calling_line
+from ..base.arguments import check_bool, check_bytes, check_int, check_names, check_str, cited
+from ..base.calling_line import Line, calling_line
+from ..base.errors import IllegalTransition
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import tail
 from ..base.triggers import Triggers
 from ..base.views import counted
+from ..domain.facts import Verb
 from ..domain.instants import SECOND, instant, parse_duration
 from ..engine.engine import Engine
 from ..transport.server.replies import Reply, error_reply, plain, server_error
@@ -198,10 +201,10 @@ class AccountApi:
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
         if faults and faults[-1]._kind not in TAKES_EFFECT:
             return damaged(NO_REPLY, faults, asked.moment)
-        is_race = any(fault._kind == "webhooks_first" for fault in faults)
+        races = [fault for fault in faults if fault._kind == "webhooks_first"]
         try:
             while found is not None:
-                response = self._call(asked, request, *found, is_race=is_race)
+                response = self._call(asked, request, *found, races=races)
                 if response is not None:
                     break
                 found = self._routes.find(path, method, found[0].before)
@@ -226,12 +229,16 @@ class AccountApi:
         route: Route,
         variables: dict[str, Any],
         *,
-        is_race: bool,
+        races: Sequence[ApiFault],
     ) -> Response | Reply | None:
         """Call a route of the user's, and attempt its webhooks if they come first."""
         try:
             self._core.scopes.begin(asked)
             found = respond(self._first_calls, route, request, variables, asked)
+            if races or route.webhooks_first:
+                self._engine.catch_up()  # an autopilot may deliver at once
+            for line in [race.line for race in races if race._delivers]:
+                self._deliver(asked, line)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         finally:
@@ -243,12 +250,24 @@ class AccountApi:
             return None
         if route.webhooks_first:
             asked._has_webhooks_first = True
-        if is_race or route.webhooks_first:
+        if races or route.webhooks_first:
             try:
                 self._engine.attempt_now()
             except Exception as error:  # a receiver's, which is no failure of the route
                 self._core.errors.append(error)
         return response
+
+    def _deliver(self, asked: ApiRequest, line: Line) -> None:
+        """Deliver what a request has sent, in place of the next delivery that the test asks for."""
+        with self._core.lock:
+            for record in self._core.history.effects_of(asked):
+                message = record._message
+                if message is None or message.state != "sent":
+                    continue
+                with suppress(IllegalTransition):  # the phone may be off
+                    verb = Verb("deliver", message, (1, None))
+                    self._engine.executor.execute(verb, "deliver()", line, self._core.now())
+                    message.is_early = True
 
     def _not_found(self, asked: ApiRequest) -> Reply:
         """Respond to a request to which nothing fits: 405 or 404 (assumed)."""
@@ -423,14 +442,28 @@ class AccountApi:
 
     def webhooks_first(
         self,
+        *,
+        delivered: bool = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond to a call of your own endpoint after the webhooks that it causes.
 
         The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
         It counts only requests to endpoints of your own.
+
+        Args:
+            delivered: Whether a message is also delivered to a device before the response: in place
+                of the next delivery that your test asks for, which then has come already.
+            path: Which requests; see :class:`AccountApi`.
+            method: Of which method.
+            times: How many of them.
+            start: The first of them.
         """
-        fault = self._add("webhooks_first", (), lambda reply, _: reply, where)
+        check_bool(delivered, "delivered")
+        shown = ["delivered=True"] * delivered
+        fault = self._add(
+            "webhooks_first", shown, lambda reply, _: reply, where, delivers=delivered
+        )
         self._engine.await_retries()
         return fault
 
@@ -441,10 +474,13 @@ class AccountApi:
         damage: Damage,
         where: RequestFilter,
         lasts: int = 0,
+        *,
+        delivers: bool = False,
     ) -> ApiFault:
         self._engine.refuse_closed()
         check_names(where, RequestFilter.__annotations__, f"api.{kind}()")
-        fault = ApiFault(kind, arguments, damage, where, lasts, calling_line(3))
+        line = calling_line(3)
+        fault = ApiFault(kind, arguments, damage, where, lasts, line, delivers=delivers)
         return self._faults.add(fault, self._engine.catch_up())
 
 

@@ -62,6 +62,8 @@ class ApiFault(Trigger):
         where: RequestFilter,
         lasts: int,
         line: Line,
+        *,
+        delivers: bool = False,
     ) -> None:
         times = where.get("times", None if lasts else 1)
         super().__init__(times, where.get("start", 1), line)
@@ -69,6 +71,7 @@ class ApiFault(Trigger):
         self._kind: ApiFaultKind = kind
         self._arguments = tuple(arguments)
         self._damage = damage
+        self._delivers = delivers  # what the request has sent, before its response
         self._path = path
         self._rules = None if path is None else map_of([Rule(check_path(path))])
         self._method = None if method is None else _check_method(method)

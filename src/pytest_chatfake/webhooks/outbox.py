@@ -199,7 +199,7 @@ class Outbox:
     def _emit(self, event: Event, cause: Record) -> None:
         self._core.history.add(event, cause)
         self.events.append(event)
-        self._last = shown(event.moment)
+        self._last = max(self._last, shown(event.moment))
         self._send(event)
 
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:
