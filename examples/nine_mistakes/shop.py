@@ -48,5 +48,7 @@ class Shop:
             return
         self.statuses[message["id"]] = status
         price = Decimal(str(message["totalPrice"]))
-        if status == "delivered" or (status == "sent" and self._mistake == "a wrong amount"):
+        is_read_at_once = status == "read" and known != "delivered"
+        is_too_early = status == "sent" and self._mistake == "a wrong amount"
+        if status == "delivered" or is_read_at_once or is_too_early:
             self.spent += price

@@ -237,7 +237,7 @@ def faults(chat_fake: ChatFake) -> None:
     for fault in (
         hub.reorder(by=2, start=3),
         hub.duplicate(after=0, times=None, message=message, status="read", endpoint=endpoint),
-        hub.evolve(status="sent"),
+        hub.evolve(unknown="type", status="sent"),
         hub.duplicate(pause=timedelta(hours=1), start=2),
         hub.concurrently(by=1, start=2),
         hub.delay(30),

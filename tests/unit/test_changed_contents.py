@@ -3,13 +3,16 @@
 # Asserts read `expected == actual`.
 
 import asyncio
+import json
+from functools import reduce
+from operator import getitem
 
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from pytest_chatfake import StandardWebhooksSigner
+from pytest_chatfake import Naming, StandardWebhooksSigner
 
-from .fakes import fake_with_receiver
+from .fakes import fake_with_receiver, frozen_fake
 
 SECRET = "whsec_c2VjcmV0"
 
@@ -64,6 +67,49 @@ def test_an_evolved_event_has_more_fields_in_another_order_and_the_same_values()
             got, written = got.get(inside, {}), written.get(inside, {})
         assert b'"totalPrice":0.10' in evolved.body
         assert fake.events[1].body == later.body
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "statuses"),
+    [
+        ("conversation.originType", "added_later", {"sent", "delivered"}),
+        ("conversation.type", "ADDED_LATER", {"delivered"}),
+        ("errorCode", "909090", {"failed"}),
+        ("status", "added_later", {"sent", "delivered", "failed"}),
+        ("type", "added_later", {"sent", "delivered", "failed"}),
+    ],
+)
+def test_a_field_has_an_unknown_value_in_the_events_that_have_the_field(path, value, statuses):
+    with frozen_fake(naming=Naming(message_key="wa")) as fake:
+        receiver = fake.webhooks.receiver(events="*")
+        fault = fake.webhooks.evolve(unknown=path)
+        fake.send_text().deliver()
+        fake.send_text().fail()
+        fake.recipient("+1").writes("Hi")
+
+        *parents, name = path.split(".")
+        for request, event in zip(receiver.requests, fake.events, strict=True):
+            expected = json.loads(event.body)
+            if event.status in statuses:
+                reduce(getitem, parents, expected["wa"])[name] = value
+            assert expected == json.loads(request.body)
+            assert (event.status in statuses) == (request.body != event.body)
+        assert sum(event.status in statuses for event in fake.events) == fault.fired
+        assert f"evolve(unknown={path!r})" == fault.description
+
+
+def test_no_attempt_is_marked_whose_event_could_not_evolve():
+    with fake_with_receiver() as (fake, _):
+        fault = fake.webhooks.evolve(unknown="errorCode", times=1)
+        fake.send_text().fail()
+
+        assert [None, "evolve"] == [each.fault for each in fake.webhooks.attempts]
+        assert 1 == fault.fired
+
+
+def test_a_field_whose_values_are_no_list_has_no_unknown_one(fake):
+    with pytest.raises(ValueError, match=r"unknown field in unknown= 'currency': use .*errorCode"):
+        fake.webhooks.evolve(unknown="currency")
 
 
 @pytest.mark.parametrize("raw", ["[1]", "{", "[" * 50_000, "\x00", '{"a":NaN}'])

@@ -364,6 +364,105 @@ def test_a_service_that_has_evolved_is_one_more_world_and_never_combined():
     assert exploration.complete
 
 
+def test_each_field_that_an_event_has_gets_an_unknown_value_in_a_world():
+    seen = []
+
+    def world(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda request: seen.append(request.json()))
+        chat_fake.send_text()
+
+    exploration = explore(world, deviations=["unknown_value"])
+
+    values = [
+        (message["conversation"]["originType"], message["type"])
+        for message in (event["chatMessage"] for event in seen)
+    ]
+    assert {("marketing", "text"), ("added_later", "text"), ("marketing", "added_later")} == {
+        *values
+    }
+    assert (3, True) == (exploration.worlds, exploration.complete)
+
+
+def test_a_finding_names_each_field_whose_unknown_value_fails():
+    def world(chat_fake):
+        def app(request):
+            message = request.json()["chatMessage"]
+            return 200 if "added_later" not in str(message) else 500
+
+        chat_fake.webhooks.connect(handler=app)
+        chat_fake.send_text()
+
+    text = notes(world, deviations=["unknown_value"])
+    assert "fails in world 2: every conversation.originType had an unknown value" in text
+    assert "also: unknown_value (world 3): every type had an unknown value" in text
+
+
+def test_an_app_may_map_unknown_values_so_their_worlds_compare_no_snapshots():
+    def world(chat_fake):
+        kinds = set()
+        app = lambda request: kinds.add(request.json()["chatMessage"]["type"])  # noqa: E731
+        chat_fake.webhooks.connect(handler=app)
+        chat_fake.send_text()
+        chat_fake.assert_order_independent(lambda: kinds)
+
+    assert 3 == explore(world, deviations=["unknown_value"]).worlds
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("evolve", "what is posted is no JSON object"),
+        ("unknown_value", "what is posted shows none"),
+    ],
+)
+def test_where_nothing_can_evolve_no_world_counts_and_the_result_says_so(kind, words):
+    def world(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda request: 200, events="*")
+        chat_fake.webhooks.emit_event("form.posted", body="a=1&b=2")
+
+    exploration = explore(world, deviations=[kind])
+    assert (1, False) == (exploration.worlds, exploration.complete)
+    assert f"{kind} was not tried: {words}" in str(exploration)
+
+
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        ("d1 d1 r1", ["r1"]),
+        ("d1 r1 d2 r2", ["r1 d2 r2", "d1 r1 r2"]),
+        ("d1 d2 r1 r2", ["d2 r1 r2", "d1 r1 r2"]),
+        ("d1 d2 d1 r1", []),
+        ("d1 d2 d1 r2 r1", ["d1 d1 r2 r1"]),
+        ("d1 d2", []),
+        ("r1", []),
+    ],
+)
+def test_each_message_that_was_delivered_is_read_at_once_in_a_world(actions, expected):
+    orders = []
+
+    def world(chat_fake):
+        got = []
+        messages = {key: chat_fake.send_text(to=f"+{key}") for key in "12"}
+        numbers = {message.id: key for key, message in messages.items()}
+
+        def app(request):
+            message = request.json()["chatMessage"]
+            got.append(message["status"][0] + numbers[message["id"]])
+
+        chat_fake.webhooks.connect(handler=app)
+        for verb, key in actions.split():
+            message = messages[key]
+            message.deliver() if verb == "d" else message.read()
+        chat_fake.settle()
+        orders.append(" ".join(got))
+
+    exploration = explore(world, deviations=["read_at_once"])
+
+    assert {actions, *expected} == {*orders}
+    assert 1 + len(expected) == exploration.worlds
+    assert bool(expected) == exploration.complete
+
+
 def test_what_waits_when_the_body_fails_is_named():
     def world(chat_fake):
         receiver = chat_fake.webhooks.receiver()
@@ -623,6 +722,12 @@ def log_of(*attempts):
         ("delay", "2 read a, 1 sent b", "`sent` m1 at b was attempted 1 day later"),
         ("duplicate_new_id", "1 sent, 1 sent", "`sent` m1 was attempted again under another id"),
         ("evolve", "1 sent", "every event had unknown fields"),
+        (
+            "read_at_once",
+            "1 delivered, 2 delivered #2, 3 read",
+            "`read` m1 came at once, without `delivered`",
+        ),
+        ("read_at_once", "1 sent", "`read` came at once, without `delivered`"),
         ("concurrently", "1 sent", "`sent` m1 was attempted late"),
         (
             "concurrently",
@@ -1641,6 +1746,10 @@ def test_outside_an_exploration_there_is_nothing_to_compare():
         "webhooks.duplicate(new_id=False)",
         "webhooks.delay(duration=0)",
         "webhooks.evolve(start=2)",
+        "webhooks.evolve(unknown='bizType')",
+        "webhooks.evolve(unknown=['type'])",
+        "webhooks.drop(times=2)",
+        "webhooks.drop(times=1, status='read')",
     ],
 )
 def test_a_list_that_no_failure_printed_is_refused_before_anything_runs(only):

@@ -11,7 +11,13 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from pytest_chatfake import ChatFakeError, HmacSigner, StandardWebhooksSigner
+from pytest_chatfake import (
+    ChatFakeConfig,
+    ChatFakeError,
+    HmacSigner,
+    StandardWebhooksSigner,
+    explore,
+)
 from pytest_chatfake.fake.mutants import mutated
 
 from .fakes import fake_with_receiver, frozen_fake, played, received_bodies, visible_state
@@ -195,6 +201,28 @@ def test_a_later_version_adds_fields_to_all_objects_of_json_and_to_no_form():
         fake.send_text().deliver()
         first, second = received_bodies(receiver)
     assert first.replace(b"=sent", b"=delivered") == second
+
+
+def test_an_unknown_value_is_in_the_form_unless_its_function_refuses_that():
+    def kind(event):
+        return {"kind": {"text": 1}[event["chatMessage"]["type"]]}
+
+    for outbound, expected in [
+        (kind, b'{"kind":1}'),
+        (lambda event: event["chatMessage"]["type"], b"added_later"),
+    ]:
+        with fake_with_receiver(outbound=outbound) as (fake, receiver):
+            fake.webhooks.evolve(unknown="type")
+            fake.send_text()
+            assert [expected] == received_bodies(receiver)
+
+    def world(fake):
+        fake.webhooks.connect(handler=lambda request: 200)
+        fake.send_text()
+
+    explored = explore(world, deviations=["unknown_value"], config=ChatFakeConfig(outbound=kind))
+    assert "unknown_value was not tried: what is posted shows none of" in str(explored)
+    assert (1, False) == (explored.worlds, explored.complete)
 
 
 @pytest.mark.parametrize(("outbound", "left_out"), [(nested, False), (form, True)])

@@ -63,9 +63,44 @@ class RefusesAnUnknownField(CountsDuplicates):
             self.spend += message["totalPrice"]
 
 
+class RefusesAnUnknownValue(CountsDuplicates):
+    """Knows each origin of a conversation by its name, where new ones may come."""
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        origin = message.get("conversation", {}).get("originType", "marketing")
+        self.statuses[message["id"]] = "marketing" if origin == "marketing" else "other"
+        if self.bug and origin != "marketing":
+            raise ValueError(f"{origin} is no origin")
+        if message["status"] == "delivered":
+            self.spend = message["totalPrice"]
+
+
+class BooksAtDelivery(CountsDuplicates):
+    """Books a price once it is told of the delivery, where a read may come without that (§3)."""
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        if message["status"] == "delivered" or (message["status"] == "read" and not self.bug):
+            self.spend = message["totalPrice"]
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        chat_fake.send_text("Sale").deliver(devices=2).read()
+        chat_fake.settle()
+        assert chat_fake.balance.charged == self.spend
+
+
 #: Each with the deviation that finds it, and its verb.
 DAYS: list[tuple[type[App], str, str]] = [
     (ForgetsWhatItShowed, "delay", "webhooks.delay(duration=86400, start=2)"),
     (TrustsEventIds, "duplicate_new_id", "webhooks.duplicate(new_id=True, start=2)"),
     (RefusesAnUnknownField, "evolve", "webhooks.evolve()"),
+    (
+        RefusesAnUnknownValue,
+        "unknown_value",
+        "webhooks.evolve(unknown='conversation.originType')",
+    ),
+    (
+        BooksAtDelivery,
+        "read_at_once",
+        "webhooks.drop(times=2, status='delivered', start=1)",
+    ),
 ]

@@ -145,7 +145,7 @@ class TestFastAPI(WebhookTests):
     def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
         id = self.send("+4915550001", "order-17")
         yield chat_fake.settle()
-        yield chat_fake.message(id).deliver()
+        yield chat_fake.message(id).deliver().read()
         yield chat_fake.recipient("+4915550001").writes("Thank you")
 
 

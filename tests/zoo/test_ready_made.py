@@ -55,6 +55,8 @@ class TestTwin(TestApp):
         ("ForgetsAfterADay", ["duplicates_days_later"]),
         ("TrustsEventIds", ["duplicates_under_another_id"]),
         ("RefusesAnUnknownField", ["a_later_version"]),
+        ("RefusesAnUnknownValue", ["a_later_version"]),
+        ("BooksAtDelivery", ["a_read_at_once"]),
         ("CommitsTwice", ["a_crash", "an_error"]),
         ("AwaitsBetweenCommits", ["a_crash"]),
         ("WorksAfterItResponded", ["a_crash"]),

@@ -17,7 +17,7 @@ from . import right_apps, shaped_apps  # here, as the runs inside a test forget 
 #: All that a right app which sends, is signed, and has crash points is tried with.
 TRIED = {
     *("all_events_are_taken", "snapshot_changes", "duplicates", "duplicates_under_another_id"),
-    *("duplicates_days_later", "duplicates_at_once", "another_order"),
+    *("duplicates_days_later", "duplicates_at_once", "another_order", "a_read_at_once"),
     *("webhooks_before_the_response", "a_crash", "an_error", "a_later_version", "people_write"),
     "forgeries",
 }
@@ -76,13 +76,13 @@ NOT_IN_FORMS = {"duplicates_under_another_id", "a_later_version"}
         (
             "TestCountsNested",
             {"duplicates", "duplicates_under_another_id", "duplicates_days_later"}
-            | {"duplicates_at_once"},
+            | {"duplicates_at_once", "a_read_at_once"},
             set(),
         ),
         ("TestKnowsAllFields", {"a_later_version"}, set()),
         (
             "TestCountsForms",
-            {"duplicates", "duplicates_days_later", "duplicates_at_once"},
+            {"duplicates", "duplicates_days_later", "duplicates_at_once", "a_read_at_once"},
             NOT_IN_FORMS,
         ),
     ],

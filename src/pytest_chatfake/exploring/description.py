@@ -20,9 +20,15 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     kind, start = deviation.kind, deviation.start
     if deviation.call is not None:
         return _describe_call(deviation, deviation.call, log)
+    if field := dict(deviation.more).get("unknown"):
+        return f"every {field} had an unknown value"
     if KINDS[kind].concerns == "everything":
         return "every event had unknown fields"
     attempts = [attempt for attempt in log.attempts if attempt is not None]
+    if kind == "read_at_once":
+        dropped = [each for each in attempts if each.what.startswith("delivered")][start - 1 :]
+        read = [_title(each._replace(what="read")) for each in dropped]
+        return f"{(*read, '`read`')[0]} came at once, without `delivered`"
     indexes = [index for index, attempt in enumerate(attempts) if attempt.number == start]
     first, second = (*indexes, len(attempts), len(attempts))[:2]
     subject = attempts[first] if indexes else log.waiting.get(start)

@@ -15,6 +15,7 @@ from ..base.triggers import Trigger
 from ..base.tripwires import find_function
 from ..domain.instants import SECOND, parse_delay
 from ..fake.fake import ChatFake
+from ..webhooks.synthetic import UNKNOWN
 
 
 class Call(NamedTuple):
@@ -71,6 +72,7 @@ class Kind(NamedTuple):
             and it counts nothing.
         is_unseen: Whether neither the order nor the moments of attempts show that it fired.
         is_alone: Whether a world with it has no other deviation.
+        compares: Whether the snapshot of a right app is in its world as in the one as written.
         needs: Why a body may have nothing to try.
     """
 
@@ -84,6 +86,7 @@ class Kind(NamedTuple):
     concerns: str = "attempt"
     is_unseen: bool = False
     is_alone: bool = False
+    compares: bool = True
     needs: str = "no event is attempted at your app"
 
 
@@ -106,6 +109,9 @@ _NO_TWO: Final = (
 _PLAIN: Final = (
     "a plain function takes one event at a time: connect your app as wsgi=, asgi= or by its URL"
 )
+
+#: The fields whose values nobody lists: those of ``status`` are all known (§2.3).
+OPEN: Final = tuple(path for path in UNKNOWN if path != "status")
 
 #: Where an app can crash, by the names of the arguments.
 PLACES: Final = ("line", "before", "after")
@@ -138,6 +144,15 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "webhooks_first": _of_a_call("api.webhooks_first", "delivered"),
     "drop": Kind("webhooks.drop", "{event} was dropped"),
+    "read_at_once": Kind(
+        "webhooks.drop",
+        extent="times",
+        least=1,
+        more=("status",),
+        is_alone=True,
+        needs="your scenario has no message.deliver().read(): no message is delivered and then "
+        "read, with no delivery of another one in between",
+    ),
     "duplicate_later": Kind(
         "webhooks.duplicate",
         "{event} was attempted again, {later} later",
@@ -187,7 +202,20 @@ KINDS: Final[Mapping[str, Kind]] = {
         more=("new_id",),
         is_unseen=True,
     ),
-    "evolve": Kind("webhooks.evolve", concerns="everything", is_unseen=True, is_alone=True),
+    "evolve": Kind(
+        "webhooks.evolve",
+        concerns="everything",
+        is_unseen=True,
+        is_alone=True,
+    ),
+    "unknown_value": Kind(
+        "webhooks.evolve",
+        more=("unknown",),
+        concerns="everything",
+        is_unseen=True,
+        is_alone=True,
+        compares=False,  # it may keep the value, or map it to one of its own
+    ),
     "api.fail": _of_a_call("api.fail", "status"),
     "api.lose_response": _of_a_call("api.lose_response", "status"),
 }
@@ -236,6 +264,11 @@ class Deviation(NamedTuple):
     def is_of_an_attempt(self) -> bool:
         """Whether it concerns an attempt."""
         return KINDS[self.kind].concerns == "attempt"
+
+    @property
+    def what(self) -> str:
+        """What a finding is about: the kind, or one of its worlds if that has no place."""
+        return str(self) if KINDS[self.kind].concerns == "everything" else self.kind
 
     @property
     def call(self) -> Call | None:
@@ -317,9 +350,13 @@ def _is_possible(deviation: Deviation) -> bool:
             find_error(more["raises"], "raises")
     if name == "duplicate_at_once":
         return not deviation.extent
+    if name == "read_at_once":
+        return more == {"status": "delivered"}
     if kind.verb == "webhooks.duplicate" and not kind.is_time:
         return deviation == moved(name, deviation.start, deviation.extent)
-    return kind.concerns != "everything" or deviation.start == 1
+    if kind.concerns == "everything":
+        return deviation.start == 1 and (not kind.more or more.get("unknown") in UNKNOWN)
+    return True
 
 
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:

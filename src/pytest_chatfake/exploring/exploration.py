@@ -111,6 +111,7 @@ class Exploration:
         self._cannot_crash = ""
         self._is_reordered = False  # by threads, when the body as written was run again
         self._failed_once = ""  # what deviated in a world that passed when it was run again
+        self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why nothing came of a kind's deviations
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Explored(name_of(body))
@@ -152,7 +153,8 @@ class Exploration:
     def _why_nothing(self) -> str:
         """Why there was nothing to try of its kinds; empty if there was."""
         reasons = [*self._search.left_out.values(), self._cannot_crash]
-        return reasons[0] if self._worlds == 1 else ""
+        compares = any(KINDS[kind].compares for kind in self._kinds_tried)
+        return "" if compares and self._worlds > 1 else reasons[0]
 
     def _require_awaited(self) -> None:
         if self._is_pending:
@@ -224,7 +226,7 @@ class Exploration:
         end = began + (math.inf if scope.seconds is None else scope.seconds)
         next_line = began + _QUIET
         candidates = search.worlds_to_try()
-        tried = set[str]()
+        tried = self._kinds_tried
         for deviations in candidates:
             now = time.monotonic()
             if deviations and now >= end:
@@ -371,14 +373,14 @@ class Exploration:
             until: When no more of them are begun, if enough were tried.
             end: When no more of them are begun in any case.
         """
-        failing = {deviation.kind for deviation in self._failing or ()}
+        failing = {deviation.what for deviation in self._failing or ()}
         lines: list[str] = []
         tried = 0
         for deviations in candidates:
             if len(deviations) != 1:
                 break
-            kind = deviations[0].kind
-            if kind in failing:
+            kind, what = deviations[0].kind, deviations[0].what
+            if what in failing:
                 continue
             if time.monotonic() >= (end if tried < _FURTHER else until):
                 break
@@ -396,7 +398,7 @@ class Exploration:
             if world.error is None:
                 self._search.add(log)
                 continue
-            failing.add(kind)
+            failing.add(what)
             number = self._search.worlds + len(lines) + 2  # these failed, and the first finding
             lines.append(f"also: {kind} (world {number}): {describe(deviations[0], log)}")
         if lines:

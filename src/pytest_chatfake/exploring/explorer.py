@@ -107,8 +107,8 @@ class Explorer:
                 ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
                 ``"refuse"`` and ``"webhooks_first"``; the others are ``"drop"``,
                 ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``, ``"crash"``,
-                ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``, ``"api.fail"`` and
-                ``"api.lose_response"``.
+                ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``, ``"unknown_value"``,
+                ``"read_at_once"``, ``"api.fail"`` and ``"api.lose_response"``.
                 ``limit=500``: How many worlds are tried at most.
                 ``depth=2``: How many deviations a world has at most; 0: the body as written.
                 ``seconds=None``: After how many real seconds no more worlds are begun.

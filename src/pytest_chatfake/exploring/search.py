@@ -25,7 +25,7 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .deviations import CRASHING, DEFAULT, KINDS, STATUS, Call, Deviation, moved
+from .deviations import CRASHING, DEFAULT, KINDS, OPEN, STATUS, Call, Deviation, moved
 
 #: Kinds that are, for the app, the same as another one that goes as far as the next barrier. Where
 #: that one is tried, too, they are not tried beside another deviation.
@@ -225,11 +225,14 @@ class _Options:
         """Give the deviations of a kind, the nearest first."""
         row = KINDS[kind]
         if row.concerns == "everything":
-            return iter([(0, Deviation(kind, 1))])
+            ways = [(("unknown", path),) for path in OPEN] if row.more else [()]
+            return iter([(0, Deviation(kind, 1, 0, more)) for more in ways])
         if row.concerns == "call":
             return self._calls(kind)
         if kind in CRASHING:
             return self._crashes(kind)
+        if kind == "read_at_once":
+            return self._reads(kind)
         return self._pauses(kind) if row.is_time else self._moves(kind)
 
     def _moves(self, kind: str) -> Iterator[_Found]:
@@ -263,6 +266,18 @@ class _Options:
                 more += [("nth", nth)] * (nth > 1)
                 more += [("raises", raises[name])] if name in raises else []
                 yield 0, Deviation(kind, start, 0, tuple(more))
+
+    def _reads(self, kind: str) -> Iterator[_Found]:
+        """Drop the deliveries of a message before it is read, if no other one is between them."""
+        delivered: list[int] = []  # the messages
+        for slot in self.slots.values():
+            message, status = slot.attempt.message, slot.attempt.what.partition(" ")[0]
+            if status == "delivered":
+                delivered.append(message)
+            elif status == "read" and message in delivered:
+                first, times = delivered.index(message), delivered.count(message)
+                if delivered[first : first + times] == [message] * times:
+                    yield 0, Deviation(kind, first + 1, times, (("status", "delivered"),))
 
     def _calls(self, kind: str) -> Iterator[_Found]:
         """Let calls go wrong; of one call, the webhooks may come first and its response be lost."""

@@ -35,7 +35,7 @@ from ..webhooks.faults import Fault
 from ..webhooks.in_flight import InFlight
 from ..webhooks.ordering import Barrier, Log, Ordering
 from ..webhooks.outbox import Outbox
-from .deviations import KINDS, Call, Deviation
+from .deviations import KINDS, OPEN, Call, Deviation
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 #: A body: a function of one fake.
@@ -45,6 +45,7 @@ Body = Callable[[ChatFake], Any]
 UNCHANGED: Final[Mapping[str, str]] = {
     "duplicate_new_id": "what is posted shows no event id, so a new one would change nothing",
     "evolve": "what is posted is no JSON object, so it can't have unknown fields",
+    "unknown_value": f"what is posted shows none of the fields {', '.join(OPEN)}",
 }
 
 #: The worlds of the process: those of two explorations with one seed are told apart, too.
@@ -218,7 +219,7 @@ class World:
             fake._baseline = Baseline()
         else:
             fake._baseline = environment.baseline
-            fake._baseline.begin(learning=self._learns)
+            fake._baseline.begin(learning=self._learns, compares=self.compares)
         engine = fake._engine
         self._ordering = Ordering(engine.core, engine.outbox, self._log, environment.note)
         engine.drain.ordering = self._ordering
@@ -282,6 +283,11 @@ class World:
         return any(fault.fired for fault in self._faults)
 
     @property
+    def compares(self) -> bool:
+        """Whether a right app shows in it what it shows in the world as written."""
+        return all(KINDS[deviation.kind].compares for deviation in self.deviations)
+
+    @property
     def has_threads(self) -> bool:
         """Whether attempts were made in several threads at the same time, the app's included."""
         return self.fake._engine.drain.had_threads
@@ -328,10 +334,14 @@ class World:
     @property
     def unchanged_by(self) -> str:
         """The kind of a deviation that was to change what is posted, and did not; empty: none."""
-        kind = next((each.kind for each in self.deviations if each.kind in UNCHANGED), "")
+        kinds = [deviation.kind for deviation in self.deviations if deviation.kind in UNCHANGED]
         made = [attempt for attempt in self._attempts if attempt.posted]
-        changed = [attempt for attempt in made if attempt.dispatch.content is not None]
-        return "" if any(map(_is_changed, changed)) or not changed else kind
+        for kind in kinds:
+            is_all = KINDS[kind].concerns == "everything"
+            changed = [each for each in made if is_all or each.dispatch.content is not None]
+            if changed and not any(map(_is_changed, changed)):
+                return kind
+        return ""
 
     @property
     def server_is_single_threaded(self) -> bool:

@@ -42,7 +42,7 @@ from ..webhooks.fault_kinds import FaultKind
 from ..webhooks.faults import Fault
 from ..webhooks.forgeries import with_a_space
 from ..webhooks.signing import OwnSigner, check_signer, retired, rotated
-from ..webhooks.synthetic import custom_event, edits
+from ..webhooks.synthetic import UNKNOWN, custom_event, edits, with_unknown
 from .config import ChatFakeConfig
 from .endpoint_arguments import (
     check_asgi,
@@ -392,7 +392,7 @@ class Webhooks:
         check_signer(signer)
         return self._fault("sign", where, _named(signer), signer=signer)
 
-    def evolve(self, **where: Unpack[EventFilter]) -> Fault:
+    def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
         """Write events as a later version of the service may, with fields that nobody knows.
 
         Their envelopes, their resources and the conversations in these have a field
@@ -401,10 +401,23 @@ class Webhooks:
         today. A body that is no JSON stays as it is.
 
         Args:
+            unknown: In place of that, the field that has a value that nobody knows, in the events
+                that have the field (assumed): ``"conversation.originType"``,
+                ``"conversation.type"``, ``"errorCode"``, ``"status"`` or ``"type"``, all of the
+                message.
             **where: Which events; see :class:`Webhooks`. But ``times`` is None by default: all,
                 until the fault is removed.
+
+        Raises:
+            ValueError: ``unknown`` is none of these fields.
         """
-        return self._fault("evolve", {"times": None, **where})
+        where = {"times": None, **where}
+        if unknown is None:
+            return self._fault("evolve", where)
+        check_choice(unknown, "field in unknown=", [*UNKNOWN])
+        key = self._config.naming.message_key
+        evolve = partial(with_unknown, path=unknown, resource=key)
+        return self._fault("evolve", where, f"{unknown=}", evolve=evolve)
 
     # Faults that decide whether and when an attempt is made
 

@@ -43,16 +43,18 @@ class Content(NamedTuple):
         body: The bytes, as the service itself writes them.
         id: The event's id in them.
         is_evolved: Whether a later version of the service writes them.
+        known: The bytes before a field had an unknown value; None: no field has.
     """
 
     body: bytes
     id: str
     is_evolved: bool = False
+    known: bytes | None = None
 
     def under_id(self, new: str) -> Content:
         """Return it with another event id."""
         old, given = quoted(self.id).encode(), quoted(new).encode()
-        return Content(self.body.replace(old, given, 1), new, self.is_evolved)
+        return self._replace(body=self.body.replace(old, given, 1), id=new)
 
 
 @dataclass(slots=True, eq=False)
@@ -128,13 +130,19 @@ class Dispatch:
     def change(self, hit: FaultHit) -> None:
         """Change it as a fault asks for."""
         before, posted = self.overrides, self.posted
+        if hit.evolve is not None:
+            body = hit.evolve(posted.body)
+            if body == posted.body:
+                hit.fault.fired -= 1  # the event has no such field
+                return
+            self.content = posted._replace(body=body, known=posted.body)
         self.overrides = Overrides(
             fault=hit.kind,
             change=hit.change or before.change,
             signer=hit.signer or before.signer,
             marks=(*before.marks, hit.mark),
         )
-        if hit.kind == "evolve":
+        if hit.kind == "evolve" and hit.evolve is None:
             self.content = posted._replace(is_evolved=True)
         if hit.new_id:
             self.content = posted.under_id(other_id(posted.id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -95,6 +96,13 @@ class Event(Record):
     def _posted(self, body: bytes) -> bytes:
         """Return what is posted in place of a body of this event."""
         return body if self._outbound is None else self._outbound.posted(body)
+
+    def _seen(self, changed: bytes, body: bytes) -> bytes:
+        """Return a changed body if that changes what is posted: ``outbound=`` may leave it out."""
+        with suppress(Exception):  # it may refuse what the service never writes
+            if self._posted(changed) != self._posted(body):
+                return changed
+        return body
 
     @property
     def _label(self) -> str:

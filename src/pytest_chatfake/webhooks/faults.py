@@ -31,6 +31,7 @@ class FaultHit(NamedTuple):
         pause: How much time passes before it, or before its repeat, in nanoseconds.
         past_barriers: Whether a repeat waits for so many others, barriers or not.
         new_id: Whether a repeat has another event id.
+        evolve: Gives a field in the service's own body an unknown value.
         change: Changes the body after it was signed.
         signer: Signs in place of the endpoint's own.
         make_watch: Makes what crashes the app, or raises an error in it.
@@ -43,6 +44,7 @@ class FaultHit(NamedTuple):
     pause: int = 0
     past_barriers: bool = False
     new_id: bool = False
+    evolve: Callable[[bytes], bytes] | None = None
     change: Callable[[bytes], bytes] | None = None
     signer: Signer | None = None
     make_watch: MakeWatch | None = None

@@ -100,8 +100,11 @@ class InFlight:
     def _write(self) -> None:
         """Write the request's body and sign it; then tamper with it, if a fault says so."""
         request, overrides, event = self.request, self.dispatch.overrides, self.record.event
+        content = self.dispatch.posted
+        if content.known is not None:
+            request.body = event._seen(content.body, content.known)
         request.body = event._posted(request.body)
-        if self.dispatch.posted.is_evolved:
+        if content.is_evolved:
             request.body = evolved(request.body, everywhere=event._outbound is not None)
         signer = overrides.signer or request.endpoint.signer
         if signer is not None:

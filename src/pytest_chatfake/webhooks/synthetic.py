@@ -30,6 +30,15 @@ Edit: TypeAlias = Callable[[bytes], bytes]
 
 _FIELDS = 'fields such as ["totalPrice"]'
 
+#: What a later version of the service may write, by the paths of fields.
+UNKNOWN: Final[Mapping[str, str]] = {
+    "conversation.originType": "added_later",
+    "conversation.type": "ADDED_LATER",
+    "errorCode": "909090",
+    "status": "added_later",
+    "type": "added_later",
+}
+
 
 def edits(
     changes: Mapping[str, object] | None,
@@ -101,6 +110,19 @@ def evolved(body: bytes, *, everywhere: bool) -> bytes:
         return encode(grown).encode()
     except (AttributeError, ValueError, RecursionError):
         return body  # a test has emitted it broken
+
+
+def with_unknown(body: bytes, path: str, resource: str) -> bytes:
+    """Return a body with a value in a field that nobody knows, if it has the field."""
+    try:
+        event = json.loads(body, parse_float=Decimal)
+        parent, key = _find(event, resource, path)
+    except (AttributeError, ValueError, RecursionError):
+        return body  # a test has emitted it broken, or it has no such object
+    if key not in parent:
+        return body
+    parent[key] = UNKNOWN[path]
+    return encode(event).encode()
 
 
 _ADDED: Final[dict[str, Any]] = {"addedLater": {"since": "v3"}}
