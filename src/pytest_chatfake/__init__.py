@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from .http_api.faults import ApiFault as ApiFault
     from .people.autopilot import Autopilot as Autopilot
     from .webhooks.attempts import Attempt as Attempt
-    from .webhooks.chaos import Chaos as Chaos
     from .webhooks.endpoints import Endpoint as Endpoint
     from .webhooks.endpoints import WebhookRequest as WebhookRequest
     from .webhooks.events import Event as Event
@@ -68,7 +67,6 @@ else:
         "Attempt": "webhooks.attempts",
         "Autopilot": "people.autopilot",
         "Balance": "domain.ledger",
-        "Chaos": "webhooks.chaos",
         "ChatFake": "fake.fake",
         "ChatFakeConfig": "fake.config",
         "ChatFakeError": "base.errors",

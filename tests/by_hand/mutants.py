@@ -119,7 +119,7 @@ LIKELY = {
     "transport.server": "integration/test_listener integration/test_listener_handlers "
     "integration/test_connection",
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
-    "test_deviations test_chaos test_emit test_replay test_other_events test_receiver "
+    "test_deviations test_emit test_replay test_other_events test_receiver "
     "test_handler_responses test_exploration test_threads",
     "webhooks.faults": "test_faults test_refusals",
     "webhooks.signing": "test_signing test_refusals",

@@ -150,15 +150,6 @@ SUITE = f"""
             chat_fake.send_text(to=f"+{{number}}")
         assert 1 == 2
 
-    def test_chaos(chat_fake, chat_clock, chat_receiver):
-        with chat_fake.webhooks.chaos(
-            seed=7, duplicate=0.1, lose_response=0.1, reorder=0.2, refuse=0.1, delay=60
-        ):
-            for number in range(60):
-                chat_fake.send_text(to=f"+{{number}}").deliver().read()
-            chat_clock.advance(minutes=5)
-            chat_fake.assert_charged(1)
-
     def test_campaign(chat_fake, chat_clock, chat_receiver):
         chat_fake.autopilot(deliver_after=(60, 7200), read_after=(60, 7200), fail_share=0.1)
         for number in range(1_000):
@@ -211,7 +202,7 @@ def printed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("printed")
     (folder / "conftest.py").write_text("def send(fake):\n    return fake.send_text()\n", "utf-8")
     result = run(folder, SUITE)
-    result.assert_outcomes(passed=3, failed=15, errors=3, skipped=1, xfailed=1)
+    result.assert_outcomes(passed=3, failed=14, errors=3, skipped=1, xfailed=1)
     text = result.stdout.str().partition("\n===== short")[0]
     parts = re.split(r"^_+ (?:ERROR at \w+ of )?(\S+) _+$", text, flags=re.MULTILINE)
     found = {}
@@ -308,7 +299,7 @@ def test_a_long_timeline_is_folded_and_keeps_what_matters(printed):
     assert 4 == sum(" m21" in line for line in kept)
 
 
-@pytest.mark.parametrize("test", ["test_refused", "test_chaos", "test_campaign"])
+@pytest.mark.parametrize("test", ["test_refused", "test_marked[True]", "test_campaign"])
 def test_a_failure_prints_at_most_120_lines_however_much_happened(printed, test):
     assert 20 < len(printed[test].splitlines()) <= 120
 
@@ -331,7 +322,7 @@ def test_each_verb_names_the_tests_line_and_then_the_helpers(printed):
             "test_it.py:+0",
             "test_it.py:+1 via test_it.py:-8",
             "test_it.py:+2",
-            "test_it.py:+3 via conftest.py:-155",
+            "test_it.py:+3 via conftest.py:-146",
             "by the app, at test_it.py:-8",
             "test_it.py:+9",
             "test_it.py:+9 via test_it.py:-8",

@@ -77,12 +77,12 @@ def test_the_names_are_listed_before_anything_is_imported():
 
 
 def test_freezegun_is_refused_what_is_not_loaded_and_no_other_caller_is(monkeypatch):
-    monkeypatch.delitem(vars(pytest_chatfake), "Chaos", raising=False)
+    monkeypatch.delitem(vars(pytest_chatfake), "Fault", raising=False)
     freezegun = {"__name__": "freezegun.api", "package": pytest_chatfake}
 
-    with pytest.raises(AttributeError, match="'Chaos' is not loaded yet"):
-        eval("package.Chaos", freezegun)
-    assert pytest_chatfake.Chaos is eval("package.Chaos", {"package": pytest_chatfake})
+    with pytest.raises(AttributeError, match="'Fault' is not loaded yet"):
+        eval("package.Fault", freezegun)
+    assert pytest_chatfake.Fault is eval("package.Fault", {"package": pytest_chatfake})
 
 
 def test_freezegun_can_look_at_every_name_and_imports_nothing_by_it():

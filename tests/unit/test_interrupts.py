@@ -265,7 +265,6 @@ BLOCKS = {
     "concurrently": lambda fake: fake.webhooks.concurrently(),
     "lifespan": lambda fake: fake.webhooks.lifespan(failing_in_its_shutdown),
     "fault": lambda fake: fake.webhooks.duplicate(),
-    "chaos": lambda fake: fake.webhooks.chaos(seed=1, refuse=1),
     "fault of the API": lambda fake: fake.api.fail(),
     "expect_charge": lambda fake: fake.expect_charge(9),
     "autopilot": lambda fake: fake.autopilot(),

@@ -274,15 +274,6 @@ def test_a_fault_after_which_an_attempt_comes_is_no_reason_for_that_one_to_fail(
     assert ": status 500" in text
 
 
-def test_chaos_may_well_not_happen():
-    def scenario(fake):
-        fake.webhooks.receiver()
-        fake.webhooks.chaos(seed=1, refuse=0.001)
-        fake.send_text()
-
-    assert [] == warnings_at_the_end(scenario)
-
-
 @pytest.mark.parametrize("config", [{}, {"strict": False}, {"mode": "async"}])
 def test_an_error_of_the_block_is_not_covered_by_warnings_or_by_our_own_errors(config):
     with pytest.raises(KeyError, match="mine"), frozen_fake(**config) as fake:

@@ -388,7 +388,7 @@ CALLS = [
     Refused("JSON", lambda f, m, x: f.webhooks.emit_event("a.b", {"x": x}), (object(),)),
     Refused("body", lambda f, m, x: f.webhooks.emit_event("a.b", {}, body=x), (), ("x",)),
     Refused("body", lambda f, m, x: f.webhooks.emit_event("a.b", key="k", body=x), (), ("x",)),
-    Refused("seed", lambda f, m, x: f.webhooks.chaos(seed=x, refuse=1), (None,)),
+    Refused("seed", lambda f, m, x: f.autopilot(seed=x), (True, b"1"), ("\ud800", 1 << 20_000)),
     # What people write
     Refused("body", lambda f, m, x: f.recipient("+1").writes(x), (1, None, b"x"), ("",)),
     Refused("type", lambda f, m, x: f.recipient("+1").sends(x, {}), (1,), ("", "from", "to", "ü")),

@@ -9,15 +9,13 @@ from functools import partial
 from operator import add
 from os import PathLike
 from types import FunctionType
-from typing import Any, Literal, TypeVar, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from ..base.arguments import (
     check_bool,
     check_choice,
     check_function,
     check_int,
-    check_seed,
-    check_share,
     check_str,
     unexpected,
 )
@@ -27,7 +25,7 @@ from ..base.injected_errors import find_error
 from ..base.tripwires import find_function
 from ..base.views import counted
 from ..domain.facts import Verb
-from ..domain.instants import SECOND, parse_delay, parse_length, seconds
+from ..domain.instants import parse_delay, parse_length, seconds
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..transport.client.crash_watch import CrashPoint, CrashWatch
@@ -35,7 +33,6 @@ from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..webhooks.attempts import Attempt
-from ..webhooks.chaos import Chaos
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import FaultKind
@@ -57,8 +54,6 @@ from .messages import Message, state_of
 from .paused import Concurrent, Paused
 from .receiver import Receiver
 from .snapshots import Snapshot, check_snapshot
-
-_Fault = TypeVar("_Fault", bound=Fault)
 
 
 class Webhooks:
@@ -555,59 +550,6 @@ class Webhooks:
         """
         return self._fault("drop", where)
 
-    def chaos(
-        self,
-        *,
-        seed: int | str,
-        duplicate: float = 0,
-        lose_response: float = 0,
-        delay: timedelta | float | None = None,
-        reorder: float = 0,
-        refuse: float = 0,
-    ) -> Chaos:
-        """Set up random faults of attempts, the same for the same seed (assumed).
-
-        Only first attempts are concerned, each by one fault at most.
-
-        Args:
-            seed: The same seed gives the same faults for the same attempts.
-            duplicate: The probability that an attempt is repeated, after up to three others; from
-                0 to 1.
-            lose_response: The probability of :meth:`lose_response`.
-            delay: The longest delay on the fake's clock, drawn in whole seconds; a ``timedelta`` or
-                seconds. It concerns attempts without another fault. None: no delay.
-            reorder: The probability of :meth:`reorder`, by up to three others.
-            refuse: The probability of :meth:`refuse`.
-
-        Returns:
-            The fault. It is a context manager, and :attr:`Chaos.happened` lists the faults.
-
-        Raises:
-            ValueError: A probability is not from 0 to 1, the delay is below a second, or no fault
-                is given.
-        """
-        engine = self._engine
-        engine.refuse_closed()
-        check_seed(seed)
-        given = {
-            "refuse": refuse,
-            "lose_response": lose_response,
-            "duplicate": duplicate,
-            "reorder": reorder,
-        }
-        for name, value in given.items():
-            check_share(value, name)
-        longest = 0 if delay is None else parse_delay(delay, "delay")
-        if delay is not None and longest < SECOND:
-            raise ValueError(unexpected("delay", "at least a second", delay))
-        if not (longest or any(given.values())):
-            raise ValueError(
-                "chaos() without a fault: give duplicate=, lose_response=, delay=, reorder= or "
-                "refuse="
-            )
-        fault = Chaos(seed, given, longest, calling_line(2))
-        return self._set_up(fault)
-
     def _fault(
         self,
         kind: FaultKind,
@@ -618,9 +560,6 @@ class Webhooks:
         """Set up a fault; ``arguments`` are those of its kind alone, as the test wrote them."""
         concerned = checked(where, f"{kind}()", self._engine)
         fault = Fault(kind, arguments, line=calling_line(3), **concerned, **how)
-        return self._set_up(fault)
-
-    def _set_up(self, fault: _Fault) -> _Fault:
         self._engine.drain.enable_ordering()
         self._outbox.faults.add(fault, self._engine.catch_up())
         return fault

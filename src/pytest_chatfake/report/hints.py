@@ -17,7 +17,6 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
-from ..webhooks.chaos import Chaos
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from ..webhooks.faults import Fault
@@ -131,9 +130,9 @@ def awaited(engine: Engine) -> str:
 
 
 def unused_faults(engine: Engine, api: AccountApi) -> list[Trigger]:
-    """Return the faults that never fired; those of chaos may be rare."""
+    """Return the faults that never fired."""
     faults = (*engine.outbox.faults.ever, *api._faults.ever)
-    return [fault for fault in faults if not (fault.fired or isinstance(fault, Chaos))]
+    return [fault for fault in faults if not fault.fired]
 
 
 def why_queued(blocked: bool) -> str:

@@ -17,7 +17,6 @@ FaultKind: TypeAlias = Literal[
     "error",
     "concurrently",
     "evolve",
-    "chaos",
 ]
 
 
@@ -39,8 +38,7 @@ class Effect(NamedTuple):
     combines: bool = False
 
 
-#: By the kind of a fault: the verb that sets it up, or the argument of ``connect()``. Chaos marks
-#: attempts with these kinds.
+#: By the kind of a fault: the verb that sets it up, or the argument of ``connect()``.
 EFFECTS: Final[dict[str, Effect]] = {
     "duplicate": Effect("duplicate", combines=True),
     "drop": Effect("dropped", reaches_app=False, fails=True),
