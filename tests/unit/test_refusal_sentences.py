@@ -97,9 +97,9 @@ asgi_app looks like an ASGI app: connect it as asgi=
 wsgi: expected a callable, got 'app'
 url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= or handler=
 path= goes with wsgi= or asgi= only, not with a URL
-connect() got an unexpected argument 'event'. Did you mean events=? It takes wsgi, asgi, handler, path, client, headers, events, raise_exceptions, retry_after, signer, restart, disable_after.
+connect() got an unexpected argument 'event'. It takes wsgi, asgi, handler, path, client, headers, events, raise_exceptions, retry_after, signer, restart, disable_after.
 events: expected a list of event types such as ["chat.message.updated"], got 'a.b'
-drop() got an unexpected argument 'tims'. Did you mean times=? It takes times, start, message, status, endpoint, type.
+drop() got an unexpected argument 'tims'. It takes times, start, message, status, endpoint, type.
 unknown timing 'fast': use 'recorded' or 'at once'\
 """)
 

@@ -176,14 +176,5 @@ def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None
     for name in given:
         if name not in valid:
             raise TypeError(
-                f"{call} got an unexpected argument {cited(name)}. {did_you_mean(name, valid)}"
-                f"It takes {', '.join(valid)}."
+                f"{call} got an unexpected argument {cited(name)}. It takes {', '.join(valid)}."
             )
-
-
-def did_you_mean(name: str, valid: Collection[str]) -> str:
-    """Ask whether the nearest name was meant, with a space after it; empty if none is near."""
-    from difflib import get_close_matches  # noqa: PLC0415 - few tests misspell a name
-
-    near = get_close_matches(name, valid, 1)
-    return f"Did you mean {near[0]}=? " if near else ""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
 from collections.abc import Callable
 from typing import Final
 
-from ..base.arguments import did_you_mean
 from ..base.tracebacks import NO_LIFESPAN, text_of
 from ..base.triggers import Trigger
 from ..base.views import counted, listed
@@ -31,11 +29,6 @@ _MOST_PATHS: Final = 3
 
 #: What asyncio says of something that belongs to another loop.
 _OTHER_LOOP: Final = ("is bound to a different event loop", "attached to a different loop")
-
-#: What Python says of a keyword that a method does not take.
-_UNEXPECTED: Final = re.compile(r"^(\w+)\.(\w+)\(\) got an unexpected keyword argument '(\w+)'")
-
-_PACKAGE: Final = __name__.partition(".")[0] + "."
 
 #: What sqlite3 says of something that belongs to another thread.
 _OTHER_THREAD: Final = "created in a thread can only be used in that same thread"
@@ -107,20 +100,6 @@ def why_foreign(error: BaseException) -> str:
             "The app uses a client or a lock from an earlier test's event loop. Create it in the "
             "app's lifespan, or set chat_fake_loop_scope = session in pytest's ini file."
         )
-    return ""
-
-
-def misspelt(error: BaseException) -> str:
-    """Ask which argument of a call of ours was meant, where Python refuses its name; else empty."""
-    refused = _UNEXPECTED.search(text_of(error)) if isinstance(error, TypeError) else None
-    if refused is None:
-        return ""
-    owner, call, name = refused.groups()
-    for module in list(sys.modules.values()):
-        if getattr(module, "__name__", "").startswith(_PACKAGE):
-            function = getattr(vars(module).get(owner), call, None)
-            if callable(function):
-                return did_you_mean(name, list(inspect.signature(function).parameters)).strip()
     return ""
 
 

@@ -15,7 +15,7 @@ from ..base.redaction import redacted
 from ..base.terminal import say
 from ..base.tracebacks import is_raised_here, text_of
 from ..report import active_stories
-from ..report.hints import misspelt, why_foreign
+from ..report.hints import why_foreign
 from ..report.story import Story
 
 if TYPE_CHECKING:
@@ -188,8 +188,7 @@ def add_hint(error: BaseException) -> None:
     seen: set[int] = set()
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
-        hint = why_foreign(cause) or misspelt(cause)
-        if hint:
+        if hint := why_foreign(cause):
             error.add_note(hint)
             return
         cause = cause.__cause__ or cause.__context__
