@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any, Final, cast
 
 from ..base.arguments import cited
@@ -33,7 +35,8 @@ class MessageSearch:
         self._events = events  # a reset begins another list
         self._read = 0
         self._shown: dict[MessageState, Mapping[str, object]] = {}
-        self._by_field: dict[tuple[str, object], dict[MessageState, None]] = {}
+        # Those that have shown it in any event: a newer one may show something else.
+        self._by_field = defaultdict[tuple[str, object], set[MessageState]](set)
 
     def find(self, to: str | None, body: str | None, fields: Mapping[str, object]) -> Message:
         """Return the only message that fits; a LookupError lists the nearest."""
@@ -47,22 +50,22 @@ class MessageSearch:
             fitting = [state for state in candidates if not self._difference(state, wanted)]
             if len(fitting) == 1:
                 return Message(engine, fitting[0])
-            states = fitting or engine.account.messages
+            states = sorted(fitting, key=attrgetter("number")) or engine.account.messages
             found = [(Message(engine, one), self._difference(one, wanted)) for one in states]
         raise LookupError(_failure(wanted, len(fitting), found))
 
     def _candidates(
         self, to: str | None, body: str | None, fields: Mapping[str, object]
-    ) -> Iterable[MessageState]:
-        """Return few messages, all that fit among them, in order."""
+    ) -> Collection[MessageState]:
+        """Return few messages, all that fit among them."""
         account = self._engine.account
-        for name, value in fields.items():
-            if type(value) in _INDEXED:
-                fitting = self._by_field.get((name, value), {})
-                return sorted(fitting, key=lambda message: message.number)
+        found: list[Collection[MessageState]] = [account.messages]
+        found += [self._by_field[one] for one in fields.items() if type(one[1]) in _INDEXED]
         if to is not None:
-            return account.people.messages_to(to)
-        return account.messages if body is None else account.messages_with(body)
+            found.append(account.people.messages_to(to))
+        if body is not None:
+            found.append(account.messages_with(body))
+        return min(found, key=len)
 
     def _difference(self, message: MessageState, wanted: Mapping[str, object]) -> dict[str, object]:
         shown = self._shown.get(message, {})
@@ -77,17 +80,11 @@ class MessageSearch:
             self._begin(events)
         for event in events[self._read :]:
             if (message := event._message) is not None:
-                self._put(message, self._resource_of(event))
+                self._shown[message] = self._resource_of(event)
+                for field in self._shown[message].items():
+                    if type(field[1]) in _INDEXED:
+                        self._by_field[field].add(message)
         self._read = len(events)
-
-    def _put(self, message: MessageState, shown: Mapping[str, object]) -> None:
-        for name, value in self._shown.get(message, {}).items():
-            if type(value) in _INDEXED:
-                self._by_field[name, value].pop(message)
-        self._shown[message] = shown
-        for name, value in shown.items():
-            if type(value) in _INDEXED:
-                self._by_field.setdefault((name, value), {})[message] = None
 
     def _resource_of(self, event: Event) -> Mapping[str, object]:
         """Return the message resource of an event; a synthetic one may be anything."""
