@@ -5,6 +5,7 @@ Counted in lines that the package executes, because seconds depend on the machin
 
 import sys
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -116,7 +117,7 @@ def test_delayed_attempts_that_wait_on_take_no_time(call, kind, past_barriers):
         max_size=40,
     )
 )
-def test_of_delayed_attempts_whose_turn_has_come_the_first_is_next(steps):
+def test_of_delayed_attempts_the_one_whose_turn_came_first_is_next(steps):
     backlog, waiting, made = Backlog(), [], 0
     for number, (what, length) in enumerate(steps):
         if what in ("take", "past"):
@@ -125,7 +126,7 @@ def test_of_delayed_attempts_whose_turn_has_come_the_first_is_next(steps):
             continue
         made += what == "made"
         if what == "made":
-            ready = [one for one in waiting if one[1] <= made][:1]
+            ready = sorted((one for one in waiting if one[1] <= made), key=itemgetter(1))[:1]
             actual = backlog.note_attempt()
             assert [one[0] for one in ready] == [one for one in [actual] if one is not None]
         else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
-from operator import attrgetter, itemgetter
+from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from typing import NamedTuple
 
 from .dispatch import Dispatch
@@ -12,7 +12,7 @@ from .faults import Fault
 
 
 class _Delayed(NamedTuple):
-    """A delayed attempt.
+    """A delayed attempt; the least is the next one.
 
     Attributes:
         until: How many attempts must have been made before it.
@@ -25,35 +25,6 @@ class _Delayed(NamedTuple):
     number: int
     item: Dispatch
     fault: Fault
-
-
-class _Queue:
-    """Delayed attempts: of those whose turn has come, the one that was delayed first is next."""
-
-    def __init__(self) -> None:
-        self._waiting: list[_Delayed] = []  # a heap
-        self._ready: list[tuple[int, _Delayed]] = []  # another one, by their numbers
-
-    def add(self, attempt: _Delayed) -> None:
-        """Add one."""
-        heappush(self._waiting, attempt)
-
-    def next(self, made: int) -> _Delayed | None:
-        """Return the next one after so many attempts were made; None: none has its turn."""
-        while self._waiting and self._waiting[0].until <= made:
-            attempt = heappop(self._waiting)
-            heappush(self._ready, (attempt.number, attempt))
-        return self._ready[0][1] if self._ready else None
-
-    def pop(self) -> Dispatch:
-        """Remove and return the next one."""
-        return heappop(self._ready)[1].item
-
-    @property
-    def all(self) -> list[_Delayed]:
-        """All of them, in the order in which they were delayed."""
-        ready = (attempt for _, attempt in self._ready)
-        return sorted([*self._waiting, *ready], key=attrgetter("number"))
 
 
 class Backlog:
@@ -71,17 +42,18 @@ class Backlog:
     def __init__(self) -> None:
         self._made = 0
         self._count = 0
-        self._delayed = _Queue()
-        self._past_barriers = _Queue()  # those that wait past barriers, too
-        self._peers = _Queue()
+        # Heaps, so that those that wait on are not looked at: the first is the next one.
+        self._delayed: list[_Delayed] = []
+        self._past_barriers: list[_Delayed] = []  # those that wait past barriers, too
+        self._peers: list[_Delayed] = []
         self._failed: list[Dispatch] = []
 
     @property
     def items(self) -> list[Dispatch]:
         """All delayed attempts."""
-        queues = (self._delayed, self._past_barriers, self._peers)
-        delayed = (attempt.item for queue in queues for attempt in queue.all)
-        return [*delayed, *self._failed]
+        delayed = [*self._delayed, *self._past_barriers, *self._peers]
+        delayed.sort(key=attrgetter("number"))
+        return [*(attempt.item for attempt in delayed), *self._failed]
 
     def take(
         self,
@@ -100,28 +72,24 @@ class Backlog:
         self._count += 1
         delayed = _Delayed(until, self._count, item, fault)
         if kind in {"duplicate", "reorder"}:
-            (self._past_barriers if past_barriers else self._delayed).add(delayed)
+            heappush(self._past_barriers if past_barriers else self._delayed, delayed)
         elif kind == "concurrently":
-            self._peers.add(delayed)
+            heappush(self._peers, delayed)
         return kind not in {"reorder", "concurrently"}
 
     def take_peers(self) -> list[Dispatch]:
         """Remove and return the attempts that are made at the same time as the next one."""
         peers: list[Dispatch] = []
-        while self._peers.next(self._made + 1) is not None:
-            peers.append(self._peers.pop())
+        while self._peers and self._peers[0].until <= self._made + 1:
+            peers.append(heappop(self._peers).item)
         return peers
 
     def note_attempt(self) -> Dispatch | None:
         """Count an attempt that was made; remove and return a delayed one that comes next."""
         self._made += 1
         queues = (self._delayed, self._past_barriers)
-        ready = [
-            (attempt.number, queue)
-            for queue in queues
-            if (attempt := queue.next(self._made)) is not None
-        ]
-        return min(ready, key=itemgetter(0))[1].pop() if ready else None
+        ready = [queue for queue in queues if queue and queue[0].until <= self._made]
+        return heappop(min(ready)).item if ready else None
 
     def keep_failed(self, repeat: Dispatch) -> None:
         """Keep the repeat of a failed attempt until the next barrier."""
@@ -136,10 +104,11 @@ class Backlog:
 
         The repeats of failed attempts come last: once no others are left.
         """
-        released = [*self._delayed.all, *self._peers.all]
+        by_number = attrgetter("number")
+        released = sorted(self._delayed, key=by_number) + sorted(self._peers, key=by_number)
         for attempt in released:
             attempt.fault._is_short = True
-        self._delayed, self._peers = _Queue(), _Queue()
+        self._delayed, self._peers = [], []
         if released:
             return [attempt.item for attempt in released]
         failed, self._failed = self._failed, []
@@ -147,6 +116,6 @@ class Backlog:
 
     def finish(self) -> None:
         """Release all repeats at the next barrier: no more attempts will be made."""
-        for attempt in self._past_barriers.all:
-            self._delayed.add(attempt)
-        self._past_barriers = _Queue()
+        self._delayed += self._past_barriers
+        heapify(self._delayed)
+        self._past_barriers = []
