@@ -26,7 +26,9 @@ from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
-from pytest_chatfake.webhooks.dispatch import Overrides
+from pytest_chatfake.webhooks.attempts import Attempt
+from pytest_chatfake.webhooks.dispatch import Dispatch
+from pytest_chatfake.webhooks.events import Event
 from pytest_chatfake.webhooks.in_flight import InFlight, make_batch
 
 threads = []
@@ -83,15 +85,15 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
 
     def make():
         if together:
-            dispatch = SimpleNamespace(overrides=Overrides())
             endpoint = SimpleNamespace(signer=None)
+            events = [Event(str(n), "", None, b'{"id": %d}' % n, None, 0) for n in range(2)]
             batch = [
                 InFlight(
-                    dispatch,
-                    SimpleNamespace(body=b'{"id": %d}' % number, headers={}, endpoint=endpoint),
-                    *(number, Scopes(), number + 1, target),
+                    Dispatch(event, (endpoint,), event.body, event.id),
+                    SimpleNamespace(body=event.body, headers={}, endpoint=endpoint),
+                    *(Attempt(event, endpoint, 1, 0), Scopes(), 1, target),
                 )
-                for number in range(2)
+                for event in events
             ]
             run_at_once(make_batch(batch, portal, plain=True))
             return [one.outcome for one in batch]

@@ -331,7 +331,7 @@ def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through():
         (
             SIGNER,
             401,
-            pytest.raises(ChatFakeError, match="can't tell: the sent event"),
+            pytest.raises(ChatFakeError, match="can't tell: `sent` m1"),
         ),
         (SIGNER, 204, nullcontext()),
     ],

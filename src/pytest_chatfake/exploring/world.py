@@ -338,7 +338,7 @@ class World:
         made = [attempt for attempt in self._attempts if attempt.posted]
         for kind in kinds:
             is_all = KINDS[kind].concerns == "everything"
-            changed = [each for each in made if is_all or each.dispatch.content is not None]
+            changed = [each for each in made if is_all or each.dispatch.is_changed]
             if changed and not any(map(_is_changed, changed)):
                 return kind
         return ""

@@ -16,9 +16,9 @@ from ..domain.ids import other_id
 from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
-from ..webhooks.dispatch import Content, Overrides
+from ..webhooks.dispatch import Overrides
 from ..webhooks.endpoints import Endpoint, WebhookRequest
-from ..webhooks.events import Event
+from ..webhooks.events import Event, under_id
 from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries, with_a_space
 from ..webhooks.outbox import Outbox
 from .snapshots import Snapshot, taken
@@ -86,9 +86,9 @@ class ForgeryCheck:
     async def _forge(self, event: Event, endpoint: Endpoint) -> None:
         """Attempt an event under new ids: first genuine, then forged."""
         now = self._engine.core.now() // SECOND
-        content = Content(event.body, event.id).under_id(other_id(event.id))
-        body = event._posted(content.body)
-        found = forgeries(WebhookRequest(event, body, {}, now, 1, endpoint, content.id))
+        id_ = other_id(event.id)
+        body = event._posted(under_id(event.body, event.id, id_))
+        found = forgeries(WebhookRequest(event, body, {}, now, 1, endpoint, id_))
         left_out = ", ".join(what for what in found if found[what] is None)
         skipped = f", left out: {left_out}" if left_out else ""
         verb = self._engine.note(f"{FORGING}{skipped}", calling_line())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, NamedTuple
 
 from ..base.history import Record
@@ -13,7 +12,7 @@ from ..domain.ids import other_id
 from ..transport.client.responses import Response
 from .attempts import Attempt
 from .endpoints import Endpoint, Signer
-from .events import Event
+from .events import Event, under_id
 from .faults import FaultHit
 
 
@@ -36,27 +35,6 @@ class Overrides(NamedTuple):
 _NO_OVERRIDES = Overrides()
 
 
-class Content(NamedTuple):
-    """What an attempt posts.
-
-    Attributes:
-        body: The bytes, as the service itself writes them.
-        id: The event's id in them.
-        is_evolved: Whether a later version of the service writes them.
-        known: The bytes before a field had an unknown value; None: no field has.
-    """
-
-    body: bytes
-    id: str
-    is_evolved: bool = False
-    known: bytes | None = None
-
-    def under_id(self, new: str) -> Content:
-        """Return it with another event id."""
-        old, given = quoted(self.id).encode(), quoted(new).encode()
-        return self._replace(body=self.body.replace(old, given, 1), id=new)
-
-
 @dataclass(slots=True, eq=False)
 class Dispatch:
     """An event on its way to some endpoints.
@@ -64,34 +42,40 @@ class Dispatch:
     Attributes:
         event: The event.
         endpoints: Where it still has to go.
+        body: What it posts: the bytes, as the service itself writes them.
+        id: The event's id in them.
         depth: How many attempts led to it, each causing the next event.
         number: Which attempt this will be; 1 is the first.
         retries: How many of its endpoint's own retries it has had, this one included.
         due: When it was due, in nanoseconds; None: at once.
         overrides: What faults changed.
         batch: Neighbours in the queue that have the same one are attempted at the same time.
-        content: What it posts; None: the event as it was emitted.
         cause: The failed attempt or the verb that caused it; None: the event itself.
         is_redelivered: Whether the test attempts a past event again: no fault concerns that.
         repeats: The faults that repeat its attempt, once it is made.
         failure: The fault by which its attempt fails; None: none.
         outcome: How its attempt ends without being made; None: it is made.
+        is_evolved: Whether a later version of the service writes the body.
+        known: The body before a field had an unknown value; None: no field has.
     """
 
     event: Event
     endpoints: tuple[Endpoint, ...]
-    depth: int
+    body: bytes
+    id: str
+    depth: int = 0
     number: int = 1
     retries: int = 0
     due: int | None = None
     overrides: Overrides = _NO_OVERRIDES
     batch: object | None = None
-    content: Content | None = None
     cause: Record | None = None
     is_redelivered: bool = False
     repeats: tuple[FaultHit, ...] = ()
     failure: FaultHit | None = None
     outcome: Response | None = None
+    is_evolved: bool = False
+    known: bytes | None = None
 
     @property
     def is_new(self) -> bool:
@@ -99,9 +83,9 @@ class Dispatch:
         return self.number == 1 and not self.is_redelivered
 
     @property
-    def posted(self) -> Content:
-        """What it posts."""
-        return self.content or Content(self.event.body, self.event.id)
+    def is_changed(self) -> bool:
+        """Whether it posts something other than the event as it was emitted."""
+        return self.is_evolved or (self.body, self.id) != (self.event.body, self.event.id)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -122,20 +106,28 @@ class Dispatch:
 
     def again(self, failed: Attempt, retries: int) -> Dispatch:
         """Return its next attempt after a failed one: the same bytes, without faults."""
-        endpoints, number = (failed.endpoint,), self.number + 1
         return Dispatch(
-            self.event, endpoints, self.depth, number, retries, content=self.content, cause=failed
+            self.event,
+            (failed.endpoint,),
+            self.body,
+            self.id,
+            self.depth,
+            self.number + 1,
+            retries,
+            cause=failed,
+            is_evolved=self.is_evolved,
+            known=self.known,
         )
 
     def change(self, hit: FaultHit) -> None:
         """Change it as a fault asks for."""
-        before, posted = self.overrides, self.posted
+        before = self.overrides
         if hit.evolve is not None:
-            body = hit.evolve(posted.body)
-            if body == posted.body:
+            body = hit.evolve(self.body)
+            if body == self.body:
                 hit.fault.fired -= 1  # the event has no such field
                 return
-            self.content = posted._replace(body=body, known=posted.body)
+            self.known, self.body = self.body, body
         self.overrides = Overrides(
             fault=hit.kind,
             change=hit.change or before.change,
@@ -143,9 +135,13 @@ class Dispatch:
             marks=(*before.marks, hit.mark),
         )
         if hit.kind == "evolve" and hit.evolve is None:
-            self.content = posted._replace(is_evolved=True)
+            self.is_evolved = True
         if hit.new_id:
-            self.content = posted.under_id(other_id(posted.id))
+            self.put_under_id(other_id(self.id))
+
+    def put_under_id(self, new: str) -> None:
+        """Give what it posts another event id."""
+        self.body, self.id = under_id(self.body, self.id, new), new
 
     def mark(self, *marks: Mark) -> None:
         """Add marks."""

@@ -230,13 +230,13 @@ class Drain:
     def _begin(self, dispatch: Dispatch, batch: int) -> InFlight:
         """Begin an attempt; one with an outcome is only recorded."""
         event, endpoint, now = dispatch.event, dispatch.endpoint, self._core.now()
-        number, overrides, posted = dispatch.number, dispatch.overrides, dispatch.posted
+        number, overrides = dispatch.number, dispatch.overrides
         moment = now if dispatch.due is None else dispatch.due
         record = Attempt(event, endpoint, number, moment, overrides.fault, overrides.marks)
         self._core.history.add(record, dispatch.cause or event)
         self.count += 1
         request = WebhookRequest(
-            event, posted.body, endpoint.headers, now // SECOND, number, endpoint, posted.id
+            event, dispatch.body, endpoint.headers, now // SECOND, number, endpoint, dispatch.id
         )
         ordering = None if batch else self.ordering  # what overlaps can't be watched
         watch = None if ordering is None else ordering.watch(dispatch)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import Line
@@ -141,3 +142,8 @@ class Event(Record):
 def named(what: str, number: int) -> str:
     """Name an event in a finding, as in "`sent` m1"; a negative number is that of a recording."""
     return f"`{what}`" + (f" {'m' if number > 0 else 'r'}{abs(number)}" if number else "")
+
+
+def under_id(body: bytes, old: str, new: str) -> bytes:
+    """Return the body of an event with another event id."""
+    return body.replace(quoted(old).encode(), quoted(new).encode(), 1)

@@ -99,12 +99,12 @@ class InFlight:
 
     def _write(self) -> None:
         """Write the request's body and sign it; then tamper with it, if a fault says so."""
-        request, overrides, event = self.request, self.dispatch.overrides, self.record.event
-        content = self.dispatch.posted
-        if content.known is not None:
-            request.body = event._seen(content.body, content.known)
+        request, dispatch, event = self.request, self.dispatch, self.record.event
+        overrides = dispatch.overrides
+        if dispatch.known is not None:
+            request.body = event._seen(dispatch.body, dispatch.known)
         request.body = event._posted(request.body)
-        if content.is_evolved:
+        if dispatch.is_evolved:
             request.body = evolved(request.body, everywhere=event._outbound is not None)
         signer = overrides.signer or request.endpoint.signer
         if signer is not None:
@@ -112,7 +112,7 @@ class InFlight:
             request.headers = {**request.endpoint.headers, **headers}
             if overrides.signer is not None:
                 flaw = flaw_of(overrides.signer, request.endpoint.signer, headers)
-                self.dispatch.name_mark("sign", flaw)
+                dispatch.name_mark("sign", flaw)
         if overrides.change is not None:
             request.body = _tampered(overrides.change, request.body)
 

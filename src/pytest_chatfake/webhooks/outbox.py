@@ -24,7 +24,7 @@ from ..domain.messages import MessageState
 from ..wire.bodies import EventWriter
 from .attempts import Attempt
 from .core import Core
-from .dispatch import Content, Dispatch, Overrides
+from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event
 from .faults import Fault
@@ -211,26 +211,24 @@ class Outbox:
         self, event: Event, endpoint: Endpoint, overrides: Overrides, cause: Record
     ) -> Iterator[None]:
         """A step: attempt an event under an id of its own, past all faults and pauses."""
-        id_ = self._ids.event % (_LAST_ID - len(self.attempts))
-        content = Content(event.body, event.id).under_id(id_)
-        self.queue.append(
-            Dispatch(
-                event,
-                (endpoint,),
-                0,
-                overrides=overrides,
-                content=content,
-                is_redelivered=True,
-                cause=cause,
-            )
+        dispatch = Dispatch(
+            event,
+            (endpoint,),
+            event.body,
+            event.id,
+            overrides=overrides,
+            is_redelivered=True,
+            cause=cause,
         )
+        dispatch.put_under_id(self._ids.event % (_LAST_ID - len(self.attempts)))
+        self.queue.append(dispatch)
         yield
 
     def _send(self, event: Event, **how: Any) -> None:
         """Send an event on its way to the endpoints that listen for it."""
         endpoints = self.endpoints.listening(event.type)
         if endpoints:
-            self._enqueue(Dispatch(event, endpoints, self.depth, **how))
+            self._enqueue(Dispatch(event, endpoints, event.body, event.id, self.depth, **how))
         else:
             self.unheard.append(event)
 
