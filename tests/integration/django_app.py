@@ -89,7 +89,7 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
             events = [Event(str(n), "", None, b'{"id": %d}' % n, None, 0) for n in range(2)]
             batch = [
                 InFlight(
-                    Dispatch(event, (endpoint,), event.body, event.id),
+                    Dispatch(event, endpoint, event.body, event.id),
                     SimpleNamespace(body=event.body, headers={}, endpoint=endpoint),
                     *(Attempt(event, endpoint, 1, 0), Scopes(), 1, target),
                 )

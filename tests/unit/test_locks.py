@@ -212,7 +212,7 @@ def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(fake, locked, meetin
         fake.send_text(to="+1")
         meeting.stands_in(monkeypatch, Account, "apply")
         outbox = fake._engine.outbox
-        outbox.queue.append(queue._held.pop())
+        outbox.queue.extend(queue._held.pop())
         meeting.hold(lambda: fake.send_text(to="+2"), fake._engine.drain.attempt)
 
     assert expected(locked) == meeting.outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Self, overload
 
 from ..base.arguments import check_choice, check_list, check_seed, unexpected
@@ -28,15 +29,16 @@ class HeldBack:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._held: list[Dispatch] = []
+        self._held: list[list[Dispatch]] = []  # for all endpoints of an event together
         self._entered = False
 
     def _release(self, indices: Sequence[int], line: Line) -> None:
         """Queue some of the events that are held back; the others stay."""
-        for index in indices:
-            self._held[index].due = None  # it is attempted now, whenever it was due
-            self._held[index].mark(Mark("paused", "held back", line))
-        self._engine.outbox.queue.extend(self._held[index] for index in indices)
+        mark = Mark("paused", "held back", line)
+        for dispatch in chain.from_iterable(self._held[index] for index in indices):
+            dispatch.due = None  # it is attempted now, whenever it was due
+            dispatch.mark(mark)
+            self._engine.outbox.queue.append(dispatch)
         released = set(indices)
         self._held[:] = [held for i, held in enumerate(self._held) if i not in released]
 
@@ -102,14 +104,14 @@ class Concurrent(HeldBack):
         return f"<Concurrent with {counted(len(self._held), 'event')}>"
 
     def _release(self, indices: Sequence[int], line: Line) -> None:
-        held, batch = [self._held[index] for index in indices], object()
-        endpoints = [endpoint for dispatch in held for endpoint in dispatch.endpoints]
-        attempts = sum(endpoint.connected for endpoint in endpoints)
+        held, batch = [*chain.from_iterable(self._held[index] for index in indices)], object()
+        mark = Mark("concurrently", EFFECTS["concurrently"].mark, line)
+        are_several = sum(dispatch.endpoint.connected for dispatch in held) > 1
         for dispatch in held:
             dispatch.due = None
-            if attempts > 1:
+            if are_several:
                 dispatch.batch = batch
-                dispatch.mark(Mark("concurrently", EFFECTS["concurrently"].mark, line))
+                dispatch.mark(mark)
         self._engine.outbox.queue.extend(held)
         self._held.clear()
 
@@ -141,8 +143,8 @@ class Paused(HeldBack):
     def __getitem__(self, index: int | slice) -> Event | list[Event]:
         self._engine.ensure_readable()
         if isinstance(index, slice):
-            return [dispatch.event for dispatch in self._held[index]]
-        return self._held[index].event
+            return [dispatches[0].event for dispatches in self._held[index]]
+        return self._held[index][0].event
 
     # Releasing
 

@@ -22,7 +22,7 @@ on the fake's, which runs only then.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sized
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self, TypeGuard
 
@@ -36,6 +36,7 @@ from ..transport.client.cancellable import Cancellable, CancelledExternally
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..transport.client.worker import Worker
+from ..webhooks.dispatch import Dispatch
 
 #: Real seconds of the first pause and of the longest; each is twice as long as the one before.
 _FIRST_PAUSE = 0.001
@@ -99,7 +100,9 @@ class Wait:
         limit: Real seconds.
     """
 
-    def __init__(self, predicate: Callable[[], Any], limit: float, left: Sized) -> None:
+    def __init__(
+        self, predicate: Callable[[], Any], limit: float, left: Collection[Dispatch]
+    ) -> None:
         self._predicate = predicate
         self._left = left  # in the queue, during the wait
         self.value: Any = None
@@ -196,7 +199,8 @@ class Wait:
             f"{self._looks} looks it {seen}"
         )
         if self._left:
-            queued = counted(len(self._left), "event is", "events are")
+            events = {dispatch.event for dispatch in self._left}
+            queued = counted(len(events), "event is", "events are")
             text += (
                 f"\nHint: {queued} queued, and this wait attempts nothing. Wait for what the app "
                 f"stores, then call settle()"

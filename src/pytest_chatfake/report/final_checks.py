@@ -181,10 +181,9 @@ def retried(engine: Engine) -> set[tuple[Event, Endpoint]]:
     """Return the events that are pending to be attempted, and at which endpoints."""
     with engine.core.lock:
         return {
-            (dispatch.event, endpoint)
+            (dispatch.event, dispatch.endpoint)
             for _, kind, dispatch in engine.core.schedule.pending()
             if kind == "attempt"
-            for endpoint in dispatch.endpoints
         }
 
 

@@ -1,10 +1,10 @@
-"""An event on its way to endpoints, and how faults change the way."""
+"""An event on its way to an endpoint, and how faults change the way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..base.history import Record
 from ..base.marks import Mark
@@ -37,11 +37,11 @@ _NO_OVERRIDES = Overrides()
 
 @dataclass(slots=True, eq=False)
 class Dispatch:
-    """An event on its way to some endpoints.
+    """An event on its way to an endpoint.
 
     Attributes:
         event: The event.
-        endpoints: Where it still has to go.
+        endpoint: Where it goes.
         body: What it posts: the bytes, as the service itself writes them.
         id: The event's id in them.
         depth: How many attempts led to it, each causing the next event.
@@ -60,7 +60,7 @@ class Dispatch:
     """
 
     event: Event
-    endpoints: tuple[Endpoint, ...]
+    endpoint: Endpoint
     body: bytes
     id: str
     depth: int = 0
@@ -88,27 +88,15 @@ class Dispatch:
         return self.is_evolved or (self.body, self.id) != (self.event.body, self.event.id)
 
     @property
-    def endpoint(self) -> Endpoint:
-        """Where it goes next."""
-        return self.endpoints[0]
-
-    @property
     def is_wanted(self) -> bool:
-        """Whether any endpoint still gets it: a disabled one gets no retries."""
-        return any(
-            endpoint.connected and not (endpoint.disabled and self.number > 1)
-            for endpoint in self.endpoints
-        )
-
-    def to(self, endpoint: Endpoint, **changes: Any) -> Dispatch:
-        """Return the part of it that goes to one of its endpoints."""
-        return replace(self, endpoints=(endpoint,), **changes)
+        """Whether its endpoint still gets it: a disabled one gets no retries."""
+        return self.endpoint.connected and not (self.endpoint.disabled and self.number > 1)
 
     def again(self, failed: Attempt, retries: int) -> Dispatch:
         """Return its next attempt after a failed one: the same bytes, without faults."""
         return Dispatch(
             self.event,
-            (failed.endpoint,),
+            self.endpoint,
             self.body,
             self.id,
             self.depth,

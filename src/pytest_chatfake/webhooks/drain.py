@@ -178,7 +178,7 @@ class Drain:
         """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
         with self._core.lock:  # or a reset might come between an event's last look and its record
             queue = self._outbox.queue
-            ready: Sequence[Dispatch] = ()
+            ready: list[Dispatch] = []
             while not ready:
                 if not queue or (self._raised is not None and queue[0].event is not self._event):
                     return []
@@ -191,41 +191,34 @@ class Drain:
         self.overdue.current = attempts
         return attempts
 
-    def _take_next(self, queue: deque[Dispatch]) -> Sequence[Dispatch]:
-        """Take the next attempts from the queue, each to one endpoint; none, if they wait."""
-        dispatch = queue[0]
-        self._event = dispatch.event
-        if dispatch.depth > MAX_DEPTH:
+    def _take_next(self, queue: deque[Dispatch]) -> list[Dispatch]:
+        """Take the next attempt, or a batch, and let the faults decide; none, if they delay it."""
+        taken = [queue.popleft()]
+        self._event, batch = taken[0].event, taken[0].batch
+        if taken[0].depth > MAX_DEPTH:
             queue.clear()
             raise UndeliveredWebhooks(
                 f"endless loop: {MAX_DEPTH:,} webhooks in a row each caused another one "
-                f"(last: {dispatch.event.line}). Does the receiver send a message for every event?"
+                f"(last: {self._event.line}). Does the receiver send a message for every event?"
             )
-        if dispatch.batch is None:
-            endpoint, *others = dispatch.endpoints
-            if not others:
-                return self._decide(queue.popleft())
-            dispatch.endpoints = tuple(others)
-            return self._decide(dispatch.to(endpoint))
+        while batch is not None and queue and queue[0].batch is batch:
+            taken.append(queue.popleft())
         ready: list[Dispatch] = []
-        while queue and queue[0].batch is dispatch.batch:
-            neighbour = queue.popleft()
-            for endpoint in neighbour.endpoints:
-                ready += self._decide(neighbour.to(endpoint), in_batch=True)
+        for dispatch in taken:
+            ready += self._decide(dispatch, in_batch=batch is not None)
         return ready
 
-    def _decide(self, dispatch: Dispatch, *, in_batch: bool = False) -> Sequence[Dispatch]:
-        """Return the attempts to make now, where this event is next at this endpoint."""
+    def _decide(self, dispatch: Dispatch, *, in_batch: bool) -> Sequence[Dispatch]:
+        """Return the attempts to make now in place of one from the queue."""
         if not dispatch.is_wanted or not self._core.history.has(dispatch.event):
             return ()
-        endpoint = dispatch.endpoint
-        if endpoint.disabled:
-            mark = endpoint._disabled_by("disable_after")
-            missed = Overrides("disable_after", marks=(mark,))
-            return (dispatch.to(endpoint, overrides=missed, outcome=DROPPED),)
-        if self.ordering is None:
-            return (dispatch,)
-        return self.ordering.decide(dispatch, in_batch=in_batch)
+        if dispatch.endpoint.disabled:
+            mark = dispatch.endpoint._disabled_by("disable_after")
+            dispatch.overrides = Overrides("disable_after", marks=(mark,))
+            dispatch.outcome = DROPPED
+        elif self.ordering is not None:
+            return self.ordering.decide(dispatch, in_batch=in_batch)
+        return (dispatch,)
 
     def _begin(self, dispatch: Dispatch, batch: int) -> InFlight:
         """Begin an attempt; one with an outcome is only recorded."""

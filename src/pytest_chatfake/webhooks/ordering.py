@@ -131,7 +131,7 @@ class Ordering:
 
     # Before an attempt
 
-    def decide(self, dispatch: Dispatch, *, in_batch: bool = False) -> Sequence[Dispatch]:
+    def decide(self, dispatch: Dispatch, *, in_batch: bool) -> Sequence[Dispatch]:
         """Return the attempts to make now in place of the queue's next one; none: it is delayed.
 
         An attempt that a test has put into a batch is a choice, too, and stays there.

@@ -44,7 +44,8 @@ class Outbox:
         attempts: The attempts that have ended, in the order in which they did.
         seen: How many of these the test has read.
         queue: What is to be attempted next, in order.
-        paused: The dispatches that a block of ``paused()`` holds back; None outside.
+        paused: What a block of ``paused()`` holds back; None outside. What goes to all endpoints of
+            an event is held back together.
         faults: Those that are set up now.
         unheard: Events that no endpoint listened for.
         depth: How many attempts led to what is emitted now, each causing the next event.
@@ -66,7 +67,7 @@ class Outbox:
         self._outbound = None if outbound is None else Outbound(core, outbound)
         self.endpoints: Endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers(core.history)
-        self.paused: list[Dispatch] | None = None
+        self.paused: list[list[Dispatch]] | None = None
         self.depth: int = 0
 
     def reset(self, ids: Ids) -> None:
@@ -96,8 +97,8 @@ class Outbox:
 
     @property
     def queued(self) -> list[Event]:
-        """The events in the queue that an endpoint is still connected for."""
-        return [dispatch.event for dispatch in self.queue if dispatch.is_wanted]
+        """The events in the queue that an endpoint is still connected for, each once."""
+        return [*dict.fromkeys(dispatch.event for dispatch in self.queue if dispatch.is_wanted)]
 
     # Writing
 
@@ -213,7 +214,7 @@ class Outbox:
         """A step: attempt an event under an id of its own, past all faults and pauses."""
         dispatch = Dispatch(
             event,
-            (endpoint,),
+            endpoint,
             event.body,
             event.id,
             overrides=overrides,
@@ -228,13 +229,17 @@ class Outbox:
         """Send an event on its way to the endpoints that listen for it."""
         endpoints = self.endpoints.listening(event.type)
         if endpoints:
-            self._enqueue(Dispatch(event, endpoints, event.body, event.id, self.depth, **how))
+            posted, depth = (event.body, event.id), self.depth
+            self._enqueue([Dispatch(event, to, *posted, depth, **how) for to in endpoints])
         else:
             self.unheard.append(event)
 
-    def _enqueue(self, dispatch: Dispatch) -> None:
-        """Queue a dispatch; inside a block that pauses, hold it back."""
-        (self.queue if self.paused is None else self.paused).append(dispatch)
+    def _enqueue(self, dispatches: list[Dispatch]) -> None:
+        """Queue the dispatches of an event; inside a block that pauses, hold them back together."""
+        if self.paused is None:
+            self.queue.extend(dispatches)
+        else:
+            self.paused.append(dispatches)
 
     # Later
 
@@ -246,12 +251,12 @@ class Outbox:
                 self._core.schedule.add(start + delay, "attempt", dispatch)
 
     def disconnect(self, endpoint: Endpoint) -> None:
-        """Disconnect an endpoint, and forget the attempts that were scheduled for it alone."""
+        """Disconnect an endpoint, and forget the attempts that were scheduled for it."""
         self.endpoints.disconnect(endpoint)
         self.forget_unwanted()
 
     def forget_unwanted(self) -> None:
-        """Forget the attempts that are scheduled for no endpoint any more."""
+        """Forget the attempts that are scheduled, and that their endpoint does not get any more."""
         with self._core.lock:
             schedule = self._core.schedule
             for key, (_, subject) in tuple(schedule.work.items()):
@@ -263,4 +268,4 @@ class Outbox:
         # Where time has jumped over it, it counts as made when it was due.
         if self._core.now() - due > MILLISECOND:
             dispatch.due = due
-        self._enqueue(dispatch)
+        self._enqueue([dispatch])
