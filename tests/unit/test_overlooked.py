@@ -198,6 +198,7 @@ def test_an_app_that_raises_at_the_end_ends_the_block_with_its_error():
 def test_in_async_mode_the_error_about_the_queue_names_the_await():
     def scenario(fake):
         fake.webhooks.receiver()
+        fake.webhooks.receiver()  # an event for two endpoints is one event
         send_over_http(fake)
 
     (text,) = warnings_at_the_end(scenario, mode="async")
