@@ -102,7 +102,7 @@ class ForgeryCheck:
                 before = after
                 continue
             change = f"the snapshot changed from {cited(before)} to {cited(after)}"
-            has_changed, repeats = after != before, 0
+            repeats = 0
             # An app may still do in the background what a genuine event asked for. What a forgery
             # does, it does each time: it has a new id.
             while after != before and _is_refused(made) and repeats < _REPEATS:
@@ -112,7 +112,7 @@ class ForgeryCheck:
             flaw = "" if _is_refused(made) else ", expected 400 to 499"
             if after != before:
                 flaw += f"; {change}"
-            elif has_changed and repeats:
+            elif repeats and not flaw:
                 by_itself = f"{change} by itself: not again when {what} came again, and was refused"
                 self._engine.note(f"{FORGING}: {by_itself}", calling_line())
                 self._left_out.append(by_itself)
