@@ -24,7 +24,7 @@ from .description import describe
 from .deviations import CRASHING, DEFAULT, KINDS, Deviation
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search
-from .world import UNCHANGED, Body, Environment, Step, World, is_skip
+from .world import Body, Environment, Step, World, is_skip
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
 _QUIET: Final = 2.0
@@ -97,7 +97,7 @@ class Exploration:
         self._row = row
         self._scope = scope
         self._environment = environment
-        self._baseline = environment.baseline
+        self._baseline = Baseline()
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
@@ -182,7 +182,6 @@ class Exploration:
                 f"there is nothing to await: {name}() is a plain function, explored when "
                 f"chat_explore was called. Remove `await`, or write `async def {name}`"
             )
-        self._is_pending = False
         if self._unawaited is not None:
             self._unawaited.close()
         yield from self._explore().__await__()
@@ -200,6 +199,7 @@ class Exploration:
         return self
 
     async def _explore(self) -> None:
+        self._is_pending = False
         try:
             await self._try_frozen()
         finally:
@@ -258,7 +258,7 @@ class Exploration:
                 await self._require_repeatable(world)
                 await self._learn_steps(world)
             elif scope.runs_again:
-                await self._run_again()
+                await self._require_control(world)
         search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
@@ -267,36 +267,90 @@ class Exploration:
         self._complete = not (search.cut or search.left_out or self._cannot_crash)
         self._found.result = self._summary()
 
+    async def _ran(
+        self,
+        deviations: tuple[Deviation, ...],
+        baseline: Baseline,
+        *,
+        seed: str | None = None,
+        only_waits: bool = False,
+    ) -> World:
+        world = World(self._environment, baseline, deviations, seed=seed, only_waits=only_waits)
+        await world.run(self._body)
+        return world
+
+    async def _ran_again(self, world: World) -> World:
+        return await self._ran(world.deviations, world.baseline)
+
+    async def _control(self, baseline: Baseline, deviations: tuple[Deviation, ...] = ()) -> World:
+        """Run what is compared with: the body as written, or where time moves as far and no more.
+
+        The first such run is kept; a later one is compared with it.
+        """
+        only_waits = baseline.only_waits
+        return await self._ran(deviations if only_waits else (), baseline, only_waits=only_waits)
+
     async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
         """Run a world; again, if its call came while a thread was in the middle of an attempt.
 
         Returns:
             The run by which the world is judged; None: nothing deviated, or it can't be told.
         """
-        world = World(self._environment, deviations)
-        await world.run(self._body)
+        world = await self._ran(deviations, self._baseline)
         for _ in range(_RUNS - 1):
             if not world.why_not_first or world.fake._engine.blocked:
                 break
-            world = World(self._environment, deviations)
-            await world.run(self._body)
-        if self._did_not_deviate(world):
+            world = await self._ran_again(world)
+        if world.server_is_single_threaded:  # so each further one would wait for a timeout
+            self._search.left_out["webhooks_first"] = (
+                "a webhook timed out before the response of its call, so your server seems to "
+                "handle one call at a time: serve it in threads"
+            )
             return None
-        return await self._judged(await self._confirmed(world))
+        if unfired := world.unfired:
+            self._unfired |= unfired
+            return None
+        return await self._judged(world)
+
+    async def _judged(self, world: World) -> World | None:
+        """Return a world, or a run that says better what it has changed; None: it can't be told."""
+        last = await self._confirmed(world)
+        if world.error is not None and last.error is None:
+            log = world.log()
+            self._failed_once = "; ".join(describe(each, log) for each in world.deviations)
+        last = await self._at_its_step(last)
+        kinds = {deviation.kind for deviation in last.deviations}
+        if last.error is None or "duplicate_later" not in kinds:
+            return last
+        judged = await self._compared(last, Baseline(only_waits=True))
+        if judged is None:
+            self._unfired["duplicate_later"] = _ONLY_TIME
+        return judged
 
     async def _confirmed(self, world: World) -> World:
         """Return a world that has failed, or its last run if threads acted: each has to fail."""
         if world.error is None or not world.deviations or not world.may_vary:
             return world
         for _ in range(_RUNS - 1):
-            again = World(self._environment, world.deviations)
-            await again.run(self._body)
-            if again.error is None:
-                log = world.log()
-                self._failed_once = "; ".join(describe(each, log) for each in world.deviations)
-                return again
-            world = again
+            world = await self._ran_again(world)
+            if world.error is None:
+                break
         return world
+
+    async def _at_its_step(self, world: World) -> World:
+        """Return a world; one whose scenario ends where the snapshot differed, if that fails."""
+        if world.error is None and not world.has_threads:
+            for step in self._baseline.differs_after:
+                short = await self._compared(world, Baseline(until=step))
+                if short is not None and short.error is not None:
+                    return short
+        return world
+
+    async def _compared(self, world: World, baseline: Baseline) -> World | None:
+        """Run a world beside another control than the body as written; None: that fails itself."""
+        if (await self._control(baseline, world.deviations)).error is not None:
+            return None
+        return await self._confirmed(await self._ran(world.deviations, baseline))
 
     async def _learn_steps(self, first: World) -> None:
         """Keep the snapshot after each step, from a run in which taking them changes nothing."""
@@ -304,64 +358,10 @@ class Exploration:
         if baseline.last_step < 2 or first.has_threads:
             return
         baseline.learns_steps = True
-        again = World(self._environment, is_again=True)
-        await again.run(self._body)
+        again = await self._control(baseline)
         baseline.learns_steps = False
         if again.error is not None or again.log().key != first.log().key:
             baseline.steps.clear()
-
-    async def _judged(self, world: World) -> World | None:
-        """Return a world, or a run that says better what it has changed; None: it can't be told."""
-        world = await self._at_its_step(world)
-        kinds = {deviation.kind for deviation in world.deviations}
-        if world.error is None or "duplicate_later" not in kinds:
-            return world
-        only_time = World(self._environment, world.deviations, only_waits=True)
-        judged = await self._compared(world, only_time, Baseline(only_waits=True))
-        if judged is None:
-            self._unfired["duplicate_later"] = _ONLY_TIME
-        return judged
-
-    async def _at_its_step(self, world: World) -> World:
-        """Return a world; one whose scenario ends where the snapshot differed, if that fails."""
-        if world.error is not None or world.has_threads:
-            return world
-        for step in self._baseline.differs_after:
-            failing = world
-            for _ in range(_RUNS if world.may_vary else 1):
-                written, baseline = World(self._environment), Baseline(until=step)
-                short = await self._compared(world, written, baseline)
-                if short is None or short.error is None:
-                    break
-                failing = short
-            else:
-                return failing
-        return world
-
-    async def _compared(self, world: World, other: World, baseline: Baseline) -> World | None:
-        """Run a world beside another one than that as written; None: that fails itself."""
-        self._environment.baseline = baseline
-        await other.run(self._body)
-        again = World(self._environment, world.deviations)
-        if other.error is None:
-            await again.run(self._body)
-        if again.error is None:
-            self._environment.baseline = self._baseline
-        return again if other.error is None else None
-
-    def _did_not_deviate(self, world: World) -> bool:
-        """Return whether nothing came of what was to deviate in a world, and keep why."""
-        why = world.why_not_first
-        if world.server_is_single_threaded:
-            self._search.left_out["webhooks_first"] = (
-                "a webhook timed out before the response of its call, so your server seems to "
-                "handle one call at a time: serve it in threads"
-            )
-        elif why:
-            self._unfired["webhooks_first"] = why
-        if kind := world.unchanged_by:
-            self._unfired[kind] = UNCHANGED[kind]
-        return bool(why or kind) or world.server_is_single_threaded
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -385,7 +385,6 @@ class Exploration:
             if time.monotonic() >= (end if tried < _FURTHER else until):
                 break
             tried += 1
-            self._environment.baseline = self._baseline
             try:
                 world = await self._tried(deviations)
             except BaseException as error:
@@ -433,14 +432,12 @@ class Exploration:
         return f"chat_explore: {worlds}, {seconds:.0f} s, {share:.0%} of it {slowest}"
 
     async def _try_only(self, deviations: tuple[Deviation, ...]) -> None:
-        written = World(self._environment)
-        await written.run(self._body)
+        written = await self._control(self._baseline)
         if written.error is not None:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
         await self._learn_steps(written)
-        world = World(self._environment, deviations)
-        await world.run(self._body)
+        world = await self._ran(deviations, self._baseline)
         world = await self._judged(world) or world
         only = list(map(str, deviations))
         if world.error is not None:
@@ -457,8 +454,8 @@ class Exploration:
         Where threads act, it is enough that one run of several does the same in some order.
         """
         for left in reversed(range(_RUNS)):
-            second = World(self._environment, seed=f"{self._environment.config.seed} again")
-            await second.run(self._body)
+            seed = f"{self._environment.config.seed} again"
+            second = await self._ran((), Baseline(), seed=seed)
             error = second.error
             if isinstance(error, ChatFakeError) and not isinstance(error, UndeliveredWebhooks):
                 raise error  # a refusal, which says itself what to do
@@ -471,15 +468,13 @@ class Exploration:
             if not (left and may_vary):
                 _refuse_difference(first, second)
 
-    async def _run_again(self, deviations: tuple[Deviation, ...] = ()) -> None:
+    async def _require_control(self, world: World) -> None:
         """Run again with what a world is compared, with the same ids; refuse what now fails."""
-        only_waits = bool(deviations)
-        again = World(self._environment, deviations, is_again=True, only_waits=only_waits)
-        await again.run(self._body)
+        baseline = world.baseline
+        again = await self._control(baseline, world.deviations)
         if (error := again.error) is None:
             return
         self._found.result = "failed as written, when it was run again"
-        baseline = self._environment.baseline
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
             error = NotRepeatable(f"{error}\n{_REMEDY}")
@@ -488,11 +483,10 @@ class Exploration:
 
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""
-        baseline = self._environment.baseline
-        if baseline.differs_by(world.error):  # by itself, with no deviation?
+        error, log, found, baseline = world.error, world.log(), self._found, world.baseline
+        if baseline.differs_by(error):  # by itself, with no deviation?
             for _ in range(_RUNS if world.may_vary else 1):
-                await self._run_again(world.deviations if baseline.only_waits else ())
-        error, log, found = world.error, world.log(), self._found
+                await self._require_control(world)
         assert error is not None
         self._failing = world.deviations
         sentences = ["nothing had deviated yet"]
@@ -536,15 +530,14 @@ class Exploration:
 
     async def _printed_test(self, world: World) -> str:
         """Return a world that fails as a test, once what that does has failed in the same way."""
-        baseline, row = self._environment.baseline, self._row
+        baseline, row = world.baseline, self._row
         if row is None:
             body = body_as_written(self._body, world.deviations, settles=world.body_ended)
         else:
             body = row.as_written(baseline)
         seed = world.seed_of_ids_in(repr(baseline.values))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
-        alone = World(self._environment, world.deviations)
-        await alone.run(self._body)
+        alone = await self._ran_again(world)
         if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
             raise NoTestError("on its own, with these lines, the body does not fail the same way")
         return test

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from types import FunctionType
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, overload
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from ..base.arguments import (
     check_bool,
@@ -188,7 +187,7 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
     only, seconds = options.get("only"), options.get("seconds")
     kinds = check_kinds(options.get("deviations", default.kinds))
     points, all_kinds = options.get("crash_points", ()), options.get("deviations") == "all"
-    found = checked_points(points, tries=not CRASHING.isdisjoint(kinds))
+    found, errors = checked_points(points, tries=not CRASHING.isdisjoint(kinds))
     if "error" in kinds and not found and not all_kinds:
         raise ValueError(f"error: {KINDS['error'].needs}")
     return Scope(
@@ -198,46 +197,38 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
         None if seconds is None else parse_length(seconds, "seconds") / SECOND,
         None if only is None else parse_deviations(only),
         found,
-        checked_errors(points),
+        errors,
         all_kinds=all_kinds,
         stop_at_first=options.get("stop_at_first", default.stop_at_first),
     )
 
 
-def checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, str] | None:
-    """Return the functions at whose calls an app may crash; None, if that is not tried."""
+def checked_points(
+    points: Iterable[Any], *, tries: bool
+) -> tuple[dict[FunctionType, str] | None, dict[str, str]]:
+    """Return the functions at whose calls an app may crash; None, if that is not tried.
+
+    And by the names of those for which one is given, the name of the exception class that is raised
+    there.
+    """
     given = check_list(points, "crash_points", "functions such as [Session.commit]")
     names = [find_function(point, "crash_points")[0] for point in given]
+    raised: Iterable[Any] = points.values() if isinstance(points, Mapping) else ()
+    pairs = zip(names, raised, strict=False)
+    errors = {name: find_error(it, "crash_points")[0] for name, it in pairs if it is not None}
     # A test that is printed names them, so the names have to lead there.
-    for name in names:
+    for name in (*names, *errors.values()):
         if "<locals>" in name:
             raise ValueError(
-                f"crash_points: expected functions of a module or of its classes, got {name}, "
-                f"which is written inside a function. Move it out of there"
+                f"crash_points: expected functions and exceptions of a module or of its classes, "
+                f"got {name}, which is written inside a function. Move it out of there"
             )
+    for name in errors.values():
+        find_error(name, "crash_points")
     found = {find_function(name, "crash_points")[1]: name for name in names}
     if found and not tries:
         raise ValueError("crash_points= goes with 'crash' or 'error' among deviations=")
-    return found if tries else None
-
-
-def checked_errors(points: Iterable[Any]) -> dict[str, str]:
-    """Return the exception classes of crash points, by their names, where any are given."""
-    if not isinstance(points, Mapping):
-        return {}
-    errors = {
-        find_function(point, "crash_points")[0]: find_error(error, "crash_points")
-        for point, error in cast("Mapping[str, object]", points).items()
-        if error is not None
-    }
-    for name, kind in errors.values():  # as for the functions
-        with suppress(ValueError):
-            if find_error(name, "crash_points")[1] is kind:
-                continue
-        raise ValueError(
-            f"crash_points: expected exception classes that have a name in their module, got {name}"
-        )
-    return {point: name for point, (name, _) in errors.items()}
+    return found if tries else None, errors
 
 
 def _check_body(body: object) -> None:

@@ -27,7 +27,7 @@ from ..fake.fake import ChatFake
 from ..fake.snapshots import Baseline, Snapshot, SnapshotError, check_snapshot, taken
 from .deviations import CRASHING, parse_deviations
 from .exploration import Exploration, Row, Scope
-from .explorer import CrashPoints, Explorer, checked_errors, checked_points
+from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
 
 #: The first test: once it has failed since the scenario fails, the others are skipped.
@@ -286,9 +286,7 @@ class _Run:
             inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
             for function in (tests.connect, tests.scenario)
         )
-        self._loop: _Loop | None = None
-        if self._is_async:
-            self._loop = of_the_session(_Loop)
+        self._loop: _Loop | None = of_the_session(_Loop) if self._is_async else None
         if self._is_async and self._loop is None:
             self._loop = _Loop()
             request.addfinalizer(self._loop.close)
@@ -332,8 +330,8 @@ class _Run:
             self._is_through, is_first = False, not self._was_played
             _check_class(type(self._tests))
             made = self._tests.connect(chat_fake, **self._fixtures)
-            async with _Connected(made) as connected:  # a class may have its own `connected`
-                snapshot = self._checked(chat_fake, connected)
+            async with _Connected(made) as snapshot:  # a class may have its own `connected`
+                self._check(chat_fake, snapshot)
                 if not self._is_alone:
                     await self._check_before(snapshot, chat_fake)
                 await self._play(chat_fake, snapshot if kinds else None)
@@ -354,7 +352,8 @@ class _Run:
 
         body = scenario if self._is_async else at_once
         tries = not CRASHING.isdisjoint(kinds)
-        given_points = self._tests.crash_points if tries else ()
+        points = self._tests.crash_points if tries else ()
+        crash_points, errors = checked_points(points, tries=tries)
         depth = 1 if kinds else 0
         given = _item_of(self._tests.only, self._name)
         only = None if given is None else parse_deviations(given)
@@ -362,8 +361,8 @@ class _Run:
             kinds,
             depth=depth,
             only=only,
-            crash_points=checked_points(given_points, tries=tries),
-            errors=checked_errors(given_points),
+            crash_points=crash_points,
+            errors=errors,
             all_kinds=True,
             stop_at_first="unknown_value" not in kinds,  # of these, name each
             runs_again=self._name == _FIRST,  # is its app a new one?
@@ -373,16 +372,12 @@ class _Run:
         try:
             exploration = self._explorer._explore(body, scope, Row(self._name, self._as_written))
             if self._loop is not None:
-                self._loop.runner.run(_finished(exploration))
+                self._loop.runner.run(exploration._explore())
         except Exception as error:
-            is_of_the_scenario = (
-                self._explorer.explorations[-1]._failed_as_written and not self._is_through
-            )
-            if is_of_the_scenario and self._name != _FIRST and self._has_failed(_FIRST):
-                pytest.skip(f"{_FIRST} fails")  # which says why
-            is_of_snapshots = isinstance(error, SnapshotError) and self._name != _CHANGE
-            if is_of_snapshots and self._has_failed(_CHANGE):
-                pytest.skip(f"{_CHANGE} fails")
+            if self._explorer.explorations[-1]._failed_as_written and not self._is_through:
+                self._skip_if_failed(_FIRST)
+            if isinstance(error, SnapshotError):
+                self._skip_if_failed(_CHANGE)
             if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
                 line = Line(code.co_filename, code.co_firstlineno)
                 raise raised_at(error.with_traceback(None), line) from error.__cause__
@@ -391,8 +386,10 @@ class _Run:
             pytest.skip(_NO_SNAPSHOT)
         return exploration
 
-    def _has_failed(self, name: str) -> bool:
-        return _key_of(self._item, name) in _failed_in(self._item.session)
+    def _skip_if_failed(self, name: str) -> None:
+        """Skip this test if another one has failed, which says why."""
+        if self._name != name and _key_of(self._item, name) in _failed_in(self._item.session):
+            pytest.skip(f"{name} fails")
 
     @property
     def _own(self) -> Any:
@@ -404,7 +401,7 @@ class _Run:
 
     # A world
 
-    def _checked(self, fake: ChatFake, snapshot: Any) -> Snapshot | None:
+    def _check(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         if not len(fake._engine.outbox.endpoints):
             raise ChatFakeError(
                 "connect() has connected no app: call chat_fake.webhooks.connect(...) in it"
@@ -416,8 +413,6 @@ class _Run:
         if self._has_snapshot:
             check_snapshot(snapshot)
         self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
-        found: Snapshot | None = snapshot
-        return found
 
     async def _check_before(self, snapshot: Snapshot | None, fake: ChatFake) -> None:
         """Refuse an app that remembers an earlier world: it would hide what is looked for."""
@@ -443,8 +438,7 @@ class _Run:
         value = await taken(snapshot, fake._engine)
         if value != self._before:
             return
-        if self._name != _CHANGE and self._has_failed(_CHANGE):
-            pytest.skip(f"{_CHANGE} fails")
+        self._skip_if_failed(_CHANGE)
         raise AssertionError(
             f"the snapshot shows nothing of what has happened: before and after the scenario it is "
             f"{cited(value)}\n"
@@ -631,10 +625,6 @@ async def _end(made: Any) -> None:
     is_generator = inspect.isgenerator(made) or inspect.isasyncgen(made)
     if is_generator and await _next_of(made) is not _END:
         raise ChatFakeError("connect(): expected one yield, got another one behind it")
-
-
-async def _finished(exploration: Exploration) -> None:
-    await exploration
 
 
 async def _played(

@@ -42,7 +42,7 @@ from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 Body = Callable[[ChatFake], Any]
 
 #: By its kind, why a deviation that changes what is posted may not change it.
-UNCHANGED: Final[Mapping[str, str]] = {
+_UNCHANGED: Final[Mapping[str, str]] = {
     "duplicate_new_id": "what is posted shows no event id, so a new one would change nothing",
     "evolve": "what is posted is no JSON object, so it can't have unknown fields",
     "unknown_value": f"what is posted shows none of the fields {', '.join(OPEN)}",
@@ -63,7 +63,6 @@ class Environment:
             can crash.
         errors: By the name of a crash point, the exception class that it raises.
         spent: For how many nanoseconds of real time worlds were busy with what.
-        baseline: The snapshots of the first world, with which those of others are compared.
     """
 
     def __init__(
@@ -81,7 +80,6 @@ class Environment:
         self._start = start
         self._is_open = False
         self._random = random.getstate()
-        self.baseline: Baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
         self._travel = Travel()
         self._opened = set(opened)  # an interrupt may come before freeze() has noted them
@@ -151,13 +149,13 @@ class World:
 
     Args:
         environment: The start of every world.
+        baseline: The snapshots with which its own are compared; those of the first one are kept.
         deviations: What is different in it.
         seed: The seed of other ids; None: they are those of the other worlds.
-        is_again: Whether it is the body as written, and not its first run.
         only_waits: Whether time moves to repeats that are not made: a world to compare with.
 
     Attributes:
-        deviations: As given.
+        baseline, deviations: As given.
         fake: The fake, once it was run.
         error: What the body raised; None: it passed.
         body_ended: Whether the body had ended when something was raised.
@@ -168,20 +166,20 @@ class World:
     def __init__(
         self,
         environment: Environment,
+        baseline: Baseline,
         deviations: Sequence[Deviation] = (),
         *,
         seed: str | None = None,
-        is_again: bool = False,
         only_waits: bool = False,
     ) -> None:
+        self.baseline = baseline
         self.deviations: tuple[Deviation, ...] = tuple(deviations)
         self.error: BaseException | None = None
         self.body_ended: bool = False
         self._environment = environment
         self._seed = seed
-        self._is_written = not deviations and seed is None and not is_again
+        self._is_written = False
         self._only_waits = only_waits
-        self._learns = not is_again if only_waits else self._is_written
         self._log: Log = []
         self._faults: list[Trigger] = []
 
@@ -216,10 +214,10 @@ class World:
         active_stories.unwatch(fake._story)  # the failure of the exploration shows it
         if self._seed is not None:
             fake._engine.seed = environment.config.seed or ""  # other ids, and the same draws
-            fake._baseline = Baseline()
-        else:
-            fake._baseline = environment.baseline
-            fake._baseline.begin(learning=self._learns, compares=self.compares)
+        fake._baseline = self.baseline
+        self.baseline.begin(compares=self.compares)
+        is_first = self.baseline.learning and self._seed is None
+        self._is_written = is_first and not self.deviations
         engine = fake._engine
         self._ordering = Ordering(engine.core, engine.outbox, self._log, environment.note)
         engine.drain.ordering = self._ordering
@@ -332,16 +330,17 @@ class World:
         )
 
     @property
-    def unchanged_by(self) -> str:
-        """The kind of a deviation that was to change what is posted, and did not; empty: none."""
-        kinds = [deviation.kind for deviation in self.deviations if deviation.kind in UNCHANGED]
+    def unfired(self) -> dict[str, str]:
+        """By their kinds, why nothing came of deviations."""
+        why = {"webhooks_first": first} if (first := self.why_not_first) else {}
+        kinds = [deviation.kind for deviation in self.deviations if deviation.kind in _UNCHANGED]
         made = [attempt for attempt in self._attempts if attempt.posted]
         for kind in kinds:
             is_all = KINDS[kind].concerns == "everything"
             changed = [each for each in made if is_all or each.dispatch.is_changed]
             if changed and not any(map(_is_changed, changed)):
-                return kind
-        return ""
+                why[kind] = _UNCHANGED[kind]
+        return why
 
     @property
     def server_is_single_threaded(self) -> bool:
@@ -356,8 +355,7 @@ class World:
     @property
     def shape(self) -> object:
         """What of its snapshots is the same with other ids."""
-        baseline = self.fake._baseline
-        return None if baseline is None else without_texts(baseline.values)
+        return without_texts(self.baseline.values)
 
     def seed_of_ids_in(self, text: str) -> str:
         """Return the seed of the ids in a text; empty: there are none."""

@@ -71,6 +71,7 @@ class Baseline:
         self.only_waits = only_waits
         self.values: list[Any] = []
         self._index = 0
+        self._is_new = True
         self.learning: bool = True
         self.compares: bool = True
         self.last_step: int = 0
@@ -80,10 +81,11 @@ class Baseline:
         self._threads = set(threading.enumerate())
         self._differing: tuple[BaseException, list[str]] | None = None
 
-    def begin(self, *, learning: bool, compares: bool) -> None:
-        """Begin a world; with ``learning``, its snapshots are kept."""
+    def begin(self, *, compares: bool) -> None:
+        """Begin a world: the snapshots of the first one are kept."""
         self._index = 0
-        self.learning, self.compares = learning, compares
+        self.learning, self._is_new = self._is_new, False
+        self.compares = compares
         self.differs_after = []
 
     async def compare(self, snapshot: Snapshot, engine: Engine) -> None:
