@@ -34,6 +34,7 @@ BODIES = {
     "no chunk": (CHUNKED + b"0\r\n\r\n", b""),
     "chunks": (CHUNKED + b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", b"hello"),
     "line ends": (CHUNKED + b"4\r\n\r\n\r\n\r\n0\r\n\r\n", b"\r\n\r\n"),
+    "a chunk extension": (CHUNKED + b'5;a="b" ; c\r\nhello\r\n000 ;d\r\n\r\n', b"hello"),
     "a chunk size in hex": (CHUNKED + b"0A\r\nhellohello\r\n0\r\n\r\n", b"hellohello"),
     "any bytes": (POST + b"Content-Length: 3\r\n\r\n\x00\xff\n", b"\x00\xff\n"),
     "parts": (
@@ -85,6 +86,28 @@ def test_a_client_that_expects_100_continue_gets_it_before_its_body(client, chun
     assert BALANCE == client.ask(QUERY).body
 
 
+@pytest.mark.parametrize("expects", [b"200-ok", b"100-continue, 200-ok", b""])
+def test_what_else_a_client_expects_is_refused_and_the_connection_closed(client, api, expects):
+    client.send(POST + b"Expect: %b\r\nContent-Length: 5\r\n\r\nhello" % expects + QUERY)
+    with suppress(ConnectionResetError):
+        assert client.rest().startswith(b"HTTP/1.1 417 ")
+
+    assert [] == api.requests
+
+
+def test_a_malformed_request_is_not_asked_to_continue(client):
+    response = client.ask(LENGTH_AND_CHUNKS.replace(b"T", b"Expect: 100-continue\r\nT"))
+
+    assert 400 == response.status
+
+
+def test_a_client_of_http_1_0_expects_nothing(client):
+    head = POST.replace(b"1.1", b"1.0") + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+    response = client.ask(head + b"hello")
+
+    assert (200, b"hello") == (response.status, response.body)
+
+
 @pytest.mark.parametrize(
     ("version", "field", "stays"),
     [
@@ -119,6 +142,10 @@ MALFORMED = {
     "a chunk without a size": CHUNKED + b"hello\r\n",
     "a negative chunk": CHUNKED + b"-5\r\nhello\r\n",
     "a chunk longer than it says": CHUNKED + b"3\r\nhello\r\n",
+    "a chunk size in Python's hex": CHUNKED + b"0x5\r\nhello\r\n0\r\n\r\n",
+    "a chunk size with an underscore": CHUNKED + b"0_5\r\nhello\r\n0\r\n\r\n",
+    "a signed chunk size": CHUNKED + b"+5\r\nhello\r\n0\r\n\r\n",
+    "a space before a chunk size": CHUNKED + b" 5\r\nhello\r\n0\r\n\r\n",
     "a length beside chunks": LENGTH_AND_CHUNKS,
     "two transfer codings": CHUNKED.replace(b"T", b"Transfer-Encoding: chunked\r\nT")
     + b"0\r\n\r\n",
@@ -126,15 +153,24 @@ MALFORMED = {
     "chunks of another coding": CODED % b"gzip, chunked",
     "a quoted transfer coding": CODED % b'"chunked"',
     "chunks in HTTP/1.0": CHUNKED.replace(b"1.1", b"1.0") + b"0\r\n\r\n",
+    "a bare CR between headers": POST + b"X-A: 1\rX-B: 2\r\n\r\n",
+    "a bare CR in the first line": b"GET /v2/balance HTTP/1.1\rX-A: 1\r\n\r\n",
+    "a bare CR behind a header": POST + b"X-A: 1\r\r\n\r\n",
+    "a NUL in a header": POST + b"X-A: \0\r\n\r\n",
+    "a folded header": POST + b"X-A: 1\r\n 2\r\n\r\n",
+    "a folded length": POST + b"Content-Length:\r\n 5\r\n\r\nhello",
+    "a line of a mailbox": b"POST /echo HTTP/1.1\r\nFrom me: 1\r\n\r\n",
+    "a line of a mailbox between headers": POST + b"From me: 1\r\nX-A: 1\r\n\r\n",
 }
 
 
 @pytest.mark.parametrize("request_", MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_request_gets_400_or_a_closed_connection(listener, client, api, request_):
+def test_a_malformed_request_gets_400_and_a_closed_connection(listener, client, api, request_):
     client.send(request_ + QUERY)  # smuggled in behind it
     with suppress(ConnectionResetError):  # closed over bytes that were not read
         response = client.rest()
-        assert b"" == response or response.startswith(b"HTTP/1.1 400 ")
+        assert response.startswith(b"HTTP/1.1 400 ")
+        assert 1 == response.count(b"HTTP/1.1 ")
 
     assert [] == api.requests
     listener.check()

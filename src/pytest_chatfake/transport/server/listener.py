@@ -17,6 +17,7 @@ from contextlib import suppress
 from email.errors import (
     FirstHeaderLineIsContinuationDefect,
     InvalidHeaderDefect,
+    MisplacedEnvelopeHeaderDefect,
     MissingHeaderBodySeparatorDefect,
 )
 from io import BufferedReader, RawIOBase
@@ -26,7 +27,13 @@ from typing import Any, Protocol, TypeAlias, cast
 from pytest_httpserver import HTTPServer, HTTPServerError
 from werkzeug import Request, Response
 from werkzeug.exceptions import ClientDisconnected, HTTPException
-from werkzeug.serving import LISTEN_QUEUE, BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
+from werkzeug.serving import (
+    LISTEN_QUEUE,
+    BaseWSGIServer,
+    DechunkedInput,
+    ThreadedWSGIServer,
+    WSGIRequestHandler,
+)
 
 from .replies import Reply, plain, server_error
 
@@ -37,8 +44,16 @@ POLL_SECONDS = 0.02
 MALFORMED = (
     FirstHeaderLineIsContinuationDefect,
     InvalidHeaderDefect,
+    MisplacedEnvelopeHeaderDefect,
     MissingHeaderBodySeparatorDefect,
 )
+
+#: What no line has: a CR that does not end it, a NUL, or a space at its begin, which continues the
+#: header before. Each reader makes something else of these.
+_STRAY = re.compile(rb"\r(?!\n)|\0|\A[ \t]")
+
+#: Before a chunk; ``int()`` would take ``0x5``, ``0_5`` and ``+5``, too.
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(;.*)?\r?\n")
 
 #: Responds to a request by a handler of pytest-httpserver; returns None if none matches.
 ByHandler: TypeAlias = "Callable[[Request], Response | None]"
@@ -63,6 +78,10 @@ class Unmatched(Exception):  # noqa: N818 - steers `Listener.respond`, never lea
     """No handler of pytest-httpserver matches."""
 
 
+class _Malformed(Exception):  # noqa: N818 - steers `_Connection`, never leaves it
+    """It is not certain where the request ends: 400."""
+
+
 class _Reader(BufferedReader):
     """Raises a ConnectionAbortedError where a client hangs up in the middle of a line or a chunk.
 
@@ -79,7 +98,19 @@ class _Reader(BufferedReader):
         line = super().readline(size)
         if size is not None and len(line) < size and not line.endswith(b"\n"):
             raise ConnectionAbortedError
+        if _STRAY.search(line):
+            raise _Malformed
         return line
+
+
+class _Chunks(DechunkedInput):
+    """A body that comes in chunks."""
+
+    def read_chunk_len(self) -> int:
+        size = _CHUNK_SIZE.fullmatch(self._rfile.readline(100))
+        if size is None:
+            raise _Malformed
+        return int(size[1], 16)
 
 
 class _Connection(WSGIRequestHandler):
@@ -128,12 +159,20 @@ class _Connection(WSGIRequestHandler):
         begin = self._reader.peek(1)[:1]
         self._is_idle = False
         if begin not in (b"", b"\x16"):  # hung up, or TLS, whose client would wait for us
-            super().handle_one_request()
+            try:
+                super().handle_one_request()
+            except _Malformed:
+                self.command = self.requestline = ""  # there may be none yet
+                self.request_version = self.protocol_version
+                self._refuse(400)
+
+    def _refuse(self, status: int) -> None:
+        self.send_error(status)
+        self.wfile.flush()
+        self.close_connection = True
 
     def handle_expect_100(self) -> bool:
-        continues = super().handle_expect_100()
-        self.wfile.flush()
-        return continues
+        return True  # `run_wsgi` continues, once it knows where the body ends
 
     def run_wsgi(self) -> None:
         """Read a request to its end, so that the next one begins there, and respond."""
@@ -142,12 +181,22 @@ class _Connection(WSGIRequestHandler):
         except ValueError:  # the target is not a URL
             environ = None
         if environ is None or not self._has_certain_end():
-            self.send_error(400)
+            self._refuse(400)
             return
+        if not self._continues():
+            self._refuse(417)
+            return
+        if "wsgi.input_terminated" in environ:
+            environ["wsgi.input"] = _Chunks(self._reader)
         if self.requestline.split()[1].startswith("//"):  # http.server makes one slash of them
             environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         request = Request(environ, populate_request=False)
-        request.get_data()  # cached, so that matchers, handlers and the log all see it
+        try:
+            request.get_data()  # cached, so that matchers, handlers and the log all see it
+        except ConnectionError:
+            raise
+        except OSError as error:  # of werkzeug: a chunk is longer than it says
+            raise _Malformed from error
         reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
@@ -164,7 +213,10 @@ class _Connection(WSGIRequestHandler):
     def _has_certain_end(self) -> bool:
         """Return whether it is certain where the request's headers and its body end."""
         headers = self.headers
-        if any(isinstance(defect, MALFORMED) for defect in headers.defects):
+        if (
+            any(isinstance(defect, MALFORMED) for defect in headers.defects)
+            or headers.get_unixfrom()
+        ):
             return False
         lengths, codings = headers.get_all("Content-Length"), headers.get_all("Transfer-Encoding")
         if codings:
@@ -173,6 +225,18 @@ class _Connection(WSGIRequestHandler):
         return not lengths or (
             len(lengths) == 1 and bool(re.fullmatch("[0-9]{1,18}", lengths[0].strip(" \t")))
         )
+
+    def _continues(self) -> bool:
+        """Tell a client that waits with its body to go on; return whether it expects no more."""
+        expected = self.headers.get_all("Expect", [])
+        if not expected or self.request_version == "HTTP/1.0":
+            return True
+        if [text.strip(" \t").lower() for text in expected] != ["100-continue"]:
+            return False
+        self.send_response_only(100)
+        self.end_headers()
+        self.wfile.flush()
+        return True
 
     def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the base class's
         """Log nothing."""
@@ -198,7 +262,7 @@ class _Server(ThreadedWSGIServer):
         try:
             super().finish_request(request, client_address)
         except (OSError, ClientDisconnected):
-            pass  # the client hung up, or its chunks are malformed
+            pass  # the client hung up
         except BaseException as error:
             self.listener.record_error(error)
 
