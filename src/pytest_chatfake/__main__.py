@@ -8,13 +8,17 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Collection, Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Final
 
-from .wire.learning import learn
 from .wire.models import event_schema
 from .wire.naming import Naming
 from .wire.recordings import read_recording
 from .wire.validation import deviations, is_other_type, summary
+
+#: The entry points of extras. Each is a function that gets argparse's ``add_parser``. The default
+#: ``run`` of its parser performs the command, and returns whether all is well.
+_COMMANDS: Final = "pytest_chatfake.commands"
 
 #: What a shell gives a program whose output nobody reads: 128 and SIGPIPE.
 _BROKEN_PIPE: Final = 141
@@ -39,15 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             metavar="MODULE:OBJECT",
             help="your Naming, or an object that has one as .naming, such as a ChatFakeConfig",
         )
-    learned = commands.add_parser("learn", help="print the configuration that recordings show")
-    for command in (validate, learned):
-        command.add_argument("files", nargs="+", metavar="FILE", help="JSON, or JSON lines")
+    schema.set_defaults(run=_schema)
+    validate.set_defaults(run=_validate)
+    validate.add_argument("files", nargs="+", metavar="FILE", help="JSON, or JSON lines")
     validate.add_argument(
         "--extra-fields",
         action="store_true",
         help="allow fields that the service's description does not have",
     )
     merged = commands.add_parser("merge", help="make one result of runs on many machines")
+    merged.set_defaults(run=_merge)
     merged.add_argument("files", nargs="+", metavar="FILE", help="what --chat-fake-data wrote")
     for name, text in (
         ("--coverage", "show what the tests never tried of the service"),
@@ -59,9 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("--fail-under", "N", "fail if less than N percent were tried; or noticed, with --mutants"),
     ):
         merged.add_argument(name, dest=name, metavar=value, help=text)
+    for entry_point in entry_points(group=_COMMANDS):
+        entry_point.load()(commands.add_parser)
     given = parser.parse_args(arguments)
     try:
-        is_fine = _run(given)
+        is_fine: bool = given.run(given)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough, as `head` has. The rest goes nowhere, or Python would complain
@@ -73,21 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if is_fine else 1
 
 
-def _run(given: Namespace) -> bool:
-    """Perform a command, and return whether all is well."""
-    if given.command == "schema":
-        print(json.dumps(event_schema(*given.naming), indent=2))
-        return True
-    if given.command == "validate":
-        return _validate(given)
-    if given.command == "learn":
-        lines, is_fine = learn(given.files)
-    else:
-        from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
-
-        lines, is_fine = merge(given.files, vars(given).get)
-    print("\n".join(lines))
-    return is_fine
+def _schema(given: Namespace) -> bool:
+    print(json.dumps(event_schema(*given.naming), indent=2))
+    return True
 
 
 def _validate(given: Namespace) -> bool:
@@ -105,6 +100,14 @@ def _validate(given: Namespace) -> bool:
             print(f"{entry.where}: {sentence}")
     print(summary(events, others, found))
     return not found
+
+
+def _merge(given: Namespace) -> bool:
+    from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
+
+    lines, is_fine = merge(given.files, vars(given).get)
+    print("\n".join(lines))
+    return is_fine
 
 
 def _naming(text: str) -> tuple[Naming, Collection[str]]:

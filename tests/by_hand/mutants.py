@@ -44,6 +44,7 @@ ROOMS = (
     "wire",
     "fake",
     "exploring",
+    "learning",
     "http_api",
     "transport",
     "transport.client",
@@ -93,6 +94,7 @@ LIKELY = {
     "test_refusals",
     "http_api": "test_api test_api_routes test_api_faults test_faults_of_any_call "
     "test_send_endpoint",
+    "learning": "learning/test_learning",
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
     "transport": "integration/test_connection integration/test_url_answers",
     "transport.client": "integration/test_targets integration/test_url_answers",
@@ -126,8 +128,6 @@ LIKELY = {
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_refusals",
     "wire.naming": "test_own_fields test_refusals test_other_events",
-    "wire.evidence": "test_learning",
-    "wire.learning": "test_learning",
     "wire.recordings": "test_replay test_program",
 }
 

@@ -5,6 +5,7 @@
 import ast
 import re
 import sys
+import tomllib
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_rooms_are_folders_and_few():
     loose = {path.stem for path in SRC.glob("*.py")}
     assert {"__init__", "__main__", "options", "plugin"} == loose
     assert len({room(name) for name in PARTS}) <= 16
-    assert len(ARROWS) <= 53
+    assert len(ARROWS) <= 56
 
 
 @pytest.mark.parametrize("of", ["rooms", "files"])
@@ -114,6 +115,14 @@ def test_nothing_below_the_engine_names_it():
 
 def test_nobody_imports_the_plugin():
     assert [] == [name for name in PARTS if "plugin" in imports(name)[0]]
+
+
+def test_nobody_imports_an_extra_and_its_command_is_an_entry_point():
+    extras = {*re.findall(r"^\| `(\w+)` \| An extra: ", PAGE, re.MULTILINE)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    commands = project["entry-points"].get("pytest_chatfake.commands", {})
+    assert extras == {function.split(".")[1] for function in commands.values()}
+    assert set() == {lower for _, lower in ARROWS} & extras
 
 
 def test_each_library_comes_in_where_the_page_says():

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_chatfake.__main__ import main
-from pytest_chatfake.wire.learning import learn
+from pytest_chatfake.learning.configuration import learn
 
 WORDS = "Dear Ann, your parcel"
 SENDER = "+4930555000"

@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 from ..base.escaping import one_line
 from ..domain.messages import DEFAULT_PRICE
-from . import defaults
+from ..wire import defaults
+from ..wire.naming import Naming
+from ..wire.recordings import read_recording
 from .evidence import Evidence, Seen, code
-from .naming import Naming
-from .recordings import read_recording
 
 #: How many messages show a setting, and to how many people, before it is code.
 _MESSAGES: Final = 20

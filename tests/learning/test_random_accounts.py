@@ -11,10 +11,10 @@ from string import ascii_lowercase
 import time_machine
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, IllegalTransition, Naming
-from pytest_chatfake.wire.learning import learn
+from pytest_chatfake.learning.configuration import learn
 
-from .required_paths import THOROUGH
-from .scripts import START
+from ..property.required_paths import THOROUGH
+from ..property.scripts import START
 
 ORIGINS = [[None], ["marketing", "utility"]]
 PEOPLE = [f"+{country}{n}" for country in (49155, 33755) for n in (1004711, 2207342, 9313131)]

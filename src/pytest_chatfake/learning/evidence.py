@@ -15,9 +15,9 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from ..domain.messages import STATUSES
-from .exact_json import encode
-from .naming import ERROR_KEYS, MESSAGE_KEYS, Naming
-from .recordings import RecordedEvent, moment
+from ..wire.exact_json import encode
+from ..wire.naming import ERROR_KEYS, MESSAGE_KEYS, Naming
+from ..wire.recordings import RecordedEvent, moment
 
 _Fields: TypeAlias = dict[str, Any]
 _Shown: TypeAlias = dict[str, str]
