@@ -31,6 +31,11 @@ def written(value: object) -> str:
     return redacted(text)
 
 
+def shown_arguments(**arguments: object) -> list[str]:
+    """Return the arguments that were given, as a call names them."""
+    return [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
+
+
 def shortened(text: str) -> str:
     """Return a text, cut off at 200 characters."""
     return text if len(text) <= _MOST_CITED else text[: _MOST_CITED - 3] + "..."

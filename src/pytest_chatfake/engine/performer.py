@@ -43,24 +43,23 @@ _NOTHING_TO_AWAIT: Final = (
 
 
 class Performer:
-    """Performs the plan of a fake in the test's own loop."""
+    """Performs the plan of a fake in the test's own loop.
+
+    Attributes:
+        is_performing: Whether a task performs the plan now, for all tasks.
+    """
 
     def __init__(self, core: Core, plan: Plan | None, drain: Drain) -> None:
         self._core = core
         self._plan = plan
         self._drain = drain
-        self._performing: bool = False
+        self.is_performing: bool = False
         self._waiting: list[_Waiter] = []
 
     def __str__(self) -> str:
         if self._plan is None:
             return "nothing to await"
         return "steps to await" if self._plan else "performed"
-
-    @property
-    def is_performing(self) -> bool:
-        """Whether a task performs the plan now, for all tasks."""
-        return self._performing
 
     def refuse_sync(self) -> Plan:
         """Refuse an ``await`` in sync mode; return the plan of async mode."""
@@ -76,13 +75,13 @@ class Performer:
         plan = self.refuse_sync()
         if self._core.is_inside():  # a receiver's own verbs were performed at once
             return
-        while self._performing:
+        while self.is_performing:
             if message is not None and not plan.concerns(message):
                 plan.refuse_dropped(message)
                 return
             await self._wait(plan, message)
         plan.refuse_dropped(message)
-        self._performing = True
+        self.is_performing = True
         try:
             while (step := plan.next()) is not None:
                 await self._perform_step(step)
@@ -93,7 +92,7 @@ class Performer:
             self._drop_after(error, plan, message)
             raise
         finally:
-            self._performing = False
+            self.is_performing = False
             plan.current = None
             for waiter in self._waiting:
                 waiter.woken.set()

@@ -17,6 +17,7 @@ from ..base.arguments import (
     check_function,
     check_int,
     check_str,
+    shown_arguments,
     unexpected,
 )
 from ..base.calling_line import Line, calling_line
@@ -495,13 +496,9 @@ class Webhooks:
             expected = "a file's name and a line, as in 'app.py:41'"
             raise ValueError(unexpected("line", expected, what))
         point = CrashPoint(kind, str(what), check_int(nth, "nth", 1))
-        at = f", nth={nth}" if nth != 1 else ""
-        return self._fault(
-            "crash",
-            where,
-            f"{kind}={point.name!r}{at}",
-            make_watch=partial(CrashWatch, point, functions),
-        )
+        shown = shown_arguments(**{kind: point.name}, nth=None if nth == 1 else nth)
+        make_watch = partial(CrashWatch, point, functions)
+        return self._fault("crash", where, ", ".join(shown), make_watch=make_watch)
 
     def error(
         self,
@@ -533,14 +530,13 @@ class Webhooks:
         name, function = find_function(before, "before")
         dotted, kind = find_error(raises, "raises")
         point = CrashPoint("before", name, check_int(nth, "nth", 1))
-        arguments = f"before={name!r}"
-        arguments += f", raises={dotted!r}" * (kind is not InjectedError) + f", {nth=}" * (nth != 1)
-        return self._fault(
-            "error",
-            where,
-            arguments,
-            make_watch=partial(CrashWatch, point, {function: name}, raises=kind),
+        shown = shown_arguments(
+            before=name,
+            raises=None if kind is InjectedError else dotted,
+            nth=None if nth == 1 else nth,
         )
+        make_watch = partial(CrashWatch, point, {function: name}, raises=kind)
+        return self._fault("error", where, ", ".join(shown), make_watch=make_watch)
 
     def drop(self, **where: Unpack[EventFilter]) -> Fault:
         """Drop an event on its way to an endpoint: it is never attempted there.

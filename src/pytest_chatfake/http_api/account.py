@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
 
-from ..base.arguments import check_bool, check_bytes, check_int, check_names, check_str, cited
+from ..base.arguments import (
+    check_bool,
+    check_bytes,
+    check_int,
+    check_names,
+    check_str,
+    cited,
+    shown_arguments,
+)
 from ..base.calling_line import Line, calling_line
 from ..base.errors import IllegalTransition
 from ..base.history import Record
@@ -34,7 +42,6 @@ from .faults import (
     Damage,
     RequestFilter,
     damaged,
-    shown_arguments,
     shown_method,
 )
 from .idempotency import FirstCalls, Repeat, respond

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, TypedDict
 
 from werkzeug.routing import Rule
 
-from ..base.arguments import check_str, shortened, unexpected
+from ..base.arguments import check_str, shortened, shown_arguments, unexpected
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
@@ -28,7 +28,6 @@ Damage: TypeAlias = Callable[[Reply, int], Reply]
 
 #: The reply that a fault damages if nothing was called.
 NO_REPLY: Final = Reply(200, b"")
-
 
 #: How many characters are shown of a method.
 _MAX_SHOWN: Final = 20
@@ -126,11 +125,6 @@ def damaged(reply: Reply, faults: Iterable[ApiFault], now: int) -> Reply:
     for fault in faults:
         reply = fault._damage(reply, fault._left(now))
     return reply
-
-
-def shown_arguments(**arguments: object) -> list[str]:
-    """Return the arguments that were given, as a call names them."""
-    return [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
 
 
 def _target(path: str | None, method: str | None) -> str:
