@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from .calling_line import Line
+from .errors import ChatFakeError
 
 if TYPE_CHECKING:
     import pytest
@@ -119,12 +120,13 @@ def from_outside(error: BaseException) -> BaseException:
     return error if traceback is None else error.with_traceback(traceback)
 
 
-def is_raised_here(error: BaseException | None) -> bool:
-    """Return whether a line of this package raised an error, and none that it called."""
+def is_own(error: BaseException | None) -> bool:
+    """Return whether a line of this package raised an error, or it is one of ours."""
     traceback = None if error is None else error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and _top(traceback.tb_frame.f_globals) == _PACKAGE
+    is_raised_here = traceback is not None and _top(traceback.tb_frame.f_globals) == _PACKAGE
+    return is_raised_here or isinstance(error, ChatFakeError)
 
 
 def raised_at(error: Exception, line: Line) -> Exception:

@@ -362,10 +362,10 @@ class Engine:
 
         A thread that an app has begun may be, and so may a task of a server in the test's own loop.
         """
-        thread, attempts = self.drain.thread, self.drain.overdue.current or ()
-        if thread in (None, threading.get_ident()):
-            return thread is not None and not all(one.target.in_process for one in attempts)
-        return True
+        thread = self.drain.thread
+        if thread == threading.get_ident():
+            return not all(one.target.in_process for one in self.drain.overdue.current or ())
+        return thread is not None
 
     # Refusals
 

@@ -84,7 +84,7 @@ class Highlights:
         lines = [*failed, *self._marked(odd)]
         is_odd = bool(lines)
         was_attempted = any(isinstance(entry, Attempt) for entry in self._records)
-        is_own = isinstance(error, ChatFakeError) or tracebacks.is_raised_here(error)
+        is_own = tracebacks.is_own(error)
         if (
             not failed
             and (was_attempted or (error is not None and not is_own))

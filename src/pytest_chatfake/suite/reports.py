@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from ..base.calling_line import watch
-from ..base.errors import ChatFakeError, UndeliveredWebhooks, UnusedFault
+from ..base.errors import UndeliveredWebhooks, UnusedFault
 from ..base.redaction import redacted
 from ..base.terminal import say
-from ..base.tracebacks import is_raised_here, text_of
+from ..base.tracebacks import is_own, text_of
 from ..report import active_stories
 from ..report.hints import why_foreign
 from ..report.story import Story
@@ -123,8 +123,8 @@ def note_finding(report: pytest.TestReport, error: BaseException) -> None:
     if found is not None and not has_deviated:
         with log_errors("what to look at in an exploration"):
             _note_highlights(record, found, error)
-    is_own = has_deviated or isinstance(error, ChatFakeError) or is_raised_here(error)
-    cause = "" if is_own or _event_of(error) else record.get("cause", "")
+    says_it = has_deviated or is_own(error) or _event_of(error)
+    cause = "" if says_it else record.get("cause", "")
     says_enough = cause and isinstance(error, AssertionError)
     record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
 
