@@ -403,6 +403,27 @@ def test_what_an_app_does_by_itself_meanwhile_is_no_work_of_a_forgery():
         assert "the snapshot changed from 1 to 2 by itself" in str(fake.timeline)
 
 
+def test_a_repeat_that_is_accepted_is_not_said_to_be_refused():
+    with frozen_fake(signer=BODY_ONLY) as fake:
+        queued, done, forged = [], [], []
+
+        def app(request):
+            done.extend(queued)
+            queued.clear()
+            if verified(request):
+                queued.append(request.id)
+                return 200
+            forged.append(request.id)
+            return 403 if len(forged) == 1 else 200
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text()
+        with pytest.raises(AssertionError) as caught:
+            fake.webhooks.assert_rejects_forgeries(lambda: len(done))
+    assert "expected 400 to 499" in str(caught.value)
+    assert "and was refused" not in str(caught.value)
+
+
 def test_what_a_forgery_does_though_it_is_refused_is_its_own_work():
     with frozen_fake(signer=BODY_ONLY) as fake:
         taken = []

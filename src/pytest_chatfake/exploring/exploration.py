@@ -110,7 +110,7 @@ class Exploration:
         self._complete = False
         self._cannot_crash = ""
         self._is_reordered = False  # by threads, when the body as written was run again
-        self._failed_once = ""  # what deviated in a world that passed when it was run again
+        self._sometimes = ""  # how a world has failed that passed when it was run again
         self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why nothing came of a kind's deviations
         self._failing: tuple[Deviation, ...] | None = None
@@ -317,7 +317,8 @@ class Exploration:
         last = await self._confirmed(world)
         if world.error is not None and last.error is None:
             log = world.log()
-            self._failed_once = "; ".join(describe(each, log) for each in world.deviations)
+            sentences = "; ".join(describe(each, log) for each in world.deviations)
+            self._sometimes = f"failed in one run and passed in another: {sentences}"
         last = await self._at_its_step(last)
         kinds = {deviation.kind for deviation in last.deviations}
         if last.error is None or "duplicate_later" not in kinds:
@@ -446,7 +447,9 @@ class Exploration:
             raise world.error
         world.require_all_fired()
         self._worlds = 1
-        self._found.result = f"1 world, only {only}"
+        self._found.result = f"1 world, only {only}" + f"; {self._sometimes}" * bool(
+            self._sometimes
+        )
 
     async def _require_repeatable(self, first: World) -> None:
         """Run the body as written again with other ids, and refuse one that differs.
@@ -462,8 +465,8 @@ class Exploration:
             may_vary = first.may_vary or second.may_vary
             is_alike = error is None and first.did_the_same_as(second)
             is_same = is_alike and first.outline() == second.outline()
-            self._is_reordered = self._is_reordered or not is_same
-            if is_same or (is_alike and may_vary):
+            self._is_reordered |= not is_same
+            if is_alike and (is_same or may_vary):
                 return
             if not (left and may_vary):
                 _refuse_difference(first, second)
@@ -484,10 +487,10 @@ class Exploration:
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""
         error, log, found, baseline = world.error, world.log(), self._found, world.baseline
+        assert error is not None
         if baseline.differs_by(error):  # by itself, with no deviation?
             for _ in range(_RUNS if world.may_vary else 1):
                 await self._require_control(world)
-        assert error is not None
         self._failing = world.deviations
         sentences = ["nothing had deviated yet"]
         if world.has_deviated:
@@ -560,8 +563,7 @@ class Exploration:
             text += f"; {kind} was not tried: {why}"
         if self._is_reordered:
             text += "; threads acted in another order in 1 world, when it was run again"
-        if self._failed_once:
-            text += f"; failed in one run and passed in another: {self._failed_once}"
+        text += f"; {self._sometimes}" * bool(self._sometimes)
         return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
 

@@ -308,11 +308,8 @@ class _Run:
         exploration = self.explore(*kinds, ending=ending, compares=True)
         if reason := exploration._why_nothing:
             pytest.skip(reason)
-        if sometimes := exploration._failed_once:
-            pytest.skip(
-                f"threads: this failed in one run and passed in another: {sometimes}. Do two "
-                f"threads share a connection?"
-            )
+        if sometimes := exploration._sometimes:
+            pytest.skip(f"threads: this {sometimes}. Do two threads share a connection?")
 
     def explore(
         self, *kinds: str, ending: _Ending | None = None, compares: bool = False

@@ -79,7 +79,7 @@ class Baseline:
         self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
         self.differs_after: list[int] = []
         self._threads = set(threading.enumerate())
-        self._differing: tuple[BaseException, list[str]] | None = None
+        self._differing: tuple[BaseException | None, list[str]] = None, []
 
     def begin(self, *, compares: bool) -> None:
         """Begin a world: the snapshots of the first one are kept."""
@@ -145,13 +145,13 @@ class Baseline:
         new = {*threading.enumerate()} - self._threads
         return not all(thread.name.startswith("chatfake") for thread in new)
 
-    def differs_by(self, error: BaseException | None) -> bool:
+    def differs_by(self, error: BaseException) -> bool:
         """Return whether it is the last error that has said that a snapshot differs."""
-        return self._differing is not None and self._differing[0] is error
+        return self._differing[0] is error
 
     def blame(self, error: BaseException, cause: str) -> None:
         """Name the cause of an error, if it says that a snapshot differs."""
-        if self._differing is not None and self._differing[0] is error:
+        if self.differs_by(error):
             error.args = (_because(cause, self._differing[1]),)
 
 
