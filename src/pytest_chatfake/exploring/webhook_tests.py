@@ -581,18 +581,17 @@ def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
 def _check_class(tests: type[WebhookTests]) -> None:
     """Refuse what a class has written otherwise than its tests use it."""
     name = tests.__name__
-    hints: dict[str, tuple[Any, list[str], str]] = {
-        "connect": (tests.connect, _fixtures_of(tests), "; fixtures may follow"),
-        "scenario": (tests.scenario, [], "; fixtures are parameters of connect()"),
-    }
-    for method, (function, fixtures, hint) in hints.items():
-        got = cited(function)
-        with suppress(TypeError):
-            signature = inspect.signature(function)
-            got = f"{method}{signature}"
+    for method, fixtures, hint in (
+        ("connect", _fixtures_of(tests), "fixtures may follow"),
+        ("scenario", [], "fixtures are parameters of connect()"),
+    ):
+        try:
+            signature = inspect.signature(getattr(tests, method))
             signature.bind(tests, "a fake", **dict.fromkeys(fixtures))
-            continue
-        raise TypeError(f"{name}: expected {method}(self, chat_fake){hint}; got {got}")
+        except TypeError as error:
+            raise TypeError(
+                f"{name}: expected {method}(self, chat_fake); {hint}; got: {error}"
+            ) from None
     for test, reason in check_mapping(tests.expected_failures, f"{name}.expected_failures").items():
         check_str(reason, f"{name}.expected_failures[{cited(test)}]")
     known = {test for test in vars(WebhookTests) if test.startswith("test_")}
