@@ -109,10 +109,14 @@ def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(pytes
         "--chat-fake-report=run.html",
         body="""
         import pytest
+        from pytest_chatfake import ChatFake
+
+        SHARES = ChatFake()  # another one, which does nothing in this test
 
         @pytest.mark.chat_fake(charge_per="message")
         def test_it(chat_fake):
             chat_fake.send_text().deliver()
+            SHARES.close()
         """,
     )
 
