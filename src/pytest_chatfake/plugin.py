@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from . import options
+from .base.current_test import current, running
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -145,7 +146,6 @@ def chat_fake(
     from .domain.instants import aware
     from .engine.process_time import Travel, freeze
     from .fake.fake import ChatFake
-    from .suite.reports import begin
 
     if _is_ready_made(request.node):
         pytest.fail(
@@ -155,7 +155,6 @@ def chat_fake(
             pytrace=False,
         )
     _keep_listening(request.config)
-    begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
     is_frozen, travel = "chat_clock" in request.fixturenames, Travel()
     try:
@@ -383,23 +382,19 @@ def _is_ready_made(item: pytest.Item) -> bool:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Attribute what fakes do from here on to this test."""
     _speak(item.config)  # a run inside another one may have taken it
-    if _is_loaded():
-        from .suite.reports import begin
-
-        begin(item)
-    try:
-        return (yield)
-    except (KeyboardInterrupt, pytest.exit.Exception):  # the test gets no report
+    with running(item):
         if _is_loaded():
-            from .suite.reports import interrupt
+            from .fake.fake import share_open_fakes
 
-            interrupt(item.config)
-        raise
-    finally:
-        if _is_loaded():
-            from .suite.reports import end
+            share_open_fakes()
+        try:
+            return (yield)
+        except (KeyboardInterrupt, pytest.exit.Exception):  # the test gets no report
+            if _is_loaded():
+                from .suite.reports import interrupt
 
-            end()
+                interrupt(item.config)
+            raise
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -409,14 +404,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     The check is part of the call, so it fails the test, xfail holds, and output is captured. All
     fixtures are there: time is still frozen, and the user's servers still run.
     """
-    if not _is_loaded():
-        yield
-        return
-    from .suite.reports import called, is_lost
-
-    called(item)
+    test = current()
+    test.call()
     yield
-    if not is_lost():
+    if _is_loaded() and not test.is_lost:
         _check(item)
 
 

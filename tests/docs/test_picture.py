@@ -10,7 +10,7 @@ from __future__ import annotations
 import time_machine
 
 from pytest_chatfake import ChatFake, WebhookRequest
-from pytest_chatfake.base.calling_line import watch
+from pytest_chatfake.base.current_test import current
 
 from .pages import DOCS
 
@@ -22,8 +22,8 @@ def shop(request: WebhookRequest) -> int:
 
 
 def drawn() -> str:
-    watch(drawn.__code__)  # the lines of this function, whoever calls it
     with (
+        current().following(drawn.__code__),  # the lines of this function, whoever calls it
         time_machine.travel(1_767_268_800, tick=False),  # 2026-01-01T12:00:00Z
         ChatFake(seed="picture") as fake,
     ):

@@ -274,3 +274,22 @@ def test_the_listener_ends_where_a_run_is_broken_off_and_a_fixture_fails_then(py
     pytester.runpytest_inprocess("-p", "no:xdist").stderr.fnmatch_lines(["LookupError"])
 
     assert users == (service._users, len(service._accounts))
+
+
+def test_a_run_of_pytest_inside_a_test_leaves_it_its_timeline(pytester):
+    pytester.makeconftest("pytest_plugins = ['pytester']")
+    pytester.makepyfile(
+        test_outer="""
+        def test_it(chat_fake, pytester):
+            chat_fake.send_text()
+            pytester.makepyfile(test_inner="def test_it(chat_fake): chat_fake.send_text()")
+            pytester.runpytest_inprocess().assert_outcomes(passed=1)
+            chat_fake.send_text()
+            raise KeyError("mine")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*chat_fake timeline*", "*send_text*test_outer.py:2*", "*send_text*test_outer.py:5*"]
+    )

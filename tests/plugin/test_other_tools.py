@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.report import active_stories
+from pytest_chatfake.base.current_test import running
 from pytest_chatfake.suite.reports import add_hint
 
 from ..forked_pytest import run_pytest
@@ -186,10 +186,10 @@ def test_a_circle_of_causes_comes_to_an_end():
 
 
 @pytest.mark.usefixtures("_with_a_test_client")
-def test_a_test_without_a_fake_is_told_nothing(monkeypatch):
-    monkeypatch.setattr(active_stories, "_watched", None)
+def test_a_test_without_a_fake_is_told_nothing():
     error = sqlite3.ProgrammingError(FOREIGN)
-    add_hint(error)
+    with running(None):
+        add_hint(error)
     assert not hasattr(error, "__notes__")
 
 

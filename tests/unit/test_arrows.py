@@ -137,7 +137,7 @@ def test_each_library_comes_in_where_the_page_says():
     assert doors == {(one, door(one, name)) for name in PARTS for one in imports(name)[1]}
 
 
-@pytest.mark.parametrize("name", ["", "options", "plugin"])
+@pytest.mark.parametrize("name", ["", "options", "plugin", "base", "base.current_test"])
 def test_what_every_run_loads_imports_nothing_heavy_before_it_is_used(name):
     tree = ast.parse(MODULES[name].read_text("utf-8"))
     at_once = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -145,7 +145,8 @@ def test_what_every_run_loads_imports_nothing_heavy_before_it_is_used(name):
         node.module if isinstance(node, ast.ImportFrom) else node.names[0].name for node in at_once
     }
     light = {"contextlib", "importlib", "inspect", "os", "sys", "typing"}
-    assert {"__future__", "pytest", None, *light} >= names
+    light |= {"collections", "collections.abc", "functools", "threading", "types"}
+    assert {"__future__", "pytest", None, "base.current_test", *light} >= names
 
 
 def test_the_imports_are_really_read():

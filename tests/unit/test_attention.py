@@ -7,6 +7,7 @@ from contextlib import ExitStack, nullcontext
 import pytest
 
 from pytest_chatfake import HmacSigner, StandardWebhooksSigner
+from pytest_chatfake.base.current_test import running
 from pytest_chatfake.report import active_stories
 from pytest_chatfake.report.section import section
 
@@ -292,16 +293,14 @@ def test_a_route_that_raised_nowhere_has_no_place(fake):
 
 
 def test_a_fake_outside_a_test_is_nobodys(monkeypatch):
-    monkeypatch.setattr(active_stories, "_watched", None)
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
-    with frozen_fake():
+    with running(None), frozen_fake():
         assert not active_stories.is_in_a_test()
         assert [] == active_stories.stories()
 
 
-def test_a_fake_in_a_test_that_nobody_began_is_looked_at(monkeypatch):
-    monkeypatch.setattr(active_stories, "_watched", None)
-    with frozen_fake() as fake:
+def test_a_fake_that_others_show_is_left_out_however_often_they_say_so():
+    with running(object()), frozen_fake() as fake:
         assert [fake._story] == active_stories.stories()
         active_stories.unwatch(fake._story)
         active_stories.unwatch(fake._story)
@@ -310,9 +309,8 @@ def test_a_fake_in_a_test_that_nobody_began_is_looked_at(monkeypatch):
 
 def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost(monkeypatch):
     seen = []
-    monkeypatch.setattr(active_stories, "_watched", None)
     monkeypatch.setattr(active_stories, "on_forget", seen.append)
-    with ExitStack() as stack:
+    with running(object()), ExitStack() as stack:
         fakes = [stack.enter_context(frozen_fake()) for _ in range(12)]
 
     assert [fake._story for fake in fakes[:2]] == seen

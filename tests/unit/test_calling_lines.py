@@ -15,6 +15,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, explore
 from pytest_chatfake.base import calling_line
+from pytest_chatfake.base.current_test import current, running
 
 from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake
@@ -104,13 +105,8 @@ def in_a_thread(target):
 @contextmanager
 def outside_a_test():
     """A fake where pytest runs no test."""
-    test = calling_line._test
-    calling_line.watch(None)
-    try:
-        with frozen_fake() as fake:
-            yield fake
-    finally:
-        calling_line.watch(test, called=True)
+    with running(None), frozen_fake() as fake:
+        yield fake
 
 
 def test_a_library_between_the_test_and_the_fake_is_not_named(fake):
@@ -196,26 +192,21 @@ def test_outside_a_test_a_body_that_is_explored_has_the_lines():
 
     with outside_a_test():
         explore(world, depth=0)
-        assert calling_line._test is None
+        assert current().code is None
 
     file, first = Path(__file__).name, world.__code__.co_firstlineno
     assert [f"by the app, at {file}:{first}", f"at {file}:{first + 4}"] == places[:2]
 
 
 def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(monkeypatch):
-    code = calling_line._test
     monkeypatch.setattr(calling_line, "_is_library", lambda file: file == "scenario.py")
     namespace = {}
     exec(compile("def scenario(step):\n    step()", "scenario.py", "exec"), namespace)
-    calling_line.watch(namespace["scenario"].__code__, called=True)
-    try:
-        with frozen_fake() as fake:
-            namespace["scenario"](lambda: [fake.send_text()])
-    finally:
-        calling_line.watch(code, called=True)
+    with current().following(namespace["scenario"].__code__), frozen_fake() as fake:
+        namespace["scenario"](lambda: [fake.send_text()])
 
     test = test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps
-    assert line_after(test, 8) == str(fake.events[0].line)
+    assert line_after(test, 5) == str(fake.events[0].line)
 
 
 def test_where_all_lines_are_a_librarys_one_of_them_is_named(monkeypatch):
@@ -244,7 +235,7 @@ def test_a_request_stands_at_the_moment_when_it_came():
 
 def test_what_has_started_pytest_is_no_part_of_a_test():
     runner = FunctionType((lambda verb: verb()).__code__, {"__name__": "_pytest.runner"})
-    with frozen_fake() as fake, calling_line.watching(past_event.__code__):
+    with frozen_fake() as fake, current().following(past_event.__code__):
         message = runner(fake.send_text)
 
     assert line_after(past_event, 0) == str(message.events[0].line)

@@ -108,11 +108,13 @@ def test_importing_the_package_imports_none_of_its_parts():
     assert set() == (after - before) & heavy
 
 
-def test_loading_the_plugin_imports_no_other_part():
+def test_loading_the_plugin_imports_the_current_test_and_no_other_part():
     before = modules_after("import pytest")
     after = modules_after("import pytest\nimport pytest_chatfake.plugin")
     assert {
         "pytest_chatfake",
+        "pytest_chatfake.base",
+        "pytest_chatfake.base.current_test",
         "pytest_chatfake.options",
         "pytest_chatfake.plugin",
     } == ours(after)

@@ -12,13 +12,14 @@ import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from traceback import walk_tb
 from types import CodeType, FrameType
 from typing import NamedTuple
+
+from .current_test import CurrentTest, current
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
@@ -65,46 +66,19 @@ class Line(NamedTuple):
 _BY_THE_APP = Line("", 0, by_app=True)
 
 
-#: The test function that pytest runs now, its thread, and whether its fixtures are done.
-_test: CodeType | None = None
-_thread = 0
-_called = False
-
-#: The lines that need no second look: those of the test function; outside pytest, of any code.
-_lines: dict[tuple[str, int], Line] = {}
-_known: dict[Line, Line] = {}
-
-
-def watch(code: CodeType | None, *, called: bool = False) -> None:
-    """Report verbs at the lines of a test function from now on.
-
-    One that a library has written, as pytest-bdd does for a scenario, has no lines of the user's.
-    """
-    global _test, _thread, _called
-    if code is not None and _is_library(code.co_filename):
-        code = None
-    _test, _thread, _called = code, threading.get_ident(), called
-    _lines.clear()
-    _known.clear()
-
-
 def is_in_fixture() -> bool:
     """Return whether pytest runs the fixtures of a test, and not yet its function."""
-    return _test is not None and not _called
+    test = current()
+    return _own_code(test) is not None and not test.is_called
 
 
-@contextmanager
-def watching(code: CodeType | None) -> Generator[None]:
-    """Report verbs at a function's lines in a block."""
-    before, called = _test, _called
-    if code is not None:
-        watch(code, called=True)
-    during = _test
-    try:
-        yield
-    finally:
-        if code is not None and _test is during:  # not where a later test goes on with it
-            watch(before, called=called)
+def _own_code(test: CurrentTest) -> CodeType | None:
+    """Return the code of a test's function, unless a library has written it.
+
+    pytest-bdd does for a scenario: it has no lines of the user's.
+    """
+    code = test.code
+    return None if code is None or _is_library(code.co_filename) else code
 
 
 def calling_line(depth: int = 2) -> Line:
@@ -120,41 +94,45 @@ def calling_line(depth: int = 2) -> Line:
         frame = frame.f_back
     code = frame.f_code
     key = code.co_filename, frame.f_lineno
-    line = _lines.get(key)
+    test = current()
+    line: Line | None = test.lines.get(key)
     if line is None:
-        if code is _test or (
-            _test is None
+        own = _own_code(test)
+        if code is own or (
+            own is None
             and not _is_library(key[0])
             and "__tracebackhide__" not in code.co_varnames
             and "__tracebackhide__" not in frame.f_globals
         ):
-            line = _lines[key] = Line(*key)
+            line = test.lines[key] = Line(*key)
         else:
-            line = _find(frame)
-            line = _known.setdefault(line, line)
+            line = _find(frame, test)
+            known: Line = test.lines.setdefault(line, line)
+            return known
     return line
 
 
-def _find(frame: FrameType) -> Line:
+def _find(frame: FrameType, test: CurrentTest) -> Line:
     """Return the line that a frame of the user's stands for, which is not the test's own."""
-    test = None if _test is None else _frame_of(_test, frame)
-    visible = _visible(frame, test)
+    code = _own_code(test)
+    own = None if code is None else _frame_of(code, frame)
+    visible = _visible(frame, own)
     helper = None if visible is None else _place(visible)
-    if _test is None:
+    if code is None:
         is_known = helper or threading.current_thread() is threading.main_thread()
         return Line(*(helper or _place(frame))) if is_known else _BY_THE_APP
-    first_line = _test.co_filename, _test.co_firstlineno
-    if test is not None:
-        place = _place(test)
-    elif threading.get_ident() != _thread:
+    first_line = code.co_filename, code.co_firstlineno
+    if own is not None:
+        place = _place(own)
+    elif threading.get_ident() != test.thread:
         return Line(*(helper or first_line), by_app=True)
-    elif _called:
+    elif test.is_called:
         return Line(*(helper or first_line))
     else:  # a fixture: nothing of the test has run yet
         place = first_line
         if helper and helper[0] == "<string>":  # what execnet runs a worker of xdist with
             helper = None
-    is_stand_in = test is None and helper is None
+    is_stand_in = own is None and helper is None
     return Line(*place, None if helper == place else helper, is_stand_in=is_stand_in)
 
 

@@ -10,8 +10,8 @@ from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
 
-from ..base.calling_line import watching
 from ..base.coroutines import run_at_once
+from ..base.current_test import current
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
 from ..base.views import counted, listed, ordinal
@@ -115,7 +115,7 @@ class Exploration:
         self._unfired: dict[str, str] = {}  # why nothing came of a kind's deviations
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Explored(name_of(body))
-        active_stories.explored.append(self._found)
+        active_stories.explored().append(self._found)
         self._first: Exploration | None = None
 
     def __repr__(self) -> str:
@@ -212,7 +212,7 @@ class Exploration:
         """Run the worlds with time frozen; whatever happens, the process is restored first."""
         try:
             self._environment.freeze()
-            with watching(self._code):
+            with current().following(self._code):
                 if self._scope.only is not None:
                     await self._try_only(self._scope.only)
                 else:

@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Final, TypeAlias
 import pytest
 
 from ..base.arguments import check_int, check_mapping, check_str, cited
-from ..base.calling_line import Line, users_lines, watch
+from ..base.calling_line import Line, users_lines
 from ..base.coroutines import run_at_once
+from ..base.current_test import current
 from ..base.errors import ChatFakeError
 from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at
@@ -365,7 +366,8 @@ class _Run:
             runs_again=self._name == _FIRST,  # is its app a new one?
         )
         code: CodeType = self._own.__code__
-        watch(code, called=type(self._tests).scenario is not WebhookTests.scenario)
+        is_own = type(self._tests).scenario is not WebhookTests.scenario
+        current().follow(code, is_called=is_own)
         try:
             exploration = self._explorer._explore(body, scope, Row(self._name, self._as_written))
             if self._loop is not None:

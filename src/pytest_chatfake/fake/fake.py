@@ -26,6 +26,7 @@ from ..base.arguments import (
     unexpected,
 )
 from ..base.calling_line import calling_line
+from ..base.current_test import current, is_of_outer_test
 from ..base.errors import ChatFakeError
 from ..base.views import View, counted
 from ..domain.facts import Verb
@@ -78,6 +79,16 @@ _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
 
 #: The fakes that are not closed; after an interrupt the plugin or an exploration closes them.
 opened: WeakSet[ChatFake] = WeakSet()
+
+
+def share_open_fakes() -> None:
+    """Give a test that begins the fakes that live on; what happened in them belongs to others."""
+    stories = [fake._story for fake in opened if not fake._engine.core.closed]
+    stories.sort(key=lambda story: story.born)
+    shared = current().stories
+    shared.extend(story for story in stories if not is_of_outer_test(story))
+    for story in shared:
+        story.skip()
 
 
 class ChatFake:
@@ -895,7 +906,7 @@ class ChatFake:
         """
         self._engine.refuse_inside("close()")
         try:
-            if not active_stories.is_lost():
+            if not current().is_lost:
                 self._checks.run()
         finally:
             self._shut()

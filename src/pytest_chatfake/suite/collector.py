@@ -46,10 +46,10 @@ class Collector:
                     "test": exploration.test,
                     "timelines": list(self._timelines_of(exploration.stories)),
                 }
-                for exploration in active_stories.explored
+                for exploration in active_stories.explored()
             ],
         }
-        active_stories.explored.clear()
+        active_stories.explored().clear()
         self._exercised = set()
         return found
 
@@ -76,7 +76,7 @@ def failure_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Te
     """Return the text of a failure, without what explorations noted at its errors."""
     noted = [
         (exploration.error, exploration.notes)
-        for exploration in active_stories.explored
+        for exploration in active_stories.explored()
         if exploration.error is not None
     ]
     if not noted:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from ..base.calling_line import watch
+from ..base.current_test import current
 from ..base.errors import UndeliveredWebhooks, UnusedFault
 from ..base.redaction import redacted
 from ..base.terminal import say
@@ -22,39 +21,6 @@ if TYPE_CHECKING:
     from ..report.section import Section
 
 _TITLE: Final = "chat_fake timeline"
-
-#: The test that runs, and whether it has failed or was skipped.
-_begun: pytest.Item | None = None
-_lost = False
-
-
-def begin(item: pytest.Item) -> None:
-    """Begin a test, unless it has begun: lines are its own from now on, and so are fakes."""
-    global _begun, _lost
-    if _begun is not item:
-        _begun, _lost = item, False
-        active_stories.begin(is_lost)
-        watch(_code_of(item))
-
-
-def called(item: pytest.Item) -> None:
-    """Note that the test function itself is called now; after a failure it may be called again."""
-    global _lost  # noqa: PLW0603 - there is one test at a time in a process
-    _lost = False
-    watch(_code_of(item), called=True)
-
-
-def is_lost() -> bool:
-    """Return whether the test has failed already, or was skipped: nothing is added to that."""
-    return _lost or bool(getattr(_begun, "_excinfo", None))  # where unittest's errors wait
-
-
-def end() -> None:
-    """End the test."""
-    global _begun, _lost
-    _begun, _lost = None, False
-    active_stories.end()
-    watch(None)
 
 
 def record_of(report: pytest.TestReport) -> dict[str, Any]:
@@ -76,8 +42,8 @@ def add_timeline(
         config: Says which reports have it, and whether pages show it.
         error: What the phase raised; None: nothing.
     """
-    global _lost  # noqa: PLW0603 - there is one test at a time in a process
-    _lost = _lost or not report.passed
+    if not report.passed:
+        current().lose()
     when = config.getini("chat_fake_timeline")
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return
@@ -200,8 +166,8 @@ def interrupt(config: pytest.Config) -> None:
     The page of the run has it, too, if there is one.
     """
     run: Any = config.pluginmanager.get_plugin("chatfake-run")
-    if run is not None and _begun is not None:
-        run.interrupted(_begun)
+    if run is not None:
+        run.interrupted(current().item)
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     for text, _ in map(_section, active_stories.stories()):
         if text and terminal is not None:
@@ -253,14 +219,6 @@ def _add(report: pytest.TestReport, text: str) -> None:
         report.longrepr = f"{longrepr}\n{f' {_TITLE} ':-^80}\n{text}"
     else:
         report.sections.append((_TITLE, text))
-
-
-def _code_of(item: pytest.Item) -> Any:
-    """Return the code of a test's function; None if it has none."""
-    function: Any = getattr(item, "obj", None)
-    hypothesis: Any = getattr(function, "hypothesis", None)
-    function = getattr(hypothesis, "inner_test", function)
-    return getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
 
 
 def why_unavailable(error: Exception) -> str:

@@ -1,0 +1,114 @@
+"""The test that runs now: one object, which the plugin pushes and pops.
+
+A run of pytest may run inside another one, so tests are a stack. At its bottom is no test: fakes
+are made outside pytest, too, and between tests.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cached_property
+from types import CodeType
+from typing import Any, Final
+
+#: How many fakes of one test a report shows, and how many explorations.
+_MOST: Final = 10
+
+
+class CurrentTest:
+    """A test from its setup to its teardown, with its fakes and its explorations.
+
+    It is in the lowest room, and holds records of higher ones without looking at them.
+
+    Args:
+        item: pytest's; None: no test runs.
+
+    Attributes:
+        is_called: Whether its fixtures are done.
+        thread: The thread that runs it.
+        stories: The stories of the fakes that it may have used; of many, the last ones.
+        explored: What its explorations have found.
+        examples: The example that Hypothesis ran when a story began, by the story's number.
+        lines: The lines that were found on the stack while ``code`` was the same.
+    """
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+        self.stories: deque[Any] = deque(maxlen=_MOST)
+        self.explored: deque[Any] = deque(maxlen=_MOST)
+        self.examples: dict[int, Any] = {}
+        self.lines: dict[object, Any] = {}
+        self.is_called = self._is_lost = False
+        self.thread = threading.get_ident()
+
+    @cached_property
+    def code(self) -> CodeType | None:
+        """The code of the function at whose lines verbs are reported; None: there is none."""
+        return _code_of(self.item)
+
+    def call(self) -> None:
+        """Note that its function is called now; after a failure it may be called again."""
+        self._is_lost = False
+        self.follow(_code_of(self.item), is_called=True)
+
+    def follow(self, code: CodeType | None, *, is_called: bool) -> None:
+        """Report verbs at the lines of a function from now on."""
+        self.code, self.is_called = code, is_called
+        self.thread = threading.get_ident()
+        self.lines.clear()
+
+    @contextmanager
+    def following(self, code: CodeType | None) -> Generator[None]:
+        """Report verbs at the lines of a function in a block; None: nothing changes."""
+        before = self.code, self.is_called
+        if code is not None:
+            self.follow(code, is_called=True)
+        try:
+            yield
+        finally:
+            if code is not None:
+                self.follow(before[0], is_called=before[1])
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has failed already, or was skipped: nothing is added to that."""
+        return self._is_lost or bool(getattr(self.item, "_excinfo", None))  # where unittest's wait
+
+    def lose(self) -> None:
+        """Note that it has failed, or was skipped."""
+        self._is_lost = True
+
+
+def _code_of(item: Any) -> CodeType | None:
+    function: Any = getattr(item, "obj", None)
+    hypothesis: Any = getattr(function, "hypothesis", None)
+    function = getattr(hypothesis, "inner_test", function)
+    return getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+
+
+_tests: Final = [CurrentTest(None)]
+
+
+def current() -> CurrentTest:
+    """Return the test that runs now, or what stands for none."""
+    return _tests[-1]
+
+
+def is_of_outer_test(story: object) -> bool:
+    """Return whether a story is of a test inside which a run of pytest runs the current one."""
+    return any(story in test.stories for test in _tests[:-1])
+
+
+@contextmanager
+def running(item: Any) -> Generator[CurrentTest]:
+    """Run a test in a block: what fakes do there is its own."""
+    test = CurrentTest(item)
+    _tests.append(test)
+    try:
+        yield test
+    finally:
+        _tests.remove(test)
