@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .arguments import cited
-from .tripwires import find_named
+from .tripwires import dotted_name, find_named
 
 
 def find_error(what: object, argument: str) -> tuple[str, type[Exception]]:
@@ -22,7 +22,7 @@ def find_error(what: object, argument: str) -> tuple[str, type[Exception]]:
             f"{argument}: expected a subclass of Exception such as sqlite3.OperationalError, got "
             f"{cited(what)}"
         )
-    return what if isinstance(what, str) else f"{found.__module__}.{found.__qualname__}", found
+    return dotted_name(what, found), found
 
 
 def make_error(kind: type[Exception], text: str) -> Exception:

@@ -47,7 +47,7 @@ def frames_hidden(error: BaseException) -> Generator[None]:
     """
     undo: list[Callable[[], object]] = []
     try:
-        for one in _related(error, set()):
+        for one in related(error):
             undo.extend(_unlinked(one))
         yield
     finally:
@@ -55,15 +55,19 @@ def frames_hidden(error: BaseException) -> Generator[None]:
             link_again()
 
 
-def _related(error: BaseException | None, seen: set[int]) -> Iterator[BaseException]:
+def related(error: BaseException) -> Iterator[BaseException]:
     """Give an error, its causes and its members, as pytest shows them."""
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        if isinstance(error, BaseExceptionGroup):
-            for member in cast("BaseExceptionGroup[BaseException]", error).exceptions:
-                yield from _related(member, seen)
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting.append(one.__cause__ or (None if one.__suppress_context__ else one.__context__))
+        if isinstance(one, BaseExceptionGroup):
+            waiting += cast("BaseExceptionGroup[BaseException]", one).exceptions
 
 
 def _unlinked(error: BaseException) -> Iterator[Callable[[], object]]:

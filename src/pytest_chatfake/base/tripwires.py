@@ -79,8 +79,12 @@ def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str
             f"{argument}: expected a function without yield, got {cited(what)}. Name one that it "
             f"calls"
         )
-    name = what if isinstance(what, str) else f"{function.__module__}.{function.__qualname__}"
-    return name, function
+    return dotted_name(what, function), function
+
+
+def dotted_name(what: object, found: type | FunctionType) -> str:
+    """Return the name that something was given by, or has."""
+    return what if isinstance(what, str) else f"{found.__module__}.{found.__qualname__}"
 
 
 def find_named(what: object, argument: str, expected: str) -> Any:

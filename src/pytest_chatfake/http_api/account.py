@@ -244,8 +244,9 @@ class AccountApi:
             found = respond(self._first_calls, route, request, variables, asked)
             if races or route.webhooks_first:
                 self._engine.catch_up()  # an autopilot may deliver at once
-            for line in [race.line for race in races if race._delivers]:
-                self._deliver(asked, line)
+            for race in races:
+                if race._delivers:
+                    self._deliver(asked, race.line)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         finally:

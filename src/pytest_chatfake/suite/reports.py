@@ -12,7 +12,7 @@ from ..base.current_test import current
 from ..base.errors import UndeliveredWebhooks, UnusedFault
 from ..base.redaction import redacted
 from ..base.terminal import say
-from ..base.tracebacks import is_own, text_of
+from ..base.tracebacks import is_own, related, text_of
 from ..report import active_stories
 from ..report.hints import why_foreign
 from ..report.story import Story
@@ -150,14 +150,9 @@ def add_hint(error: BaseException) -> None:
     """
     if not active_stories.stories() and active_stories.exploration_of(error) is None:
         return
-    cause: BaseException | None = error
-    seen: set[int] = set()
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        if hint := why_foreign(cause):
-            error.add_note(hint)
-            return
-        cause = cause.__cause__ or cause.__context__
+    hint = next(filter(None, map(why_foreign, related(error))), "")
+    if hint:
+        error.add_note(hint)
 
 
 def interrupt(config: pytest.Config) -> None:

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from email.errors import (
-    FirstHeaderLineIsContinuationDefect,
     InvalidHeaderDefect,
     MisplacedEnvelopeHeaderDefect,
     MissingHeaderBodySeparatorDefect,
@@ -42,7 +41,6 @@ POLL_SECONDS = 0.02
 
 # What http.server only notes: the headers after such a line are lost.
 MALFORMED = (
-    FirstHeaderLineIsContinuationDefect,
     InvalidHeaderDefect,
     MisplacedEnvelopeHeaderDefect,
     MissingHeaderBodySeparatorDefect,
