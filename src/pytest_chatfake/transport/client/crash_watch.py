@@ -97,7 +97,7 @@ class CrashWatch:
             are steps of one thing that the app awaits.
         deed: What it has done to the app, after "the app": "crashed ..." or "got ..."; empty:
             nothing yet.
-        error: The crash, as the service sees it: a connection that ended; None: none yet.
+        error: A crash, as the service sees it: a connection that ended; None: none.
         response: The response, if it was complete when the app crashed, or got the error.
     """
 
@@ -147,9 +147,9 @@ class CrashWatch:
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
         """Return how the attempt has ended, now that the app may have crashed in it."""
-        if self.deed and self._raises is not None and isinstance(outcome, Exception):
-            return self.response or Response(500, b"")  # as its server would respond
         if self.error is None:
+            if self.deed and isinstance(outcome, Exception):
+                return self.response or Response(500, b"")  # as its server would respond
             return outcome
         if not (isinstance(outcome, Response | Exception) or _is_crash(outcome)):
             return outcome  # an interrupt
@@ -172,12 +172,12 @@ class CrashWatch:
         lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
         name = function.__qualname__.rpartition("<locals>.")[2]
         self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", *lines[:1])
-        if self.error is not None:
+        if not self.deed:
+            return
+        if self._raises is None:
             raise Crash(self.deed)
-        if self.deed and self._raises is not None:
-            at = "".join(f" at {line}" for line in lines[:1])
-            text = f"{name} failed{at}, because webhooks.error() says so"
-            raise make_error(self._raises, text)
+        at = "".join(f" at {line}" for line in lines[:1])
+        raise make_error(self._raises, f"{name} failed{at}, because webhooks.error() says so")
 
     def _count_suspension(self, awaited: object, last: CrashPoint | None) -> CrashPoint | None:
         """Count a suspension; end the attempt where it is to crash at it.
@@ -208,11 +208,11 @@ class CrashWatch:
             self._doomed = len(self._tasks)
             self.response = self._response_so_far()
             at = f" ({line})" * bool(line)
-            if self._raises is not None:
+            if self._raises is None:
+                self.deed = f"crashed {where}{at}"
+                self.error = ConnectionResetError(self.deed)
+            else:
                 self.deed = f"got {self._raises.__name__} from {where.removeprefix('before ')}{at}"
-                return point
-            self.deed = f"crashed {where}{at}"
-            self.error = ConnectionResetError(self.deed)
         return point
 
     # Tasks
