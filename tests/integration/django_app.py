@@ -27,7 +27,6 @@ from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
 from pytest_chatfake.webhooks.attempts import Attempt
-from pytest_chatfake.webhooks.dispatch import Dispatch
 from pytest_chatfake.webhooks.events import Event
 from pytest_chatfake.webhooks.in_flight import InFlight, make_batch
 
@@ -89,9 +88,8 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
             events = [Event(str(n), "", None, b'{"id": %d}' % n, None, 0) for n in range(2)]
             batch = [
                 InFlight(
-                    Dispatch(event, endpoint, event.body, event.id),
                     SimpleNamespace(body=event.body, headers={}, endpoint=endpoint),
-                    *(Attempt(event, endpoint, 1, 0), Scopes(), 1, target),
+                    *(Attempt(event, endpoint, event.body, event.id), Scopes(), 1, target),
                 )
                 for event in events
             ]

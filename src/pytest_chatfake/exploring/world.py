@@ -337,7 +337,7 @@ class World:
         made = [attempt for attempt in self._attempts if attempt.posted]
         for kind in kinds:
             is_all = KINDS[kind].concerns == "everything"
-            changed = [each for each in made if is_all or each.dispatch.is_changed]
+            changed = [each for each in made if is_all or each.record._is_changed]
             if changed and not any(map(_is_changed, changed)):
                 why[kind] = _UNCHANGED[kind]
         return why

@@ -16,7 +16,6 @@ from ..domain.ids import other_id
 from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
-from ..webhooks.dispatch import Overrides
 from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event, under_id
 from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries, with_a_space
@@ -125,20 +124,27 @@ class ForgeryCheck:
 
     async def _attempt(self, what: str, event: Event, endpoint: Endpoint, verb: Record) -> Attempt:
         """Attempt a forgery, or the genuine event, which has to be accepted."""
-        attempted = len(self._outbox.attempts)
-        mark = Mark("forgery", f"forgery check, {what}", calling_line())
-        change = with_a_space if what == CHANGED else None
-        forging = Overrides("forgery", change, partial(forged, what), (mark,))
-        step = partial(self._outbox.forge, event, endpoint, forging, verb)
+        attempt = Attempt(
+            event,
+            endpoint,
+            event.body,
+            event.id,
+            fault="forgery",
+            _cause=verb,
+            _marks=(Mark("forgery", f"forgery check, {what}", calling_line()),),
+            _is_redelivered=True,
+            _change=with_a_space if what == CHANGED else None,
+            _signer=partial(forged, what),
+        )
+        step = partial(self._outbox.forge, attempt)
         await self._engine.performed(self._engine.step(FORGING, step))
-        since = list(self._outbox.attempts)[attempted:]
-        made = next((attempt for attempt in since if attempt.marks == (mark,)), None)
-        if made is None or (what == GENUINE and not made.ok):
-            end = "attempted" if made is None else f"accepted {made._end}"
+        is_made = attempt._was_made and attempt in self._outbox.attempts
+        if not is_made or (what == GENUINE and not attempt.ok):
+            end = f"accepted {attempt._end}" if is_made else "attempted"
             raise ChatFakeError(
                 f"{FORGING} can't tell: {event._name} under a new id, {what}, was not {end}"
             )
-        return made
+        return attempt
 
     def _head(self) -> str:
         """Name what got through, and the types of the events where these differ."""

@@ -297,13 +297,13 @@ class Mutation:
     @contextmanager
     def _falsify(self, attempt: attempts.InFlight) -> Generator[None]:
         """Falsify an attempt while it is made, and look at how it has ended."""
-        overrides = attempt.dispatch.overrides
-        if overrides.fault == "forgery":  # no event: it must neither be lost nor get through
+        record = attempt.record
+        if record.fault == "forgery":  # no event: it must neither be lost nor get through
             yield
             return
         noted: set[str] = set()
-        event, request = attempt.record.event, attempt.request
-        is_genuine = overrides.signer is None and overrides.change is None
+        event, request = record.event, attempt.request
+        is_genuine = record._signer is None and record._change is None
         attempt_key = attempt.ordinal, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
@@ -315,7 +315,7 @@ class Mutation:
             rows = {name: partial(_seen, event, change) for name, change in _EVENTS.items()}
             request.body = self._choose(rows, request.body, noted, facts)
         signer = request.endpoint.signer
-        if signer is not None and overrides.signer is None:
+        if signer is not None and record._signer is None:
 
             def forged(request: WebhookRequest) -> dict[str, str]:
                 truth = stale = sign(signer, request)
@@ -324,8 +324,7 @@ class Mutation:
                     stale = signer(replace(request, timestamp=request.timestamp - 86_400))
                 return self._choose(_HEADERS, truth, noted, stale)
 
-            overrides = overrides._replace(signer=forged)
-            attempt.dispatch = replace(attempt.dispatch, overrides=overrides)
+            record._signer = forged
         if lost in self._asked and attempt.watch is None:  # or the crash of a test never comes
             noted.add(lost)
             attempt.outcome = (

@@ -15,7 +15,7 @@ from ..base.marks import Mark
 from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import Pending
-from ..webhooks.dispatch import Dispatch
+from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import EFFECTS
 
@@ -29,16 +29,16 @@ class HeldBack:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._held: list[list[Dispatch]] = []  # for all endpoints of an event together
+        self._held: list[list[Attempt]] = []  # those at one event together
         self._entered = False
 
     def _release(self, indices: Sequence[int], line: Line) -> None:
         """Queue some of the events that are held back; the others stay."""
         mark = Mark("paused", "held back", line)
-        for dispatch in chain.from_iterable(self._held[index] for index in indices):
-            dispatch.due = None  # it is attempted now, whenever it was due
-            dispatch.mark(mark)
-            self._engine.outbox.queue.append(dispatch)
+        for attempt in chain.from_iterable(self._held[index] for index in indices):
+            attempt._due = None  # it is attempted now, whenever it was due
+            attempt._marks += (mark,)
+            self._engine.outbox.queue.append(attempt)
         released = set(indices)
         self._held[:] = [held for i, held in enumerate(self._held) if i not in released]
 
@@ -106,12 +106,12 @@ class Concurrent(HeldBack):
     def _release(self, indices: Sequence[int], line: Line) -> None:
         held, batch = [*chain.from_iterable(self._held[index] for index in indices)], object()
         mark = Mark("concurrently", EFFECTS["concurrently"].mark, line)
-        are_several = sum(dispatch.endpoint.connected for dispatch in held) > 1
-        for dispatch in held:
-            dispatch.due = None
+        are_several = sum(attempt.endpoint.connected for attempt in held) > 1
+        for attempt in held:
+            attempt._due = None
             if are_several:
-                dispatch.batch = batch
-                dispatch.mark(mark)
+                attempt._batch = batch
+                attempt._marks += (mark,)
         self._engine.outbox.queue.extend(held)
         self._held.clear()
 
@@ -143,7 +143,7 @@ class Paused(HeldBack):
     def __getitem__(self, index: int | slice) -> Event | list[Event]:
         self._engine.ensure_readable()
         if isinstance(index, slice):
-            return [dispatches[0].event for dispatches in self._held[index]]
+            return [attempts[0].event for attempts in self._held[index]]
         return self._held[index][0].event
 
     # Releasing

@@ -36,7 +36,7 @@ from ..transport.client.cancellable import Cancellable, CancelledExternally
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..transport.client.worker import Worker
-from ..webhooks.dispatch import Dispatch
+from ..webhooks.attempts import Attempt
 
 #: Real seconds of the first pause and of the longest; each is twice as long as the one before.
 _FIRST_PAUSE = 0.001
@@ -101,7 +101,7 @@ class Wait:
     """
 
     def __init__(
-        self, predicate: Callable[[], Any], limit: float, left: Collection[Dispatch]
+        self, predicate: Callable[[], Any], limit: float, left: Collection[Attempt]
     ) -> None:
         self._predicate = predicate
         self._left = left  # in the queue, during the wait
@@ -199,7 +199,7 @@ class Wait:
             f"{self._looks} looks it {seen}"
         )
         if self._left:
-            events = {dispatch.event for dispatch in self._left}
+            events = {attempt.event for attempt in self._left}
             queued = counted(len(events), "event is", "events are")
             text += (
                 f"\nHint: {queued} queued, and this wait attempts nothing. Wait for what the app "

@@ -181,8 +181,8 @@ def retried(engine: Engine) -> set[tuple[Event, Endpoint]]:
     """Return the events that are pending to be attempted, and at which endpoints."""
     with engine.core.lock:
         return {
-            (dispatch.event, dispatch.endpoint)
-            for _, kind, dispatch in engine.core.schedule.pending()
+            (attempt.event, attempt.endpoint)
+            for _, kind, attempt in engine.core.schedule.pending()
             if kind == "attempt"
         }
 

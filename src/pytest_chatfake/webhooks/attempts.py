@@ -1,7 +1,14 @@
-"""Attempts to post an event to an endpoint, as records."""
+"""Attempts: one event on its way to one endpoint, and how that ended.
+
+An :class:`Attempt` is made when its event is emitted, and stays the same object until the test
+reads how it ended. It is *queued*, or a block, a fault or the schedule delays it. It *begins* when
+the drain takes it from the queue, and is an entry of the history from then on. It has *ended* when
+its response is known. What comes after it, a retry or the repeat of a fault, is another attempt.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -11,12 +18,14 @@ from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import redacted
 from ..base.tracebacks import text_of
+from ..domain.ids import other_id
 from ..domain.instants import instant
 from ..domain.messages import MessageState
 from ..transport.client.responses import Response
-from .endpoints import Endpoint, WebhookRequest
-from .events import Event
+from .endpoints import Endpoint, Signer, WebhookRequest
+from .events import Event, under_id
 from .fault_kinds import NOT_ATTEMPTED
+from .faults import FaultHit
 from .logged_errors import LoggedError
 
 _NO_RESPONSE: Final = Response(None)
@@ -40,10 +49,31 @@ class Attempt(Record):
 
     event: Final[Event]
     endpoint: Final[Endpoint]
-    number: Final[int]
-    moment: int
+    _body: bytes  # what it posts, as the service itself writes it
+    _id: str  # the event's id in that
+    number: Final[int] = 1
+    moment: int = 0  # until it begins
     fault: str | None = None
     _marks: tuple[Mark, ...] = ()
+    _cause: Record | None = None  # the failed attempt or the verb; None: the event itself
+
+    # On its way
+    _depth: int = 0  # how many attempts led to it, each causing the next event
+    _retried: int = 0  # how many of its endpoint's own retries there were, this one included
+    _due: int | None = None  # when it was due, if that is over; None: at once
+    _batch: object | None = None  # neighbours in the queue that have the same one are made together
+    _is_redelivered: bool = False  # the test attempts a past event again: no fault concerns that
+
+    # What faults have changed
+    _is_evolved: bool = False  # whether a later version of the service writes the body
+    _known: bytes | None = None  # the body before a field had an unknown value
+    _change: Callable[[bytes], bytes] | None = None  # changes the body after it was signed
+    _signer: Signer | None = None  # signs in place of the endpoint's own
+    _repeats: tuple[FaultHit, ...] = ()  # that repeat it, once it is made
+    _failure: FaultHit | None = None  # by which it fails
+    _outcome: Response | None = None  # how it ends without being made
+
+    # Its end
     _response: Response = _NO_RESPONSE
     _ended: bool = False
     _surfaced: bool = False  # whether its error came back in the test
@@ -115,3 +145,60 @@ class Attempt(Record):
     def _end(self) -> str:
         """Where it went and how that ended, in a text that has one line and no secret."""
         return redacted(f"at {self.endpoint.label}: {' '.join(self.outcome.split())}")
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether faults concern it: it is no retry, and no past event."""
+        return self.number == 1 and not self._is_redelivered
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether its endpoint still gets it: a disabled one gets no retries."""
+        return self.endpoint.connected and not (self.endpoint.disabled and self.number > 1)
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether it posts something other than the event as it was emitted."""
+        return self._is_evolved or (self._body, self._id) != (self.event.body, self.event.id)
+
+    def _again(self, retried: int) -> Attempt:
+        """Return the next attempt after it has failed: the same bytes, without faults."""
+        return Attempt(
+            self.event,
+            self.endpoint,
+            self._body,
+            self._id,
+            self.number + 1,
+            _cause=self,
+            _depth=self._depth,
+            _retried=retried,
+            _is_evolved=self._is_evolved,
+            _known=self._known,
+        )
+
+    def _shape(self, hit: FaultHit) -> None:
+        """Change it as a fault asks for."""
+        if hit.evolve is not None:
+            body = hit.evolve(self._body)
+            if body == self._body:
+                hit.fault.fired -= 1  # the event has no such field
+                return
+            self._known, self._body = self._body, body
+        self.fault = hit.kind
+        self._change = hit.change or self._change
+        self._signer = hit.signer or self._signer
+        self._marks += (hit.mark,)
+        if hit.kind == "evolve" and hit.evolve is None:
+            self._is_evolved = True
+        if hit.new_id:
+            self._put_under_id(other_id(self._id))
+
+    def _put_under_id(self, new: str) -> None:
+        """Give what it posts another event id."""
+        self._body, self._id = under_id(self._body, self._id, new), new
+
+    def _name_mark(self, kind: str, text: str) -> None:
+        """Replace the text of the marks of a kind."""
+        self._marks = tuple(
+            mark._replace(text=text) if mark.kind == kind else mark for mark in self._marks
+        )

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import NamedTuple
 
-from .dispatch import Dispatch
+from .attempts import Attempt
 from .faults import Fault
 
 
@@ -23,7 +23,7 @@ class _Delayed(NamedTuple):
 
     until: int
     number: int
-    item: Dispatch
+    item: Attempt
     fault: Fault
 
 
@@ -46,10 +46,10 @@ class Backlog:
         self._delayed: list[_Delayed] = []
         self._past_barriers: list[_Delayed] = []  # those that wait past barriers, too
         self._peers: list[_Delayed] = []
-        self._failed: list[Dispatch] = []
+        self._failed: list[Attempt] = []
 
     @property
-    def items(self) -> list[Dispatch]:
+    def items(self) -> list[Attempt]:
         """All delayed attempts."""
         delayed = [*self._delayed, *self._past_barriers, *self._peers]
         delayed.sort(key=attrgetter("number"))
@@ -59,7 +59,7 @@ class Backlog:
         self,
         kind: str,
         steps: int,
-        item: Dispatch,
+        item: Attempt,
         fault: Fault,
         past_barriers: bool = False,
     ) -> bool:
@@ -77,29 +77,29 @@ class Backlog:
             heappush(self._peers, delayed)
         return kind not in {"reorder", "concurrently"}
 
-    def take_peers(self) -> list[Dispatch]:
+    def take_peers(self) -> list[Attempt]:
         """Remove and return the attempts that are made at the same time as the next one."""
-        peers: list[Dispatch] = []
+        peers: list[Attempt] = []
         while self._peers and self._peers[0].until <= self._made + 1:
             peers.append(heappop(self._peers).item)
         return peers
 
-    def note_attempt(self) -> Dispatch | None:
+    def note_attempt(self) -> Attempt | None:
         """Count an attempt that was made; remove and return a delayed one that comes next."""
         self._made += 1
         queues = (self._delayed, self._past_barriers)
         ready = [queue for queue in queues if queue and queue[0].until <= self._made]
         return heappop(min(ready)).item if ready else None
 
-    def keep_failed(self, repeat: Dispatch) -> None:
+    def keep_failed(self, repeat: Attempt) -> None:
         """Keep the repeat of a failed attempt until the next barrier."""
         self._failed.append(repeat)
 
-    def forget_failed(self, is_over: Callable[[Dispatch], bool]) -> None:
+    def forget_failed(self, is_over: Callable[[Attempt], bool]) -> None:
         """Forget the repeats of failed attempts that will not be made."""
         self._failed = [repeat for repeat in self._failed if not is_over(repeat)]
 
-    def release(self) -> list[Dispatch]:
+    def release(self) -> list[Attempt]:
         """Remove and return the attempts that a barrier releases.
 
         The repeats of failed attempts come last: once no others are left.

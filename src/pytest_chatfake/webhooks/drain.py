@@ -41,10 +41,8 @@ from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
 from .attempts import Attempt
 from .core import Core
-from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
-from .fault_kinds import NOT_ATTEMPTED
 from .in_flight import InFlight, Outcome, make_batch
 from .ordering import DROPPED, Ordering
 from .outbox import Outbox
@@ -178,73 +176,74 @@ class Drain:
         """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
         with self._core.lock:  # or a reset might come between an event's last look and its record
             queue = self._outbox.queue
-            ready: list[Dispatch] = []
+            ready: list[Attempt] = []
             while not ready:
                 if not queue or (self._raised is not None and queue[0].event is not self._event):
                     return []
                 ready = self._take_next(queue)
-            self._outbox.depth = ready[-1].depth + 1
+            self._outbox.depth = ready[-1]._depth + 1
             if len(ready) > 1:
                 self._batches += 1
             batch = self._batches if len(ready) > 1 else 0
-            attempts = [self._begin(part, batch) for part in ready]
+            attempts = [self._begin(attempt, batch) for attempt in ready]
         self.overdue.current = attempts
         return attempts
 
-    def _take_next(self, queue: deque[Dispatch]) -> list[Dispatch]:
+    def _take_next(self, queue: deque[Attempt]) -> list[Attempt]:
         """Take the next attempt, or a batch, and let the faults decide; none, if they delay it."""
         taken = [queue.popleft()]
-        self._event, batch = taken[0].event, taken[0].batch
-        if taken[0].depth > MAX_DEPTH:
+        self._event, batch = taken[0].event, taken[0]._batch
+        if taken[0]._depth > MAX_DEPTH:
             queue.clear()
             raise UndeliveredWebhooks(
                 f"endless loop: {MAX_DEPTH:,} webhooks in a row each caused another one "
                 f"(last: {self._event.line}). Does the receiver send a message for every event?"
             )
-        while batch is not None and queue and queue[0].batch is batch:
+        while batch is not None and queue and queue[0]._batch is batch:
             taken.append(queue.popleft())
-        ready: list[Dispatch] = []
-        for dispatch in taken:
-            ready += self._decide(dispatch, in_batch=batch is not None)
+        ready: list[Attempt] = []
+        for attempt in taken:
+            ready += self._decide(attempt, in_batch=batch is not None)
         return ready
 
-    def _decide(self, dispatch: Dispatch, *, in_batch: bool) -> Sequence[Dispatch]:
+    def _decide(self, attempt: Attempt, *, in_batch: bool) -> Sequence[Attempt]:
         """Return the attempts to make now in place of one from the queue."""
-        if not dispatch.is_wanted or not self._core.history.has(dispatch.event):
+        if not attempt._is_wanted or not self._core.history.has(attempt.event):
             return ()
-        if dispatch.endpoint.disabled:
-            mark = dispatch.endpoint._disabled_by("disable_after")
-            dispatch.overrides = Overrides("disable_after", marks=(mark,))
-            dispatch.outcome = DROPPED
+        if attempt.endpoint.disabled:
+            attempt.fault, attempt._outcome = "disable_after", DROPPED
+            attempt._marks = (attempt.endpoint._disabled_by("disable_after"),)
         elif self.ordering is not None:
-            return self.ordering.decide(dispatch, in_batch=in_batch)
-        return (dispatch,)
+            return self.ordering.decide(attempt, in_batch=in_batch)
+        return (attempt,)
 
-    def _begin(self, dispatch: Dispatch, batch: int) -> InFlight:
+    def _begin(self, record: Attempt, batch: int) -> InFlight:
         """Begin an attempt; one with an outcome is only recorded."""
-        event, endpoint, now = dispatch.event, dispatch.endpoint, self._core.now()
-        number, overrides = dispatch.number, dispatch.overrides
-        moment = now if dispatch.due is None else dispatch.due
-        record = Attempt(event, endpoint, number, moment, overrides.fault, overrides.marks)
-        self._core.history.add(record, dispatch.cause or event)
+        event, endpoint, now = record.event, record.endpoint, self._core.now()
+        record.moment = now if record._due is None else record._due
+        self._core.history.add(record, record._cause or event)
         self.count += 1
         request = WebhookRequest(
-            event, dispatch.body, endpoint.headers, now // SECOND, number, endpoint, dispatch.id
+            event,
+            record._body,
+            endpoint.headers,
+            now // SECOND,
+            record.number,
+            endpoint,
+            record._id,
         )
         ordering = None if batch else self.ordering  # what overlaps can't be watched
-        watch = None if ordering is None else ordering.watch(dispatch)
+        watch = None if ordering is None else ordering.watch(record)
         target = endpoint._target
-        outcome: Outcome | None = dispatch.outcome
+        outcome: Outcome | None = record._outcome
         if watch is not None and not target.in_process:
-            kind = dispatch.failure and dispatch.failure.kind
+            kind = record._failure and record._failure.kind
             outcome = ChatFakeError(
                 f"{kind}() needs an app in process, and {endpoint._shown} is a URL. Connect the "
                 f"app as wsgi= or asgi="
             )
         scopes = self._core.scopes
-        return InFlight(
-            dispatch, request, record, scopes, self.count, target, batch, outcome, watch
-        )
+        return InFlight(request, record, scopes, self.count, target, batch, outcome, watch)
 
     async def _make(self, attempt: InFlight, *, plain: bool) -> None:
         """Make an attempt, and record it."""
@@ -280,8 +279,6 @@ class Drain:
         response, error = self._response_of(attempt), self._error_of(attempt)
         with self._core.lock:
             response = self._count(attempt, response)
-            overrides = attempt.dispatch.overrides
-            record.fault, record._marks = overrides.fault, overrides.marks
             record._response, record._ended = response, True
             if response.status in {401, 403} and record.endpoint.signer is not None:
                 record._unverified = attempt.request
@@ -293,14 +290,13 @@ class Drain:
 
     def _count(self, attempt: InFlight, response: Response) -> Response:
         """Count an attempt for faults and for its endpoint; return the service's response."""
-        dispatch, endpoint = attempt.dispatch, attempt.record.endpoint
-        if dispatch.overrides.fault in {"disable_after", "forgery"}:
+        record, endpoint = attempt.record, attempt.record.endpoint
+        if record.fault in {"disable_after", "forgery"}:
             return response
         if self.ordering is not None:
             response = self.ordering.note_attempt(attempt, response)
-        is_made = dispatch.overrides.fault not in NOT_ATTEMPTED
-        if is_made and endpoint._count(ok=response.is_success):
-            dispatch.mark(endpoint._disabled_by("disable"))
+        if record._was_made and endpoint._count(ok=response.is_success):
+            record._marks += (endpoint._disabled_by("disable"),)
         return response
 
     def _try_again(self, attempt: InFlight) -> None:
@@ -308,23 +304,23 @@ class Drain:
 
         What a fault has spoilt comes again at the next barrier, and uses up no retry.
         """
-        dispatch, record, ordering = attempt.dispatch, attempt.record, self.ordering
+        record, ordering = attempt.record, self.ordering
         if record.endpoint.disabled:
             self._outbox.forget_unwanted()
             if ordering is not None:
                 ordering.forget_unwanted()
-        elif ordering is not None and dispatch.failure is not None:
-            ordering.keep_failed(dispatch.again(record, dispatch.retries))
-        elif dispatch.retries < len(record.endpoint._retries):
+        elif ordering is not None and record._failure is not None:
+            ordering.keep_failed(record._again(record._retried))
+        elif record._retried < len(record.endpoint._retries):
             self._plan_retry(attempt)
 
     def _plan_retry(self, attempt: InFlight) -> None:
         """Schedule a retry; it is next where a late response came after the retry was due."""
-        record, now, retries = attempt.record, self._core.now(), attempt.dispatch.retries
-        retry, failed_at = attempt.dispatch.again(record, retries + 1), record.moment
+        record, now = attempt.record, self._core.now()
+        retry, failed_at = record._again(record._retried + 1), record.moment
         if isinstance(record.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
-        delay = record.endpoint._retries[retries]
+        delay = record.endpoint._retries[record._retried]
         if attempt.is_late and failed_at + delay < now:
             self._outbox.take_due(failed_at + delay, retry)
             return

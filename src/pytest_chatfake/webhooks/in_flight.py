@@ -17,7 +17,6 @@ from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
 from .attempts import Attempt
-from .dispatch import Dispatch
 from .endpoints import WebhookRequest
 from .logged_errors import ErrorLog
 from .signing import flaw_of, sign
@@ -35,9 +34,8 @@ class InFlight:
     """An attempt that is being made.
 
     Attributes:
-        dispatch: What is on its way.
         request: What is posted, and where.
-        record: Its record in the history.
+        record: The attempt.
         scopes: Where its receiver counts as part of the fake.
         ordinal: How many attempts of the fake have begun, this one included.
         target: How it gets there.
@@ -50,7 +48,6 @@ class InFlight:
         choice: The number of its choice in the :class:`.Ordering`.
     """
 
-    dispatch: Dispatch
     request: WebhookRequest
     record: Attempt
     scopes: Scopes
@@ -99,22 +96,21 @@ class InFlight:
 
     def _write(self) -> None:
         """Write the request's body and sign it; then tamper with it, if a fault says so."""
-        request, dispatch, event = self.request, self.dispatch, self.record.event
-        overrides = dispatch.overrides
-        if dispatch.known is not None:
-            request.body = event._seen(dispatch.body, dispatch.known)
+        request, record, event = self.request, self.record, self.record.event
+        if record._known is not None:
+            request.body = event._seen(record._body, record._known)
         request.body = event._posted(request.body)
-        if dispatch.is_evolved:
+        if record._is_evolved:
             request.body = evolved(request.body, everywhere=event._outbound is not None)
-        signer = overrides.signer or request.endpoint.signer
+        signer = record._signer or request.endpoint.signer
         if signer is not None:
             headers = sign(signer, request)
             request.headers = {**request.endpoint.headers, **headers}
-            if overrides.signer is not None:
-                flaw = flaw_of(overrides.signer, request.endpoint.signer, headers)
-                dispatch.name_mark("sign", flaw)
-        if overrides.change is not None:
-            request.body = _tampered(overrides.change, request.body)
+            if record._signer is not None:
+                flaw = flaw_of(record._signer, request.endpoint.signer, headers)
+                record._name_mark("sign", flaw)
+        if record._change is not None:
+            request.body = _tampered(record._change, request.body)
 
     async def make_as_task(self) -> None:
         """Make it in a task of its own."""

@@ -24,7 +24,6 @@ from ..transport.client.responses import Response
 from .attempts import Attempt
 from .backlog import Backlog
 from .core import Core
-from .dispatch import Dispatch
 from .endpoints import Endpoint
 from .events import Event
 from .fault_kinds import effect_of
@@ -126,31 +125,31 @@ class Ordering:
     @property
     def held(self) -> list[Event]:
         """The events of delayed attempts."""
-        delayed = [dispatch.event for dispatch in self._backlog.items]
+        delayed = [attempt.event for attempt in self._backlog.items]
         return delayed + [repeat.event for repeat in self._still_open(self._repeats)]
 
     # Before an attempt
 
-    def decide(self, dispatch: Dispatch, *, in_batch: bool) -> Sequence[Dispatch]:
+    def decide(self, attempt: Attempt, *, in_batch: bool) -> Sequence[Attempt]:
         """Return the attempts to make now in place of the queue's next one; none: it is delayed.
 
         An attempt that a test has put into a batch is a choice, too, and stays there.
         """
         self._note("in attempts")
-        key = (dispatch.event, dispatch.endpoint)
-        if key not in self.choices and dispatch.is_new:
+        key = (attempt.event, attempt.endpoint)
+        if key not in self.choices and attempt._is_new:
             self.choices[key] = len(self.choices) + 1
-            hit = self._choose(dispatch, taken=in_batch)
-            if hit is not None and not self._deviate(hit, dispatch):
+            hit = self._choose(attempt, taken=in_batch)
+            if hit is not None and not self._deviate(hit, attempt):
                 return []
-        batch = [dispatch, *self._begin_repeats(dispatch, in_batch=in_batch)]
+        batch = [attempt, *self._begin_repeats(attempt, in_batch=in_batch)]
         if in_batch:
             return batch
         peers = [peer for peer in self._backlog.take_peers() if peer.endpoint.connected]
         return _batched([*peers, *batch])
 
-    def _choose(self, dispatch: Dispatch, *, taken: bool) -> FaultHit | None:
-        """Let each fault count a choice; those that combine with others change the dispatch.
+    def _choose(self, attempt: Attempt, *, taken: bool) -> FaultHit | None:
+        """Let each fault count a choice; those that combine with others change the attempt.
 
         Returns:
             The one that decides whether and when the attempt is made; None: none does.
@@ -158,42 +157,42 @@ class Ordering:
         chosen: FaultHit | None = None
         for fault in self._outbox.faults.active:
             taken = taken or chosen is not None
-            hit = fault._hit(dispatch.event, dispatch.endpoint, taken=taken)
+            hit = fault._hit(attempt.event, attempt.endpoint, taken=taken)
             if hit is None:
                 continue
             if hit.kind == "duplicate":
-                dispatch.repeats += (hit,)
+                attempt._repeats += (hit,)
             elif effect_of(hit.kind).combines:
-                dispatch.change(hit)
+                attempt._shape(hit)
             else:
                 chosen = hit
         return chosen
 
-    def _deviate(self, hit: FaultHit, dispatch: Dispatch) -> bool:
+    def _deviate(self, hit: FaultHit, attempt: Attempt) -> bool:
         """Apply a fault to a choice; return whether the attempt is made now."""
         self.awaits_retries = True
         if effect_of(hit.kind).fails:
-            dispatch.failure, dispatch.outcome = hit, _NOT_MADE.get(hit.kind)
+            attempt._failure, attempt._outcome = hit, _NOT_MADE.get(hit.kind)
             return True
         if hit.kind == "concurrently" and not hit.steps:
-            dispatch.repeats += (hit,)  # made at the same time
+            attempt._repeats += (hit,)  # made at the same time
             return True
-        dispatch.change(hit)
+        attempt._shape(hit)
         if hit.kind == "delay":
-            self._outbox.plan(dispatch, hit.pause)
+            self._outbox.plan(attempt, hit.pause)
             return False
-        return self._backlog.take(hit.kind, hit.steps, dispatch, hit.fault)
+        return self._backlog.take(hit.kind, hit.steps, attempt, hit.fault)
 
-    def _begin_repeats(self, dispatch: Dispatch, *, in_batch: bool) -> list[Dispatch]:
+    def _begin_repeats(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
         """Delay the repeats of an attempt; return those that are made at the same time."""
-        hits, dispatch.repeats = dispatch.repeats, ()
+        hits, attempt._repeats = attempt._repeats, ()
         self.awaits_retries = self.awaits_retries or bool(hits)
-        beside: list[Dispatch] = []
+        beside: list[Attempt] = []
         for hit in hits:
-            repeat = replace(dispatch)
-            repeat.change(hit)
-            if dispatch.outcome is not DROPPED:  # a repeat of a dropped attempt is dropped, too
-                repeat.failure = repeat.outcome = None
+            repeat = replace(attempt)
+            repeat._shape(hit)
+            if attempt._outcome is not DROPPED:  # a repeat of a dropped attempt is dropped, too
+                repeat._failure = repeat._outcome = None
             if hit.pause:
                 if not self.only_waits:
                     self._outbox.plan(repeat, hit.pause)
@@ -207,12 +206,12 @@ class Ordering:
                 self._backlog.take(hit.kind, hit.steps, repeat, hit.fault, hit.past_barriers)
         return beside
 
-    def watch(self, dispatch: Dispatch) -> CrashWatch | None:
+    def watch(self, attempt: Attempt) -> CrashWatch | None:
         """Return what crashes the app, or notes where it could crash; None: nothing does."""
-        failure, target = dispatch.failure, dispatch.endpoint._target
+        failure, target = attempt._failure, attempt.endpoint._target
         if failure is not None and failure.make_watch is not None:
             return failure.make_watch(target.response_so_far)
-        if self.crash_points is None or not (dispatch.is_new and target.in_process):
+        if self.crash_points is None or not (attempt._is_new and target.in_process):
             return None
         return CrashWatch(None, self.crash_points, target.response_so_far)
 
@@ -221,25 +220,25 @@ class Ordering:
     def note_attempt(self, attempt: InFlight, response: Response) -> Response:
         """Count and log an attempt that has ended; return the response that the service gets."""
         self._note("between and after attempts")
-        dispatch, record = attempt.dispatch, attempt.record
+        record = attempt.record
         attempt.choice = self.choices.get((record.event, record.endpoint), 0)
         attempt.response = response
-        failure, watch = dispatch.failure, attempt.watch
+        failure, watch = record._failure, attempt.watch
         is_inside = failure is not None and failure.make_watch is not None
         if failure is not None and is_inside and (watch is None or not watch.deed):
             failure.fault.fired -= 1  # the app never came to that point
-            failure = dispatch.failure = None
+            failure = record._failure = None
         if self.log is not None:
             self.log.append(attempt)
         if (overtaken := self._backlog.note_attempt()) is not None:
             self._outbox.queue.appendleft(overtaken)
         if failure is None:
             return response
-        dispatch.change(failure)
+        record._shape(failure)
         is_lost = failure.kind == "lose_response" and response.error is None
         return Response(None, b"", TimeoutError(_LOST)) if is_lost else response
 
-    def keep_failed(self, repeat: Dispatch) -> None:
+    def keep_failed(self, repeat: Attempt) -> None:
         """Keep the repeat of a failed attempt until the next barrier."""
         self._backlog.keep_failed(repeat)
 
@@ -250,7 +249,7 @@ class Ordering:
 
     def forget_unwanted(self) -> None:
         """Forget the repeats of failed attempts at an endpoint that was disabled now."""
-        self._backlog.forget_failed(lambda repeat: not repeat.is_wanted)
+        self._backlog.forget_failed(lambda repeat: not repeat._is_wanted)
 
     # Barriers
 
@@ -312,12 +311,11 @@ class Ordering:
         ]
 
 
-def _batched(batch: list[Dispatch]) -> list[Dispatch]:
+def _batched(batch: list[Attempt]) -> list[Attempt]:
     """Give all attempts of a batch the mark of the fault that has asked for it."""
-    overrides = [dispatch.overrides for dispatch in batch]
-    mark = next((own.marks[-1] for own in overrides if own.fault == "concurrently"), None)
+    mark = next((each._marks[-1] for each in batch if each.fault == "concurrently"), None)
     if mark is not None and len(batch) > 1:
-        for dispatch in batch:
-            if dispatch.overrides.fault != "concurrently":
-                dispatch.mark(mark)
+        for attempt in batch:
+            if attempt.fault != "concurrently":
+                attempt._marks += (mark,)
     return batch

@@ -24,7 +24,6 @@ from ..domain.messages import MessageState
 from ..wire.bodies import EventWriter
 from .attempts import Attempt
 from .core import Core
-from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event
 from .faults import Fault
@@ -44,8 +43,8 @@ class Outbox:
         attempts: The attempts that have ended, in the order in which they did.
         seen: How many of these the test has read.
         queue: What is to be attempted next, in order.
-        paused: What a block of ``paused()`` holds back; None outside. What goes to all endpoints of
-            an event is held back together.
+        paused: What a block of ``paused()`` holds back; None outside. The attempts at an event, at
+            all its endpoints, are held back together.
         faults: Those that are set up now.
         unheard: Events that no endpoint listened for.
         depth: How many attempts led to what is emitted now, each causing the next event.
@@ -67,7 +66,7 @@ class Outbox:
         self._outbound = None if outbound is None else Outbound(core, outbound)
         self.endpoints: Endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers(core.history)
-        self.paused: list[list[Dispatch]] | None = None
+        self.paused: list[list[Attempt]] | None = None
         self.depth: int = 0
 
     def reset(self, ids: Ids) -> None:
@@ -81,7 +80,7 @@ class Outbox:
         self._of_messages = 0  # events of messages have ids of a sequence of their own
         self._custom: Counter[str] = Counter()  # how many there are of each type
         self._recorded: dict[str, int] = {}  # numbers of recorded messages, by their ids
-        self.queue: deque[Dispatch] = deque()
+        self.queue: deque[Attempt] = deque()
         self.unheard: list[Event] = []
         self._last = 0  # when the last event was, as it says
         self.faults.clear()
@@ -98,7 +97,7 @@ class Outbox:
     @property
     def queued(self) -> list[Event]:
         """The events in the queue that an endpoint is still connected for, each once."""
-        return [*dict.fromkeys(dispatch.event for dispatch in self.queue if dispatch.is_wanted)]
+        return [*dict.fromkeys(attempt.event for attempt in self.queue if attempt._is_wanted)]
 
     # Writing
 
@@ -205,24 +204,13 @@ class Outbox:
 
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:
         """Queue a past event again."""
-        overrides = Overrides(marks=(Mark("redeliver", "again", line),))
-        self._send(event, cause=cause, overrides=overrides, is_redelivered=True)
+        marks = (Mark("redeliver", "again", line),)
+        self._send(event, _cause=cause, _marks=marks, _is_redelivered=True)
 
-    def forge(
-        self, event: Event, endpoint: Endpoint, overrides: Overrides, cause: Record
-    ) -> Iterator[None]:
-        """A step: attempt an event under an id of its own, past all faults and pauses."""
-        dispatch = Dispatch(
-            event,
-            endpoint,
-            event.body,
-            event.id,
-            overrides=overrides,
-            is_redelivered=True,
-            cause=cause,
-        )
-        dispatch.put_under_id(self._ids.event % (_LAST_ID - len(self.attempts)))
-        self.queue.append(dispatch)
+    def forge(self, attempt: Attempt) -> Iterator[None]:
+        """A step: make an attempt under an event id of its own, past all faults and pauses."""
+        attempt._put_under_id(self._ids.event % (_LAST_ID - len(self.attempts)))
+        self.queue.append(attempt)
         yield
 
     def _send(self, event: Event, **how: Any) -> None:
@@ -230,25 +218,25 @@ class Outbox:
         endpoints = self.endpoints.listening(event.type)
         if endpoints:
             posted, depth = (event.body, event.id), self.depth
-            self._enqueue([Dispatch(event, to, *posted, depth, **how) for to in endpoints])
+            self._enqueue([Attempt(event, to, *posted, _depth=depth, **how) for to in endpoints])
         else:
             self.unheard.append(event)
 
-    def _enqueue(self, dispatches: list[Dispatch]) -> None:
-        """Queue the dispatches of an event; inside a block that pauses, hold them back together."""
+    def _enqueue(self, attempts: list[Attempt]) -> None:
+        """Queue the attempts at an event; inside a block that pauses, hold them back together."""
         if self.paused is None:
-            self.queue.extend(dispatches)
+            self.queue.extend(attempts)
         else:
-            self.paused.append(dispatches)
+            self.paused.append(attempts)
 
     # Later
 
-    def plan(self, dispatch: Dispatch, delay: int, since: int | None = None) -> None:
-        """Schedule a dispatch; the delay counts from a moment, or from now."""
+    def plan(self, attempt: Attempt, delay: int, since: int | None = None) -> None:
+        """Schedule an attempt; the delay counts from a moment, or from now."""
         start = self._core.now() if since is None else since
         with self._core.lock:
-            if dispatch.is_wanted:
-                self._core.schedule.add(start + delay, "attempt", dispatch)
+            if attempt._is_wanted:
+                self._core.schedule.add(start + delay, "attempt", attempt)
 
     def disconnect(self, endpoint: Endpoint) -> None:
         """Disconnect an endpoint, and forget the attempts that were scheduled for it."""
@@ -260,12 +248,12 @@ class Outbox:
         with self._core.lock:
             schedule = self._core.schedule
             for key, (_, subject) in tuple(schedule.work.items()):
-                if isinstance(subject, Dispatch) and not subject.is_wanted:
+                if isinstance(subject, Attempt) and not subject._is_wanted:
                     schedule.cancel(key)
 
-    def take_due(self, due: int, dispatch: Dispatch) -> None:
+    def take_due(self, due: int, attempt: Attempt) -> None:
         """Queue what was scheduled for ``due``: a late attempt, or a retry."""
         # Where time has jumped over it, it counts as made when it was due.
         if self._core.now() - due > MILLISECOND:
-            dispatch.due = due
-        self._enqueue([dispatch])
+            attempt._due = due
+        self._enqueue([attempt])
