@@ -28,7 +28,7 @@ from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
 from pytest_chatfake.webhooks.attempts import Attempt
 from pytest_chatfake.webhooks.events import Event
-from pytest_chatfake.webhooks.in_flight import InFlight, make_batch
+from pytest_chatfake.webhooks.in_flight import make as make_together
 
 threads = []
 connections = []
@@ -86,15 +86,12 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
         if together:
             endpoint = SimpleNamespace(signer=None)
             events = [Event(str(n), "", None, b'{"id": %d}' % n, None, 0) for n in range(2)]
-            batch = [
-                InFlight(
-                    SimpleNamespace(body=event.body, headers={}, endpoint=endpoint),
-                    *(Attempt(event, endpoint, event.body, event.id), Scopes(), 1, target),
-                )
-                for event in events
-            ]
-            run_at_once(make_batch(batch, portal, plain=True))
-            return [one.outcome for one in batch]
+            batch = [Attempt(event, endpoint, event.body, event.id) for event in events]
+            for one in batch:
+                one._target = target
+                one._request = SimpleNamespace(body=one._body, headers={}, endpoint=endpoint)
+            run_at_once(make_together(batch, Scopes(), portal, plain=True))
+            return [one._outcome for one in batch]
         return [
             target.attempt(SimpleNamespace(body=b'{"id": %d}' % number, headers={}))
             for number in range(2)

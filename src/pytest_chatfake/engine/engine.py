@@ -364,7 +364,7 @@ class Engine:
         """
         thread = self.drain.thread
         if thread == threading.get_ident():
-            return not all(one.target.in_process for one in self.drain.overdue.current or ())
+            return not all(one._target.in_process for one in self.drain.overdue.current or ())
         return thread is not None
 
     # Refusals

@@ -28,12 +28,12 @@ from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline, without_texts
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
+from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from ..webhooks.faults import Fault
-from ..webhooks.in_flight import InFlight
-from ..webhooks.ordering import Barrier, Log, Ordering
+from ..webhooks.ordering import Barrier, Ended, Log, Ordering
 from ..webhooks.outbox import Outbox
 from .deviations import KINDS, OPEN, Call, Deviation
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
@@ -254,8 +254,12 @@ class World:
     # The result
 
     @property
-    def _attempts(self) -> list[InFlight]:
-        return [entry for entry in self._log if isinstance(entry, InFlight)]
+    def _ended(self) -> list[Ended]:
+        return [entry for entry in self._log if isinstance(entry, Ended)]
+
+    @property
+    def _attempts(self) -> list[Attempt]:
+        return [entry.attempt for entry in self._ended]
 
     @property
     def failed_before_barrier(self) -> bool:
@@ -270,9 +274,9 @@ class World:
     def keeps_memory(self) -> bool:
         """Whether an app crashed that is not made anew."""
         return any(
-            attempt.watch and attempt.watch.error and not attempt.record.endpoint._restart
+            attempt._watch and attempt._watch.error and not attempt.endpoint._restart
             for attempt in self._attempts
-            if attempt.record.fault == "crash"
+            if attempt.fault == "crash"
         )
 
     @property
@@ -302,8 +306,8 @@ class World:
         """
         done, done_there = (
             Counter(
-                (attempt.record.event.status, attempt.record.event.type, _outcome(attempt))
-                for attempt in world._attempts
+                (entry.attempt.event.status, entry.attempt.event.type, _outcome(entry))
+                for entry in world._ended
             )
             for world in (self, other)
         )
@@ -334,10 +338,10 @@ class World:
         """By their kinds, why nothing came of deviations."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
         kinds = [deviation.kind for deviation in self.deviations if deviation.kind in _UNCHANGED]
-        made = [attempt for attempt in self._attempts if attempt.posted]
+        made = [attempt for attempt in self._attempts if attempt._is_posted]
         for kind in kinds:
             is_all = KINDS[kind].concerns == "everything"
-            changed = [each for each in made if is_all or each.record._is_changed]
+            changed = [each for each in made if is_all or each._is_changed]
             if changed and not any(map(_is_changed, changed)):
                 why[kind] = _UNCHANGED[kind]
         return why
@@ -349,7 +353,7 @@ class World:
             return False
         errors = [self.error, *self.fake._engine.core.errors]
         return any(isinstance(error, TimeoutError) for error in errors) or any(
-            _outcome(attempt) == "TimeoutError" for attempt in self._attempts
+            _outcome(entry) == "TimeoutError" for entry in self._ended
         )
 
     @property
@@ -368,7 +372,7 @@ class World:
     def require_chances(self, kinds: Sequence[str]) -> None:
         """Refuse a body in which nothing can deviate."""
         calls = (deviation.call for _, deviation in possible_deviations(self.log(), kinds, ()))
-        if any(attempt.record._was_made for attempt in self._attempts) or any(calls):
+        if any(attempt._was_made for attempt in self._attempts) or any(calls):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
         if not self.fake._engine.outbox.endpoints.ever:
@@ -383,7 +387,7 @@ class World:
         Raises:
             ChatFakeError: None came past one of the crash points.
         """
-        watches = [attempt.watch for attempt in self._attempts if attempt.watch]
+        watches = [attempt._watch for attempt in self._attempts if attempt._watch]
         reached = {point.name for watch in watches for point in watch.points}
         for name in (self._environment.crash_points or {}).values():
             if name not in reached:
@@ -403,7 +407,7 @@ class World:
     @property
     def has_app_in_process(self) -> bool:
         """Whether an attempt was watched for crashes."""
-        return any(attempt.watch for attempt in self._attempts)
+        return any(attempt._watch for attempt in self._attempts)
 
     @property
     def call_in_process(self) -> str:
@@ -440,7 +444,7 @@ class World:
             calls=list(self._calls()),
             unseen=frozenset(d for d in fired if KINDS[d.kind].is_unseen),
             moments=[
-                entry.moments if isinstance(entry, Barrier) else (entry.record.moment,)
+                entry.moments if isinstance(entry, Barrier) else (entry.attempt.moment,)
                 for entry in self._log
             ],
             waits=self._ordering.waits,
@@ -453,13 +457,13 @@ class World:
             errors=self._environment.errors,
         )
 
-    def _logged(self, attempt: InFlight, endpoints: Mapping[Endpoint, int]) -> LoggedAttempt:
-        watch, record = attempt.watch, attempt.record
-        logged = self._waiting(attempt.choice, record.event, record.endpoint, endpoints)
+    def _logged(self, entry: Ended, endpoints: Mapping[Endpoint, int]) -> LoggedAttempt:
+        attempt, watch = entry.attempt, entry.attempt._watch
+        logged = self._waiting(entry.choice, attempt.event, attempt.endpoint, endpoints)
         return logged._replace(
-            item=logged.item if effect_of(record.fault).reaches_app else -logged.item,
-            round=attempt.batch,
-            is_retry=record.number > 1,
+            item=logged.item if effect_of(attempt.fault).reaches_app else -logged.item,
+            round=attempt._round,
+            is_retry=attempt.number > 1,
             points=() if watch is None else tuple(watch.points),
             crash=_deed(attempt),
         )
@@ -525,17 +529,16 @@ class World:
         """
         endpoints = self._endpoints()
         return [
-            f"{attempt.record.event.status or attempt.record.event.type} "
-            f"m{attempt.record.event._number} at endpoint "
-            f"{endpoints[attempt.record.endpoint] + 1}: {_outcome(attempt)}"
-            for attempt in self._attempts
+            f"{entry.attempt.event.status or entry.attempt.event.type} "
+            f"m{entry.attempt.event._number} at endpoint "
+            f"{endpoints[entry.attempt.endpoint] + 1}: {_outcome(entry)}"
+            for entry in self._ended
         ]
 
     @property
     def steps(self) -> list[Step]:
         """The verbs and the attempts, in the order in which they began."""
-        records = (attempt.record for attempt in self._attempts)
-        attempts = dict(zip(map(id, records), self.outline(), strict=True))
+        attempts = dict(zip(map(id, self._attempts), self.outline(), strict=True))
         steps: list[Step] = []
         for record in self.fake._engine.core.history.records:
             if isinstance(record, VerbRecord):
@@ -551,32 +554,32 @@ class World:
         return {endpoint: index for index, endpoint in enumerate(endpoints)}
 
 
-def _outcome(attempt: InFlight) -> int | str | None:
+def _outcome(entry: Ended) -> int | str | None:
     """Return how an attempt ended at the app; ``"refused"`` or ``"dropped"`` if it never came."""
-    effect, response = effect_of(attempt.record.fault), attempt.response
-    if response is None or not effect.reaches_app:
+    effect, response = effect_of(entry.attempt.fault), entry.response
+    if not effect.reaches_app:
         return effect.mark
     return response.status if response.error is None else type(response.error).__name__
 
 
-def _is_changed(attempt: InFlight) -> bool:
+def _is_changed(attempt: Attempt) -> bool:
     """Return whether an app can see that not the event as it was emitted is posted."""
-    event, request = attempt.record.event, attempt.request
+    event, request = attempt.event, attempt._request
     is_named = any(request.id in value for value in request.headers.values())
     return request.body != event._posted(event.body) or (is_named and request.id != event.id)
 
 
-def _deed(attempt: InFlight) -> str:
+def _deed(attempt: Attempt) -> str:
     """Return what befell the app in an attempt, with what it had responded, or did in spite of it.
 
     Empty: nothing did.
     """
-    watch, record = attempt.watch, attempt.record
+    watch = attempt._watch
     if watch is None or not watch.deed:
         return ""
     if watch.response is not None:
         return f"had responded and {watch.deed}"
-    return f"responded with {record.status_code} although it " * record.ok + watch.deed
+    return f"responded with {attempt.status_code} although it " * attempt.ok + watch.deed
 
 
 def _what(outbox: Outbox, event: Event) -> str:

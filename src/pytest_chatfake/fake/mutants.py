@@ -27,7 +27,8 @@ from ..http_api import account as accounts
 from ..http_api.service import INVALID_KEY
 from ..transport.client.targets import ACCEPTED
 from ..transport.server.replies import Reply, error_reply
-from ..webhooks import in_flight as attempts
+from ..webhooks import in_flight
+from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import WebhookRequest
 from ..webhooks.events import Event
 from ..webhooks.signing import OwnSigner, sign
@@ -295,16 +296,15 @@ class Mutation:
         return chosen
 
     @contextmanager
-    def _falsify(self, attempt: attempts.InFlight) -> Generator[None]:
+    def _falsify(self, attempt: Attempt) -> Generator[None]:
         """Falsify an attempt while it is made, and look at how it has ended."""
-        record = attempt.record
-        if record.fault == "forgery":  # no event: it must neither be lost nor get through
+        if attempt.fault == "forgery":  # no event: it must neither be lost nor get through
             yield
             return
         noted: set[str] = set()
-        event, request = record.event, attempt.request
-        is_genuine = record._signer is None and record._change is None
-        attempt_key = attempt.ordinal, event.status
+        event, request = attempt.event, attempt._request
+        is_genuine = attempt._signer is None and attempt._change is None
+        attempt_key = attempt._ordinal, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
             engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
@@ -315,7 +315,7 @@ class Mutation:
             rows = {name: partial(_seen, event, change) for name, change in _EVENTS.items()}
             request.body = self._choose(rows, request.body, noted, facts)
         signer = request.endpoint.signer
-        if signer is not None and record._signer is None:
+        if signer is not None and attempt._signer is None:
 
             def forged(request: WebhookRequest) -> dict[str, str]:
                 truth = stale = sign(signer, request)
@@ -324,24 +324,24 @@ class Mutation:
                     stale = signer(replace(request, timestamp=request.timestamp - 86_400))
                 return self._choose(_HEADERS, truth, noted, stale)
 
-            record._signer = forged
-        if lost in self._asked and attempt.watch is None:  # or the crash of a test never comes
+            attempt._signer = forged
+        if lost in self._asked and attempt._watch is None:  # or the crash of a test never comes
             noted.add(lost)
-            attempt.outcome = (
+            attempt._outcome = (
                 None if self.name is None else self.responses.get(attempt_key, ACCEPTED)
             )
         yield
-        error = getattr(attempt.outcome, "error", attempt.outcome)
+        error = getattr(attempt._outcome, "error", attempt._outcome)
         # An app that refuses the signature looks at nothing else.
         unread = (401, 403) if is_genuine else range(400, 500)
-        is_unread = self.name is None and getattr(attempt.outcome, "status", None) in unread
+        is_unread = self.name is None and getattr(attempt._outcome, "status", None) in unread
         if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
         if self.name is None:
             self._asked -= self.exercised  # there is no need to look for these any more
             if error is None:
                 self.responses.setdefault(
-                    attempt_key, attempt.outcome
+                    attempt_key, attempt._outcome
                 )  # the first of several fakes
 
     def _misreport(self, api: accounts.AccountApi, truth: Reply, *, is_balance: bool) -> Reply:
@@ -366,11 +366,11 @@ def mutated(name: str | None, plain: Mutation | None = None) -> Generator[Mutati
         ChatFakeError: It is called inside such a block.
     """
     check_choice(name, "mutant", [None, *MUTANTS])
-    if attempts.falsify is not nullcontext:
+    if in_flight.falsify is not nullcontext:
         raise ChatFakeError("mutated(): expected one mutant at a time, got a block inside another")
     mutation = Mutation(name, {} if plain is None else plain.responses)
-    attempts.falsify, accounts.falsify = mutation._falsify, mutation._misreport
+    in_flight.falsify, accounts.falsify = mutation._falsify, mutation._misreport
     try:
         yield mutation
     finally:
-        attempts.falsify, accounts.falsify = nullcontext, None
+        in_flight.falsify, accounts.falsify = nullcontext, None

@@ -64,10 +64,10 @@ def hint(attempt: Attempt) -> str:
     if attempt.error is not None:
         noted = NO_LIFESPAN in getattr(attempt.error, "__notes__", ())
         return f" ({NO_LIFESPAN})" if noted else ""
-    if attempt._unverified is not None:
+    if attempt.status_code in {401, 403} and attempt.endpoint.signer is not None:
         if effect_of(attempt.fault).is_wrong:  # so it is right to refuse it
             return ""
-        signed = how_signed(attempt._unverified)
+        signed = how_signed(attempt._request)
         return f" ({signed}: does the app verify just that, with the same secret?)"
     if attempt._logged is not None:
         type_, text, place = attempt._logged

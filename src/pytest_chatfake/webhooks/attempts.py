@@ -9,7 +9,7 @@ its response is known. What comes after it, a retry or the repeat of a fault, is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -21,7 +21,9 @@ from ..base.tracebacks import text_of
 from ..domain.ids import other_id
 from ..domain.instants import instant
 from ..domain.messages import MessageState
+from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.responses import Response
+from ..transport.client.targets import Target
 from .endpoints import Endpoint, Signer, WebhookRequest
 from .events import Event, under_id
 from .fault_kinds import NOT_ATTEMPTED
@@ -71,13 +73,21 @@ class Attempt(Record):
     _signer: Signer | None = None  # signs in place of the endpoint's own
     _repeats: tuple[FaultHit, ...] = ()  # that repeat it, once it is made
     _failure: FaultHit | None = None  # by which it fails
-    _outcome: Response | None = None  # how it ends without being made
+
+    # In flight, from when it begins
+    _ordinal: int = 0  # how many attempts of the fake have begun, this one included
+    _round: int = 0  # the number of the batch in which it is made with others; 0: none
+    _request: WebhookRequest = field(init=False)  # what is posted
+    _target: Target = field(init=False)  # how it gets there
+    _watch: CrashWatch | None = None  # crashes the app, or notes where it could crash
+    _is_posted: bool = False  # whether the signer and the function of tamper() raised no error
+    _is_late: bool = False  # whether its time was up before its response was complete
+    _outcome: Response | BaseException | None = None  # how it ended at the app; None: not yet
 
     # Its end
-    _response: Response = _NO_RESPONSE
+    _response: Response = _NO_RESPONSE  # as the service gets it
     _ended: bool = False
     _surfaced: bool = False  # whether its error came back in the test
-    _unverified: WebhookRequest | None = None  # what was signed, if it got a 401 or 403
     _logged: LoggedError | None = None  # what the app logged before its response of 500 or more
     _got_through: bool = False  # whether it is a forgery that the app did not refuse
 
@@ -160,6 +170,11 @@ class Attempt(Record):
     def _is_changed(self) -> bool:
         """Whether it posts something other than the event as it was emitted."""
         return self._is_evolved or (self._body, self._id) != (self.event.body, self.event.id)
+
+    @property
+    def _is_broken_off(self) -> bool:
+        """Whether it was cancelled or interrupted."""
+        return isinstance(self._outcome, BaseException) and not isinstance(self._outcome, Exception)
 
     def _again(self, retried: int) -> Attempt:
         """Return the next attempt after it has failed: the same bytes, without faults."""

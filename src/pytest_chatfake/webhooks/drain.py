@@ -43,7 +43,7 @@ from .attempts import Attempt
 from .core import Core
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
-from .in_flight import InFlight, Outcome, make_batch
+from .in_flight import make
 from .ordering import DROPPED, Ordering
 from .outbox import Outbox
 
@@ -155,11 +155,8 @@ class Drain:
         while self._outbox.queue and self._turn.acquire(blocking=False):
             self.thread = threading.get_ident()
             try:
-                while batch := self._next_batch():
-                    if len(batch) == 1:
-                        await self._make(batch[0], plain=plain)
-                    else:
-                        await self._make_batch(batch, plain=plain)
+                while attempts := self._begin_next():
+                    await self._make(attempts, plain=plain)
                 if self._raised is not None:
                     return self._raised
             except BaseException:
@@ -172,20 +169,19 @@ class Drain:
                 self._turn.release()
         return None
 
-    def _next_batch(self) -> list[InFlight]:
+    def _begin_next(self) -> list[Attempt]:
         """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
         with self._core.lock:  # or a reset might come between an event's last look and its record
-            queue = self._outbox.queue
-            ready: list[Attempt] = []
-            while not ready:
+            queue, attempts = self._outbox.queue, list[Attempt]()
+            while not attempts:
                 if not queue or (self._raised is not None and queue[0].event is not self._event):
                     return []
-                ready = self._take_next(queue)
-            self._outbox.depth = ready[-1]._depth + 1
-            if len(ready) > 1:
-                self._batches += 1
-            batch = self._batches if len(ready) > 1 else 0
-            attempts = [self._begin(attempt, batch) for attempt in ready]
+                attempts = self._take_next(queue)
+            self._outbox.depth = attempts[-1]._depth + 1
+            is_batch = len(attempts) > 1
+            self._batches += is_batch
+            for attempt in attempts:
+                self._begin(attempt, self._batches if is_batch else 0)
         self.overdue.current = attempts
         return attempts
 
@@ -217,150 +213,138 @@ class Drain:
             return self.ordering.decide(attempt, in_batch=in_batch)
         return (attempt,)
 
-    def _begin(self, record: Attempt, batch: int) -> InFlight:
+    def _begin(self, attempt: Attempt, batch: int) -> None:
         """Begin an attempt; one with an outcome is only recorded."""
-        event, endpoint, now = record.event, record.endpoint, self._core.now()
-        record.moment = now if record._due is None else record._due
-        self._core.history.add(record, record._cause or event)
+        event, endpoint, now = attempt.event, attempt.endpoint, self._core.now()
+        attempt.moment = now if attempt._due is None else attempt._due
+        self._core.history.add(attempt, attempt._cause or event)
         self.count += 1
-        request = WebhookRequest(
+        attempt._ordinal, attempt._round = self.count, batch
+        attempt._target = endpoint._target
+        attempt._request = WebhookRequest(
             event,
-            record._body,
+            attempt._body,
             endpoint.headers,
             now // SECOND,
-            record.number,
+            attempt.number,
             endpoint,
-            record._id,
+            attempt._id,
         )
-        ordering = None if batch else self.ordering  # what overlaps can't be watched
-        watch = None if ordering is None else ordering.watch(record)
-        target = endpoint._target
-        outcome: Outcome | None = record._outcome
-        if watch is not None and not target.in_process:
-            kind = record._failure and record._failure.kind
-            outcome = ChatFakeError(
+        if self.ordering is None or batch:  # what overlaps can't be watched
+            return
+        attempt._watch = self.ordering.watch(attempt)
+        if attempt._watch is not None and not attempt._target.in_process:
+            kind = attempt._failure and attempt._failure.kind
+            attempt._outcome = ChatFakeError(
                 f"{kind}() needs an app in process, and {endpoint._shown} is a URL. Connect the "
                 f"app as wsgi= or asgi="
             )
-        scopes = self._core.scopes
-        return InFlight(request, record, scopes, self.count, target, batch, outcome, watch)
 
-    async def _make(self, attempt: InFlight, *, plain: bool) -> None:
-        """Make an attempt, and record it."""
-        if attempt.outcome is None:
-            await attempt.make(plain=plain)
-        ended = self._record(attempt)
-        if ended is not None:
-            raise ended
-
-    async def _make_batch(self, batch: Sequence[InFlight], *, plain: bool) -> None:
-        """Make attempts at the same time, and record them."""
-        to_make = [attempt for attempt in batch if attempt.outcome is None]
+    async def _make(self, attempts: Sequence[Attempt], *, plain: bool) -> None:
+        """Make those attempts that no fault has ended already; record all."""
+        to_make = [attempt for attempt in attempts if attempt._outcome is None]
         ended: BaseException | None = None
         try:
-            await make_batch(to_make, self._portal, plain=plain)
+            await make(to_make, self._core.scopes, self._portal, plain=plain)
         except BaseException as error:
             ended = error
-        in_threads = sum(attempt.target.threaded for attempt in to_make)
-        pool = [each for each in threading.enumerate() if each.name.startswith(_POOLS)]
-        self.had_threads = self.had_threads or max(in_threads, len(pool)) > 1
+        if len(to_make) > 1:
+            in_threads = sum(attempt._target.threaded for attempt in to_make)
+            pool = [each for each in threading.enumerate() if each.name.startswith(_POOLS)]
+            self.had_threads = self.had_threads or max(in_threads, len(pool)) > 1
         for attempt in to_make:
-            if attempt.outcome is None and isinstance(ended, Exception):
-                attempt.outcome = ended
-        interrupts = [self._record(attempt) for attempt in batch]
+            if attempt._outcome is None and isinstance(ended, Exception):
+                attempt._outcome = ended
+        interrupts = [self._record(attempt) for attempt in attempts]
         if ended is None or isinstance(ended, Exception):
             ended = next(filter(None, interrupts), None)
         if ended is not None:
             raise ended
 
-    def _record(self, attempt: InFlight) -> BaseException | None:
+    def _record(self, attempt: Attempt) -> BaseException | None:
         """Record how an attempt ended, and plan its retry; return the interrupt that ended it."""
-        record = attempt.record
         response, error = self._response_of(attempt), self._error_of(attempt)
         with self._core.lock:
             response = self._count(attempt, response)
-            record._response, record._ended = response, True
-            if response.status in {401, 403} and record.endpoint.signer is not None:
-                record._unverified = attempt.request
-            if self._core.history.has(record):  # it is not of before a reset
-                self._outbox.attempts.append(record)
-                if record._was_made and not record.ok and record.fault != "forgery":
+            attempt._response, attempt._ended = response, True
+            if self._core.history.has(attempt):  # it is not of before a reset
+                self._outbox.attempts.append(attempt)
+                if attempt._was_made and not attempt.ok and attempt.fault != "forgery":
                     self._try_again(attempt)
         return self._surface(attempt, error)
 
-    def _count(self, attempt: InFlight, response: Response) -> Response:
+    def _count(self, attempt: Attempt, response: Response) -> Response:
         """Count an attempt for faults and for its endpoint; return the service's response."""
-        record, endpoint = attempt.record, attempt.record.endpoint
-        if record.fault in {"disable_after", "forgery"}:
+        endpoint = attempt.endpoint
+        if attempt.fault in {"disable_after", "forgery"}:
             return response
         if self.ordering is not None:
             response = self.ordering.note_attempt(attempt, response)
-        if record._was_made and endpoint._count(ok=response.is_success):
-            record._marks += (endpoint._disabled_by("disable"),)
+        if attempt._was_made and endpoint._count(ok=response.is_success):
+            attempt._marks += (endpoint._disabled_by("disable"),)
         return response
 
-    def _try_again(self, attempt: InFlight) -> None:
+    def _try_again(self, attempt: Attempt) -> None:
         """Plan the retry of a failed attempt: by the clock, if it was not a fault that spoilt it.
 
         What a fault has spoilt comes again at the next barrier, and uses up no retry.
         """
-        record, ordering = attempt.record, self.ordering
-        if record.endpoint.disabled:
+        ordering = self.ordering
+        if attempt.endpoint.disabled:
             self._outbox.forget_unwanted()
             if ordering is not None:
                 ordering.forget_unwanted()
-        elif ordering is not None and record._failure is not None:
-            ordering.keep_failed(record._again(record._retried))
-        elif record._retried < len(record.endpoint._retries):
+        elif ordering is not None and attempt._failure is not None:
+            ordering.keep_failed(attempt._again(attempt._retried))
+        elif attempt._retried < len(attempt.endpoint._retries):
             self._plan_retry(attempt)
 
-    def _plan_retry(self, attempt: InFlight) -> None:
+    def _plan_retry(self, attempt: Attempt) -> None:
         """Schedule a retry; it is next where a late response came after the retry was due."""
-        record, now = attempt.record, self._core.now()
-        retry, failed_at = record._again(record._retried + 1), record.moment
-        if isinstance(record.error, TimeoutError):
+        now, retry = self._core.now(), attempt._again(attempt._retried + 1)
+        failed_at = attempt.moment
+        if isinstance(attempt.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
-        delay = record.endpoint._retries[record._retried]
-        if attempt.is_late and failed_at + delay < now:
+        delay = attempt.endpoint._retries[attempt._retried]
+        if attempt._is_late and failed_at + delay < now:
             self._outbox.take_due(failed_at + delay, retry)
             return
         self._outbox.plan(retry, delay, since=failed_at)
         if self.ordering is not None and self.ordering.awaits_retries:
-            self.ordering.await_retry(record, failed_at + delay)
+            self.ordering.await_retry(attempt, failed_at + delay)
 
-    def _surface(self, attempt: InFlight, error: BaseException | None) -> BaseException | None:
+    def _surface(self, attempt: Attempt, error: BaseException | None) -> BaseException | None:
         """Keep the error of an app for the test; return an interrupt, which is raised at once."""
-        record, endpoint = attempt.record, attempt.record.endpoint
-        if error is None or (attempt.posted and not endpoint._surfaces(error)):
+        event, endpoint = attempt.event, attempt.endpoint
+        if error is None or (attempt._is_posted and not endpoint._surfaces(error)):
             return None
-        if record.fault == "forgery" and isinstance(error, Exception):
+        if attempt.fault == "forgery" and isinstance(error, Exception):
             return None  # its check reports it
-        record._surfaced = True
+        attempt._surfaced = True
         if not isinstance(error, Exception):
             return error
-        event = record.event
         # An app that has crashed was called, whatever restart= raised.
-        was_called = attempt.posted or (attempt.watch is not None and attempt.watch.error)
+        was_called = attempt._is_posted or (attempt._watch is not None and attempt._watch.error)
         raised = f"by {endpoint._shown} at" if was_called else f"before {endpoint._shown} got"
         error.add_note(f"raised {raised} {event._title}, caused {event.line.place}")
         self._raised = self._raised or error
         return None
 
-    def _response_of(self, attempt: InFlight) -> Response:
+    def _response_of(self, attempt: Attempt) -> Response:
         """Return the response to record: none, if it came late."""
-        outcome = attempt.outcome or InterruptedError(_INTERRUPTED)
+        outcome = attempt._outcome or InterruptedError(_INTERRUPTED)
         response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
-        if not attempt.is_late or attempt.is_broken_off:
+        if not attempt._is_late or attempt._is_broken_off:
             return response
-        overdue = timed_out(self.overdue.limit, attempt.record.endpoint._crash)
+        overdue = timed_out(self.overdue.limit, attempt.endpoint._crash)
         return Response(None, b"", overdue, response.status)
 
-    def _error_of(self, attempt: InFlight) -> BaseException | None:
+    def _error_of(self, attempt: Attempt) -> BaseException | None:
         """Return the error that an attempt ended with; replace an app that crashed in it."""
-        error = None if isinstance(attempt.outcome, Response) else attempt.outcome
-        if attempt.watch is not None and attempt.watch.error is not None:
-            error = self._restart(attempt.record.endpoint, str(attempt.watch.error)) or error
-            attempt.posted = error is None  # so that it comes back in the test in any case
+        error = None if isinstance(attempt._outcome, Response) else attempt._outcome
+        if attempt._watch is not None and attempt._watch.error is not None:
+            error = self._restart(attempt.endpoint, str(attempt._watch.error)) or error
+            attempt._is_posted = error is None  # so that it comes back in the test in any case
         return error
 
     def _restart(self, endpoint: Endpoint, crash: str) -> Exception | None:
@@ -394,24 +378,24 @@ class Overdue:
     """
 
     def __init__(self, limit: float) -> None:
-        self.current: list[InFlight] | None = None
+        self.current: list[Attempt] | None = None
         self.limit = limit
-        self._late: list[InFlight] | None = None
-        self._endable: list[InFlight] = []
+        self._late: list[Attempt] | None = None
+        self._endable: list[Attempt] = []
         self._is_ending = False
 
-    def on_timeout(self, current: list[InFlight]) -> float | None:
+    def on_timeout(self, current: list[Attempt]) -> float | None:
         """Note that attempts are late; at the second call, end them; in the watchdog's thread.
 
         Returns:
             After how many real seconds to call it again; None: never.
         """
-        running = [attempt for attempt in current if attempt.outcome is None]
+        running = [attempt for attempt in current if attempt._outcome is None]
         if self._late is not current:
             self._late, self._is_ending = current, False
             for attempt in running:
-                attempt.is_late = attempt.target.response_so_far() is None
-            endable = [attempt for attempt in running if attempt.target.disconnect(attempt.request)]
+                attempt._is_late = attempt._target.response_so_far() is None
+            endable = [one for one in running if one._target.disconnect(one._request)]
             self._endable = endable
             self._say([attempt for attempt in running if attempt not in endable], self.limit)
             return self.limit if self._endable else None
@@ -421,13 +405,13 @@ class Overdue:
             return None
         self._is_ending = True
         for attempt in left:
-            crash = attempt.record.endpoint._crash
-            attempt.target.cancel(attempt.request, timed_out(self.limit, crash))
+            crash = attempt.endpoint._crash
+            attempt._target.cancel(attempt._request, timed_out(self.limit, crash))
         return GRACE_SECONDS
 
-    def _say(self, attempts: Sequence[InFlight], seconds: float) -> None:
+    def _say(self, attempts: Sequence[Attempt], seconds: float) -> None:
         for attempt in attempts:
-            event, where = attempt.record.event, attempt.record.endpoint.label
+            event, where = attempt.event, attempt.endpoint.label
             say(
                 f"webhook handler still running after {seconds:g} s: {where}, {event._subject} "
                 f"(from {event.line})"

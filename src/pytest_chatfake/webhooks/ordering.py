@@ -28,7 +28,6 @@ from .endpoints import Endpoint
 from .events import Event
 from .fault_kinds import effect_of
 from .faults import FaultHit
-from .in_flight import InFlight
 from .outbox import Outbox
 
 #: How attempts end that are refused or dropped: they are never made.
@@ -53,8 +52,22 @@ class Barrier(NamedTuple):
     moments: tuple[int, ...]
 
 
+class Ended(NamedTuple):
+    """An attempt in the log.
+
+    Attributes:
+        attempt: The attempt.
+        choice: The number of its choice; 0: it is none, and no repeat or retry of one.
+        response: The app's response, before a fault has changed it.
+    """
+
+    attempt: Attempt
+    choice: int
+    response: Response
+
+
 #: The attempts that have ended, and the barriers between them.
-Log: TypeAlias = "list[InFlight | Barrier]"
+Log: TypeAlias = list[Ended | Barrier]
 
 
 class TimedRepeat(NamedTuple):
@@ -217,24 +230,22 @@ class Ordering:
 
     # After an attempt
 
-    def note_attempt(self, attempt: InFlight, response: Response) -> Response:
+    def note_attempt(self, attempt: Attempt, response: Response) -> Response:
         """Count and log an attempt that has ended; return the response that the service gets."""
         self._note("between and after attempts")
-        record = attempt.record
-        attempt.choice = self.choices.get((record.event, record.endpoint), 0)
-        attempt.response = response
-        failure, watch = record._failure, attempt.watch
+        failure, watch = attempt._failure, attempt._watch
         is_inside = failure is not None and failure.make_watch is not None
         if failure is not None and is_inside and (watch is None or not watch.deed):
             failure.fault.fired -= 1  # the app never came to that point
-            failure = record._failure = None
+            failure = attempt._failure = None
         if self.log is not None:
-            self.log.append(attempt)
+            choice = self.choices.get((attempt.event, attempt.endpoint), 0)
+            self.log.append(Ended(attempt, choice, response))
         if (overtaken := self._backlog.note_attempt()) is not None:
             self._outbox.queue.appendleft(overtaken)
         if failure is None:
             return response
-        record._shape(failure)
+        attempt._shape(failure)
         is_lost = failure.kind == "lose_response" and response.error is None
         return Response(None, b"", TimeoutError(_LOST)) if is_lost else response
 
