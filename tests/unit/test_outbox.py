@@ -1,12 +1,13 @@
 """Attempts in process: to whom, in which order, and what becomes of what goes wrong."""
 
+import gc
 import json
 from enum import Enum
 
 import pytest
 from flask import Flask, request
 
-from pytest_chatfake import UndeliveredWebhooks
+from pytest_chatfake import UndeliveredWebhooks, WebhookRequest
 from pytest_chatfake.webhooks import drain
 
 from .fakes import NOON, received_statuses
@@ -110,6 +111,14 @@ def test_an_attempt_records_all_there_is_to_know(fake):
     assert not attempt.ok
     assert "status 422" == attempt.outcome
     assert repr(attempt).endswith(": status 422>")
+
+
+def test_a_request_is_forgotten_once_its_attempt_has_ended(fake):
+    fake.webhooks.connect(handler=lambda _: 204)
+    fake.send_text().deliver()
+    kept = [each for each in gc.get_objects() if isinstance(each, WebhookRequest)]
+
+    assert [] == [request for request in kept if request.event in fake.events]
 
 
 # -- emitted while attempting ----------------------------------------------------------------------

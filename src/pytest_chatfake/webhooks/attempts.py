@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, cast
 
 from ..base.escaping import one_line
 from ..base.history import Record
@@ -31,6 +31,9 @@ from .faults import FaultHit
 from .logged_errors import LoggedError
 
 _NO_RESPONSE: Final = Response(None)
+
+#: In place of a request that nobody asks for any more. No target has it, so none ends for it.
+_OVER: Final = cast("WebhookRequest", object())
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -77,7 +80,7 @@ class Attempt(Record):
     # In flight, from when it begins
     _ordinal: int = 0  # how many attempts of the fake have begun, this one included
     _round: int = 0  # the number of the batch in which it is made with others; 0: none
-    _request: WebhookRequest = field(init=False)  # what is posted
+    _request: WebhookRequest = field(init=False)  # what is posted; forgotten at the end, as a rule
     _target: Target = field(init=False)  # how it gets there
     _watch: CrashWatch | None = None  # crashes the app, or notes where it could crash
     _is_posted: bool = False  # whether the signer and the function of tamper() raised no error
@@ -175,6 +178,11 @@ class Attempt(Record):
     def _is_broken_off(self) -> bool:
         """Whether it was cancelled or interrupted."""
         return isinstance(self._outcome, BaseException) and not isinstance(self._outcome, Exception)
+
+    def _forget_request(self) -> None:
+        """Forget what was posted, once it has ended: a test may make very many attempts."""
+        if self._outcome is not None:
+            self._request = _OVER
 
     def _again(self, retried: int) -> Attempt:
         """Return the next attempt after it has failed: the same bytes, without faults."""

@@ -267,6 +267,9 @@ class Drain:
         with self._core.lock:
             response = self._count(attempt, response)
             attempt._response, attempt._ended = response, True
+            is_logged = self.ordering is not None and self.ordering.log is not None
+            if not is_logged and response.status not in {401, 403}:  # reports say what was signed
+                attempt._forget_request()
             if self._core.history.has(attempt):  # it is not of before a reset
                 self._outbox.attempts.append(attempt)
                 if attempt._was_made and not attempt.ok and attempt.fault != "forgery":
