@@ -61,4 +61,4 @@ class _Found(Generic[_Record, _Key]):
         return self._index._records[self._index.places(self._key)[number]]
 
     def __iter__(self) -> Iterator[_Record]:
-        return (self[number] for number in range(len(self)))
+        return (self._index._records[place] for place in self._index.places(self._key))
