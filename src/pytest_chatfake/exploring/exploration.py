@@ -272,10 +272,12 @@ class Exploration:
         deviations: tuple[Deviation, ...],
         baseline: Baseline,
         *,
-        seed: str | None = None,
+        other_ids: bool = False,
         only_waits: bool = False,
     ) -> World:
-        world = World(self._environment, baseline, deviations, seed=seed, only_waits=only_waits)
+        world = World(
+            self._environment, baseline, deviations, other_ids=other_ids, only_waits=only_waits
+        )
         await world.run(self._body)
         return world
 
@@ -457,8 +459,7 @@ class Exploration:
         Where threads act, it is enough that one run of several does the same in some order.
         """
         for left in reversed(range(_RUNS)):
-            seed = f"{self._environment.config.seed} again"
-            second = await self._ran((), Baseline(), seed=seed)
+            second = await self._ran((), Baseline(), other_ids=True)
             error = second.error
             if isinstance(error, ChatFakeError) and not isinstance(error, UndeliveredWebhooks):
                 raise error  # a refusal, which says itself what to do

@@ -151,7 +151,7 @@ class World:
         environment: The start of every world.
         baseline: The snapshots with which its own are compared; those of the first one are kept.
         deviations: What is different in it.
-        seed: The seed of other ids; None: they are those of the other worlds.
+        other_ids: Whether its ids are others than those of the other worlds.
         only_waits: Whether time moves to repeats that are not made: a world to compare with.
 
     Attributes:
@@ -169,7 +169,7 @@ class World:
         baseline: Baseline,
         deviations: Sequence[Deviation] = (),
         *,
-        seed: str | None = None,
+        other_ids: bool = False,
         only_waits: bool = False,
     ) -> None:
         self.baseline = baseline
@@ -177,7 +177,7 @@ class World:
         self.error: BaseException | None = None
         self.body_ended: bool = False
         self._environment = environment
-        self._seed = seed
+        self._other_ids = other_ids
         self._is_written = False
         self._only_waits = only_waits
         self._log: Log = []
@@ -190,7 +190,8 @@ class World:
         """
         self._environment.begin_world()
         self._environment.note("before the first attempt")
-        environment, seed = self._environment, self._seed or self._environment.config.seed
+        environment = self._environment
+        seed = f"{environment.config.seed}{' again' * self._other_ids}"
         self.fake = fake = ChatFake(environment.config, seed=seed, api_key=environment.new_key())
         try:
             self._set_up()
@@ -212,11 +213,10 @@ class World:
     def _set_up(self) -> None:
         fake, environment = self.fake, self._environment
         active_stories.unwatch(fake._story)  # the failure of the exploration shows it
-        if self._seed is not None:
-            fake._engine.seed = environment.config.seed or ""  # other ids, and the same draws
+        fake._engine.seed = environment.config.seed or ""  # also of other ids: the same draws
         fake._baseline = self.baseline
         self.baseline.begin(compares=self.compares)
-        is_first = self.baseline.learning and self._seed is None
+        is_first = self.baseline.learning and not self._other_ids
         self._is_written = is_first and not self.deviations
         engine = fake._engine
         self._ordering = Ordering(engine.core, engine.outbox, self._log, environment.note)

@@ -286,11 +286,10 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
     try:
         kept = copy.deepcopy(value)
         # The app may have changed the value since, so the copy is copied.
-        copied = copy.deepcopy(kept)
-        unequal = _unequal(kept, copied, "")
+        unequal = _unequal(kept, copy.deepcopy(kept), "")
         if not unequal:
             return kept
-        problem = f"equals nothing but itself: {unequal[0]}"
+        problem = f"equals nothing but itself: {unequal}"
     except Exception as error:
         problem, cause = f"can't be copied and compared: {cited(value)}", error
     raise SnapshotError(
@@ -299,24 +298,20 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
     ) from cause
 
 
-def _unequal(value: Any, copied: Any, path: str) -> list[str]:
-    """Return the places of what no copy equals, and so no value of another world.
+def _unequal(value: Any, copied: Any, path: str) -> str:
+    """Return the place of what no copy equals, and so no value of another world; empty: none is.
 
     NaN and functions are their own copies, and collections find equal what is the same object.
     """
-    places = [
-        place
-        for name, one, other in _parts(value, copied)
-        for place in _unequal(one, other, path + name)
-    ]
+    for name, one, other in _parts(value, copied):
+        if place := _unequal(one, other, path + name):
+            return place
     items = value if isinstance(value, _SETS) else [value]
     is_alone = any(
         item != item or (inspect.isfunction(item) and "<" in item.__qualname__)  # noqa: PLR0124
         for item in items
     )
-    if places or not (is_alone or value != copied):
-        return places
-    return [f"{path or 'snapshot'}: {cited(value)}"]
+    return f"{path or 'snapshot'}: {cited(value)}" if is_alone or value != copied else ""
 
 
 async def expect_idempotent(engine: Engine, baseline: Baseline | None, snapshot: Snapshot) -> None:
