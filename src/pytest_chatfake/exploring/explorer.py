@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from types import FunctionType
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, overload
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, overload
 
 from ..base.arguments import (
     check_bool,
@@ -213,9 +213,11 @@ def checked_points(
     """
     given = check_list(points, "crash_points", "functions such as [Session.commit]")
     names = [find_function(point, "crash_points")[0] for point in given]
-    raised: Iterable[Any] = points.values() if isinstance(points, Mapping) else ()
-    pairs = zip(names, raised, strict=False)
-    errors = {name: find_error(it, "crash_points")[0] for name, it in pairs if it is not None}
+    errors: dict[str, str] = {}
+    if isinstance(points, Mapping):
+        raised = cast("Mapping[object, object]", points).values()
+        pairs = zip(names, raised, strict=True)
+        errors = {name: find_error(it, "crash_points")[0] for name, it in pairs if it is not None}
     # A test that is printed names them, so the names have to lead there.
     for name in (*names, *errors.values()):
         if "<locals>" in name:

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from itertools import count
 from types import CodeType
 from typing import Any, ClassVar, Final, TypeAlias
@@ -448,12 +448,9 @@ class _Run:
 
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         """Play the scenario, look between its steps, and expect that all events were taken."""
-        baseline = fake._baseline or Baseline()
-
-        async def look(step: int) -> None:
-            if snapshot is not None:
-                await baseline.look(step, snapshot, fake._engine)
-
+        baseline, look = fake._baseline or Baseline(), None
+        if snapshot is not None:
+            look = partial(baseline.look, snapshot=snapshot, engine=fake._engine)
         await _played(self._tests.scenario(fake), fake, baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):
