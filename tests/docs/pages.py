@@ -22,13 +22,11 @@ SKILL = ROOT.joinpath("src/pytest_chatfake/.agents/skills/pytest-chatfake/SKILL.
 PAGES = sorted([ROOT / "README.md", SKILL, *DOCS.rglob("*.md"), *ROOT.glob("examples/*/README.md")])
 
 # Django leaves the SQLite connections of async tests to the garbage collector; Python 3.13 says so.
-# Starlette's TestClient takes httpx as ever, and would rather have httpx2.
 INI = """\
 [pytest]
 filterwarnings =
     error
     ignore:unclosed database in <sqlite3:ResourceWarning
-    ignore:Using .httpx. with .starlette
 asyncio_default_fixture_loop_scope = function
 """
 
