@@ -199,11 +199,13 @@ def _is_caused(attempt: Attempt) -> bool:
 
 def undelivered(attempts: Sequence[Attempt]) -> str:
     """Count failed attempts, with a line for each: the event's name, and how it ended."""
-    lines = (
-        f"{attempt.event._name} at {attempt.endpoint._shown}: {attempt.outcome}{hint(attempt)} "
-        f"{'' if attempt._logged else beginning_of_body(attempt.body)}".rstrip()
-        for attempt in attempts
-    )
+
+    def line(attempt: Attempt) -> str:
+        body = "" if attempt._logged else beginning_of_body(attempt.body)
+        how = f"{attempt.outcome}{hint(attempt)}{body and f': {body}'}"
+        return f"{attempt.event._name} at {attempt.endpoint._shown}: {how}"
+
+    lines = map(line, attempts)
     head = f"{counted(len(attempts), 'attempt')} failed:"
     return "\n  ".join([head, *folded(lines, _MAX_LINES)])
 
