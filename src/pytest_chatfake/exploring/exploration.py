@@ -464,7 +464,7 @@ class Exploration:
             if isinstance(error, ChatFakeError) and not isinstance(error, UndeliveredWebhooks):
                 raise error  # a refusal, which says itself what to do
             may_vary = first.may_vary or second.may_vary
-            is_alike = error is None and first.did_the_same_as(second)
+            is_alike = error is None and first.gist == second.gist
             is_same = is_alike and first.outline() == second.outline()
             self._is_reordered |= not is_same
             if is_alike and (is_same or may_vary):

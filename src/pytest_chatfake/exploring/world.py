@@ -299,19 +299,17 @@ class World:
         """Whether it had threads, or one that is not the test's has acted: also for a call."""
         return self.has_threads or any(step.is_by_thread for step in self.steps)
 
-    def did_the_same_as(self, other: World) -> bool:
-        """Whether the same happened in another run, in whatever order.
+    @property
+    def gist(self) -> object:
+        """What happened, in whatever order, and what of its snapshots is the same with other ids.
 
         So messages count by what happened to them, and not by their numbers.
         """
-        done, done_there = (
-            Counter(
-                (entry.attempt.event.status, entry.attempt.event.type, _outcome(entry))
-                for entry in world._ended
-            )
-            for world in (self, other)
+        ends = Counter(
+            (entry.attempt.event.status, entry.attempt.event.type, _outcome(entry))
+            for entry in self._ended
         )
-        return done == done_there and self.shape == other.shape
+        return ends, without_texts(self.baseline.values)
 
     @property
     def why_not_first(self) -> str:
@@ -355,11 +353,6 @@ class World:
         return any(isinstance(error, TimeoutError) for error in errors) or any(
             _outcome(entry) == "TimeoutError" for entry in self._ended
         )
-
-    @property
-    def shape(self) -> object:
-        """What of its snapshots is the same with other ids."""
-        return without_texts(self.baseline.values)
 
     def seed_of_ids_in(self, text: str) -> str:
         """Return the seed of the ids in a text; empty: there are none."""
