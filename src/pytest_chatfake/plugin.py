@@ -35,6 +35,13 @@ _listens_key = pytest.StashKey[bool]()
 _rerun_key = pytest.StashKey[str]()
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks that other plugins may implement."""
+    from . import hooks
+
+    pluginmanager.add_hookspecs(hooks)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     options.declare(parser)
@@ -78,10 +85,10 @@ def _prepare(config: pytest.Config) -> None:
         run = Run(config, options.configuration(config), config.stash[_seed_key])
         config.pluginmanager.register(run, "chatfake-run")
     if options.any_given(config, options.MUTANTS):
-        from .fake.mutants import MUTANTS, mutated
+        from .fake.mutants import MUTANTS, Mutation
         from .suite.reruns import Reruns
 
-        reruns = Reruns(config, MUTANTS, mutated, _rerun_key)
+        reruns = Reruns(config, MUTANTS, Mutation, _rerun_key)
         config.pluginmanager.register(reruns, "chatfake-mutants")
 
 

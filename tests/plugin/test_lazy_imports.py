@@ -30,7 +30,7 @@ def test_only_the_plugin_is_imported_where_no_fixture_is_used(pytester):
 
         def test_it(request):
             ours = {{name for name in sys.modules if name.startswith("pytest_chatfake.")}}
-            light = "base", "base.current_test", "options", "plugin"
+            light = "base", "base.current_test", "hooks", "options", "plugin"
             assert ours == {{f"pytest_chatfake.{{name}}" for name in light}}
             assert {HEAVY}.isdisjoint(sys.modules)
 

@@ -7,12 +7,13 @@ from functools import partial
 
 import pytest
 
-from pytest_chatfake import ChatFakeError, HmacSigner, Naming
+from pytest_chatfake import HmacSigner, Naming
 from pytest_chatfake.fake.fake import service
-from pytest_chatfake.fake.mutants import MUTANTS, mutated
+from pytest_chatfake.fake.mutants import MUTANTS
 
 from .api_clients import call_with_werkzeug, send_call
 from .fakes import START, frozen_fake, own_lines, played
+from .mutations import mutated
 
 #: The field in which the app sees a difference, and what it sees there first.
 TOLD = """
@@ -197,9 +198,9 @@ def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(fake, receiver):
         assert 2 == service.balance(fake.api_key).delay
 
 
-def test_there_is_one_mutant_at_a_time_and_none_after_an_error(fake, receiver):
-    with pytest.raises(ChatFakeError), mutated("no-sent"), mutated("no-read"):
-        pass
+def test_an_unknown_mutant_is_refused_and_none_is_left_after_an_error(fake, receiver):
+    with pytest.raises(KeyError), mutated("no-sent"):
+        raise KeyError
     with pytest.raises(ValueError, match="mutant 'no-end'"), mutated("no-end"):
         pass
     fake.send_text()

@@ -18,9 +18,9 @@ from pytest_chatfake import (
     StandardWebhooksSigner,
     explore,
 )
-from pytest_chatfake.fake.mutants import mutated
 
 from .fakes import fake_with_receiver, frozen_fake, played, received_bodies, visible_state
+from .mutations import mutated
 
 SECRET = "whsec_c2VjcmV0"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 import threading
 from collections import deque
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from types import CodeType
 from typing import Any, Final
@@ -72,6 +72,26 @@ class CurrentTest:
         finally:
             if code is not None:
                 self.follow(before[0], is_called=before[1])
+
+    @cached_property
+    def _hook(self) -> Any:
+        """Calls the hooks of other plugins; None: no test runs."""
+        return getattr(self.item, "ihook", None)
+
+    @contextmanager
+    def around(self, attempt: Any) -> Generator[None]:
+        """Make an attempt inside the blocks of other plugins."""
+        with ExitStack() as stack:
+            if self._hook is not None:
+                for block in self._hook.pytest_chatfake_attempt(attempt=attempt):
+                    stack.enter_context(block)
+            yield
+
+    def other_reply(self, api: Any, reply: Callable[[], Any], *, is_balance: bool) -> Any:
+        """Return the response that another plugin gives to a call; None: the fake's own."""
+        if self._hook is None:
+            return None
+        return self._hook.pytest_chatfake_reply(api=api, reply=reply, is_balance=is_balance)
 
     @property
     def is_lost(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 from functools import partial, reduce
@@ -19,15 +19,13 @@ from operator import getitem
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..base.arguments import check_choice
-from ..base.errors import ChatFakeError
 from ..domain.ids import other_id
 from ..domain.instants import SECOND, aware, nanoseconds, stamp
 from ..domain.money import EXACT, ZERO
-from ..http_api import account as accounts
+from ..http_api.account import AccountApi
 from ..http_api.service import INVALID_KEY
 from ..transport.client.targets import ACCEPTED
 from ..transport.server.replies import Reply, error_reply
-from ..webhooks import in_flight
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import WebhookRequest
 from ..webhooks.events import Event
@@ -269,18 +267,27 @@ _HEADERS: Final[Mapping[str, Callable[[Any, Any], dict[str, str]]]] = {
 class Mutation:
     """A run in which the app receives a false fact, or which notes what could be false.
 
+    Args:
+        name: A key of :data:`MUTANTS`; None: nothing is falsified.
+        plain: The run of the same test without a mutant: a lost event is recorded with the
+            response that it got there; without that, with 200.
+
     Attributes:
         name: The mutant; None: the app receives the truth.
         exercised: The mutants that changed bytes that reached the app; without a ``name``, those
             that would have.
         responses: How the app has responded to the truth: by the number of an attempt among those
             of its fake, and the status of the event.
+
+    Raises:
+        ValueError: There is no such mutant.
     """
 
-    def __init__(self, name: str | None, responses: dict[object, Any]) -> None:
+    def __init__(self, name: str | None, plain: Mutation | None = None) -> None:
+        check_choice(name, "mutant", [None, *MUTANTS])
         self.name = name
         self.exercised: set[str] = set()
-        self.responses = responses
+        self.responses: dict[object, Any] = {} if plain is None else plain.responses
         self._asked = {*MUTANTS} if name is None else {name}
 
     def _choose(
@@ -296,7 +303,7 @@ class Mutation:
         return chosen
 
     @contextmanager
-    def _falsify(self, attempt: Attempt) -> Generator[None]:
+    def falsify(self, attempt: Attempt) -> Generator[None]:
         """Falsify an attempt while it is made, and look at how it has ended."""
         if attempt.fault == "forgery":  # no event: it must neither be lost nor get through
             yield
@@ -344,33 +351,10 @@ class Mutation:
                     attempt_key, attempt._outcome
                 )  # the first of several fakes
 
-    def _misreport(self, api: accounts.AccountApi, truth: Reply, *, is_balance: bool) -> Reply:
+    def misreport(self, api: AccountApi, reply: Callable[[], Reply], is_balance: bool) -> Reply:
         """Return the response to a balance query or to a send call."""
+        truth = reply()
         bodies, replies = (_BALANCES, _RESPONSES) if is_balance else (_SENT, {})
         facts = _Facts(api._engine.settings, api._engine.account)
         body = self._choose(bodies, truth.body, self.exercised, facts)
         return self._choose(replies, truth._replace(body=body), self.exercised)
-
-
-@contextmanager
-def mutated(name: str | None, plain: Mutation | None = None) -> Generator[Mutation]:
-    """Falsify what the apps of all fakes receive inside the block, or note what could be false.
-
-    Args:
-        name: A key of :data:`MUTANTS`; None: nothing is falsified.
-        plain: The run of the same test without a mutant: a lost event is recorded with the
-            response that it got there; without that, with 200.
-
-    Raises:
-        ValueError: There is no such mutant.
-        ChatFakeError: It is called inside such a block.
-    """
-    check_choice(name, "mutant", [None, *MUTANTS])
-    if in_flight.falsify is not nullcontext:
-        raise ChatFakeError("mutated(): expected one mutant at a time, got a block inside another")
-    mutation = Mutation(name, {} if plain is None else plain.responses)
-    in_flight.falsify, accounts.falsify = mutation._falsify, mutation._misreport
-    try:
-        yield mutation
-    finally:
-        in_flight.falsify, accounts.falsify = nullcontext, None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,6 +22,7 @@ from ..base.arguments import (
     shown_arguments,
 )
 from ..base.calling_line import Line, calling_line
+from ..base.current_test import current
 from ..base.errors import IllegalTransition
 from ..base.history import Record
 from ..base.marks import Mark
@@ -62,10 +63,6 @@ _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 
 #: Where a request's environment keeps the function that completes its record, until the response.
 COMPLETE: Final = "pytest_chatfake.complete"
-
-#: Hook for mutants: takes an account, its response to a balance query or to a POST, and which of
-#: these it is (``is_balance``), and returns another response. None: unchanged.
-falsify: Callable[..., Reply] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -190,9 +187,10 @@ class AccountApi:
         reply = damaged(Reply(200, body), faults, asked.moment)
         asked._marks = tuple(fault._mark for fault in faults)
         asked.status = None if reply.disconnect else reply.status
-        if falsify is None or reply.disconnect or reply.body != body or asked.method != "GET":
+        if reply.disconnect or reply.body != body or asked.method != "GET":
             return reply
-        return falsify(self, reply, is_balance=True)._replace(delay=reply.delay)
+        other: Reply | None = current().other_reply(self, lambda: reply, is_balance=True)
+        return reply if other is None else other._replace(delay=reply.delay)
 
     def _respond(
         self, asked: ApiRequest, request: Request, by_handler: ByHandler
@@ -225,9 +223,11 @@ class AccountApi:
                 raise
             self._core.errors.append(error)
             return server_error(error)
-        if falsify is not None and method == "POST" and str(response.status).startswith("2"):
-            return falsify(self, plain(response, request.environ), is_balance=False)
-        return response
+        other: Reply | None = None
+        if method == "POST" and str(response.status).startswith("2"):
+            sent = partial(plain, response, request.environ)  # reads a response that is streamed
+            other = current().other_reply(self, sent, is_balance=False)
+        return other or response
 
     def _call(
         self,

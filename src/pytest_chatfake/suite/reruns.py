@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from math import inf
 from operator import methodcaller
@@ -62,7 +62,7 @@ class Reruns:
     Args:
         config: Has the options.
         mutants: The subject and the sentence of each mutant, by its name.
-        mutated: Begins a part of the run with a mutant, as ``fake.mutants.mutated()``.
+        mutation_of: Makes the mutation of one run of a test, as ``fake.mutants.Mutation``.
         rerun_key: Where the stash of a test that is run again has what its ids are derived from.
 
     Attributes:
@@ -78,7 +78,7 @@ class Reruns:
         self,
         config: Any,
         mutants: Mapping[str, Sequence[str]],
-        mutated: Callable[..., AbstractContextManager[Any]],
+        mutation_of: Callable[[str | None, Any], Any],
         rerun_key: pytest.StashKey[str],
     ) -> None:
         self._ignored: set[str] = set(config.getini("chat_fake_mutants_ignore"))
@@ -89,7 +89,7 @@ class Reruns:
         self.least: float = number_given(config.getoption, "--chat-fake-mutants-fail-under") or 0
         self._config = config
         self.mutants: tuple[Mapping[str, Sequence[str]], int] = mutants, len(self._ignored)
-        self._mutated = mutated
+        self._mutation_of = mutation_of
         self._rerun_key = rerun_key
         self._plan: list[tuple[Any, float]] = []
         self.verdicts: dict[str, dict[str, str]] = {}
@@ -111,7 +111,8 @@ class Reruns:
         Others set an alarm of their own around it.
         """
         began = monotonic()
-        with self._mutated(self._mutant, self._truth) as self._mutation, _alarm(self._limit):
+        self._mutation = self._mutation_of(self._mutant, self._truth)
+        with _alarm(self._limit):
             result = yield
         self._took = monotonic() - began
         passed = all(report.passed and not hasattr(report, "wasxfail") for report in self._reports)
@@ -122,6 +123,14 @@ class Reruns:
             self._plan.append((item, self._took))
             self.verdicts[item.nodeid] = dict.fromkeys(sorted(names), NOT_RUN)
         return result
+
+    def pytest_chatfake_attempt(self, attempt: Any) -> Any:
+        """Falsify what the app receives in an attempt."""
+        return self._mutation.falsify(attempt)
+
+    def pytest_chatfake_reply(self, api: Any, reply: Callable[[], Any], is_balance: bool) -> Any:
+        """Falsify a response to the app."""
+        return self._mutation.misreport(api, reply, is_balance)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what was reported of the test that runs; a plugin may run it again if it failed."""

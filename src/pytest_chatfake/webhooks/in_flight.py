@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 
 from ..base.arguments import unexpected
+from ..base.current_test import current
 from ..base.scopes import Scopes
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
@@ -18,10 +19,6 @@ from .attempts import Attempt
 from .logged_errors import ErrorLog
 from .signing import flaw_of, sign
 from .synthetic import evolved
-
-#: Returns a block around each attempt that is made. Mutants replace it, to change what the app
-#: receives; if the block gives the attempt an outcome, it is not made.
-falsify: Callable[[Attempt], AbstractContextManager[object]] = nullcontext
 
 
 async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, plain: bool) -> None:
@@ -66,7 +63,7 @@ async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, p
 async def _make(attempt: Attempt, scopes: Scopes, *, plain: bool) -> None:
     """Make an attempt, and keep how it ended."""
     watch = attempt._watch
-    with falsify(attempt), ErrorLog(scopes, attempt) as log:
+    with current().around(attempt), ErrorLog(scopes, attempt) as log:
         try:
             scopes.begin(attempt)
             _write(attempt)

@@ -1,0 +1,45 @@
+"""The hooks that other plugins may implement."""
+
+
+def test_a_conftest_looks_at_attempts_and_gives_another_response(pytester):
+    pytester.makeconftest(
+        """
+        from contextlib import contextmanager
+
+        around = []
+
+        @contextmanager
+        def noted(attempt):
+            around.append(f"before {attempt.event.status}")
+            yield
+            around.append(f"after {attempt.event.status}")
+
+        def pytest_chatfake_attempt(attempt):
+            return noted(attempt) if attempt.event.status != "read" else None
+
+        def pytest_chatfake_reply(reply, is_balance):
+            return reply()._replace(status=503) if is_balance else None
+        """
+    )
+    pytester.makepyfile(
+        """
+        from conftest import around
+        from werkzeug.test import Client
+
+        def test_attempts(chat_fake):
+            app = around.append
+            chat_fake.webhooks.connect(handler=lambda request: app(request.event.status))
+            chat_fake.send_text().deliver().read()
+            assert ["before sent", "sent", "after sent"] == around[:3]
+            assert ["before delivered", "delivered", "after delivered", "read"] == around[3:]
+
+        def test_calls(chat_fake):
+            chat_fake.route("/send")(lambda _: {})
+            client, headers = Client(chat_fake.wsgi_app), {"X-API-Key": chat_fake.api_key}
+            assert 503 == client.get("/v2/balance", headers=headers).status_code
+            assert 200 == client.post("/send", headers=headers).status_code
+            chat_fake.api.fail(429)
+            assert 429 == client.get("/v2/balance", headers=headers).status_code
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)
