@@ -37,13 +37,14 @@ class CurrentTest:
     """
 
     def __init__(self, item: Any) -> None:
-        self.item = item
+        self.item: Any = item
         self.stories: deque[Any] = deque(maxlen=_MOST)
         self.explored: deque[Any] = deque(maxlen=_MOST)
         self.examples: dict[int, Any] = {}
         self.lines: dict[object, Any] = {}
-        self.is_called = self._is_lost = False
-        self.thread = threading.get_ident()
+        self.is_called: bool = False
+        self.thread: int = threading.get_ident()
+        self._is_lost = False
 
     @cached_property
     def code(self) -> CodeType | None:

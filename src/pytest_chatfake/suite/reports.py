@@ -150,7 +150,7 @@ def add_hint(error: BaseException) -> None:
     """
     if not active_stories.stories() and active_stories.exploration_of(error) is None:
         return
-    hint = next(filter(None, map(why_foreign, related(error))), "")
+    hint = next((why for one in related(error) if (why := why_foreign(one))), "")
     if hint:
         error.add_note(hint)
 
