@@ -184,8 +184,10 @@ def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(pytes
     result.assert_outcomes(errors=4)
     result.stdout.fnmatch_lines_random(
         [
-            "@pytest.mark.chat_fake: ChatFakeConfig() got an unexpected argument 'prize'. It takes "
-            "api_key, *",
+            (
+                "@pytest.mark.chat_fake: ChatFakeConfig() got an unexpected argument 'prize'. It "
+                "takes api_key, *"
+            ),
             (
                 '@pytest.mark.chat_fake: price must be exact: use "0.1" or Decimal("0.1") '
                 "instead of the float 0.1"
