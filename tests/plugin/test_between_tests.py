@@ -283,7 +283,7 @@ def test_a_run_of_pytest_inside_a_test_leaves_it_its_timeline(pytester):
         def test_it(chat_fake, pytester):
             chat_fake.send_text()
             pytester.makepyfile(test_inner="def test_it(chat_fake): chat_fake.send_text()")
-            pytester.runpytest_inprocess().assert_outcomes(passed=1)
+            pytester.runpytest_inprocess("-pno:django").assert_outcomes(passed=1)
             chat_fake.send_text()
             raise KeyError("mine")
         """
