@@ -98,7 +98,7 @@ class Process:
 
     def _state(self):
         return (
-            *(list(service._accounts.values()), service._users, list(opened)),
+            *(list(service._accounts.values()), service._users, set(opened)),
             *(list(watchdog._watched), list(time_machine.traveller_stack)),
         )
 
