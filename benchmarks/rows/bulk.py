@@ -45,7 +45,7 @@ def memory(rounds: int) -> Iterator[float]:
 
 def failed_section(rounds: int) -> Iterator[float]:
     """Time what a failed expectation and the section of its report take, in processor time."""
-    from pytest_chatfake.report.section import section
+    from pytest_chatfake.report.section import Section
 
     for _ in range(rounds):
         with campaign() as fake:
@@ -54,7 +54,7 @@ def failed_section(rounds: int) -> Iterator[float]:
             try:
                 fake.assert_charged("0")
             except AssertionError:
-                assert section(fake._story)
+                assert str(Section(fake._story))
             yield process_time() - started
 
 

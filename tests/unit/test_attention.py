@@ -9,7 +9,7 @@ import pytest
 from pytest_chatfake import HmacSigner, StandardWebhooksSigner
 from pytest_chatfake.base.current_test import running
 from pytest_chatfake.report import active_stories
-from pytest_chatfake.report.section import section
+from pytest_chatfake.report.section import Section
 
 from .api_clients import call_with_werkzeug, send_call
 from .fakes import frozen_fake, own_lines
@@ -17,7 +17,7 @@ from .fakes import frozen_fake, own_lines
 
 def looked_at(fake, error=None):
     """The lines of what to look at, with the lines of tests put short."""
-    text = section(fake._story, error).partition("\n\n")[0]
+    text = str(Section(fake._story, error)).partition("\n\n")[0]
     if not text.startswith("What to look at"):
         return []
     return [
@@ -128,7 +128,7 @@ def test_what_is_alike_is_one_line_with_a_count():
             fake.send_text(to=f"+{number}")
         for _ in range(2):
             fake.webhooks.drop(status="failed")
-        shown = section(fake._story)
+        shown = str(Section(fake._story))
         list(fake.webhooks.attempts)  # they are seen
         fake.reset()
 
@@ -159,7 +159,7 @@ def test_what_comes_again_is_folded_where_that_saves_lines_and_not_what_is_named
         if named is not None:
             with pytest.raises(AssertionError):
                 fake.assert_charged(1, message=sent[named])
-        told = section(fake._story).partition("What happened\n")[2]
+        told = str(Section(fake._story)).partition("What happened\n")[2]
 
     assert shown == len([line for line in told.splitlines()[1:] if " = " not in line])
 
@@ -264,7 +264,7 @@ def test_a_long_endpoint_has_a_short_label_that_is_explained():
         fake.webhooks.connect(wsgi=App(), path="/hooks")
         fake.webhooks.connect(wsgi=App(), path="/api/v1/webhooks/messages/status")
         fake.send_text()
-        shown = section(fake._story)
+        shown = str(Section(fake._story))
 
     assert ["sent m1 -> orders /hooks: 204", "sent m1 -> e2: 204"] == [
         line.partition("attempt  ")[2] for line in shown.splitlines() if "attempt  " in line
@@ -552,7 +552,7 @@ def test_what_is_emitted_after_a_disconnection_is_no_news(fake):
     fake.webhooks.disconnect()
     fake.send_text()
 
-    assert not section(fake._story).startswith("What to look at")
+    assert not str(Section(fake._story)).startswith("What to look at")
 
 
 def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():

@@ -13,7 +13,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.domain.reasons import RULES
-from pytest_chatfake.report.section import section
+from pytest_chatfake.report.section import Section
 
 from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake
@@ -345,7 +345,7 @@ def test_a_reason_that_the_failure_has_is_not_in_the_section_again():
         free = shared(fake)
         sent = fake.send_text(to="+2")
         texts = [failure(partial(charged, fake, one)) for one in (free, sent)]
-        to_look_at = section(fake._story).partition("\n\n")[0]
+        to_look_at = str(Section(fake._story)).partition("\n\n")[0]
 
     reasons = [
         "m2 was not charged: c1 was already charged for m1",
@@ -377,7 +377,7 @@ def test_a_delivery_by_the_autopilot_that_can_never_be_is_not_named():
         fake.recipient("+1").blocks()
         fake.send_text(to="+1")
         fake.recipient("+1").unblocks()
-        text = failure(lambda: fake.assert_charged("0.05")) + section(fake._story)
+        text = failure(lambda: fake.assert_charged("0.05")) + str(Section(fake._story))
 
     assert "pending" not in text
 
@@ -706,7 +706,7 @@ def test_where_each_message_is_charged_no_failure_and_no_rule_speaks_of_what_a_s
     texts = ""
     for make in (*RULED.values(), shared, second_of_two):
         with frozen_fake(charge_per="message") as fake:
-            texts += fake.explain(make(fake)) + section(fake._story)
+            texts += fake.explain(make(fake)) + str(Section(fake._story))
     assert (0, 0) == (texts.count("(§1"), texts.count("None"))
     assert (15, 1) == (texts.count("is the default"), texts.count("gave the final price"))
     cases = [

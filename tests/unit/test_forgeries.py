@@ -13,7 +13,7 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from pytest_chatfake import ChatFakeError, HmacSigner, StandardWebhooksSigner, explore
-from pytest_chatfake.report.section import section
+from pytest_chatfake.report.section import Section
 
 from .fakes import frozen_fake, played, visible_state, warnings_at_the_end
 
@@ -96,7 +96,7 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(mode, app, signer)
             await do(fake.webhooks.assert_rejects_forgeries(lambda: app.ids))
             after = visible_state(fake)
             fake.webhooks._outbox.faults.clear()
-        to_look_at = section(fake._story).partition("\n\n")[0]
+        to_look_at = str(Section(fake._story)).partition("\n\n")[0]
         assert to_look_at.startswith("What to look at\n  m1 was charged 0.05 once (7); ")
         assert "forgery" not in to_look_at
         before[5] += 13 + (signer is not SIGNER)  # attempts
@@ -169,7 +169,7 @@ def test_events_of_each_type_are_forged_and_what_got_through_is_named_red_and_lo
         picture = fake.timeline.svg()
         forged = [entry for entry in fake.timeline if "forgery check" in entry.text]
         verbs = {fake.timeline[(entry.cause or 0) - 1].text for entry in forged}
-        looked_at = section(fake._story).partition("\n\n")[0]
+        looked_at = str(Section(fake._story)).partition("\n\n")[0]
     head, *lines = str(caught.value).split("\n  ")
     told = [f"forgeries{title} got through: {', '.join(passed[title])}" for title in passed]
     assert "; ".join(told) == head

@@ -13,7 +13,7 @@ import time_machine
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ClosedError, Explorer
 from pytest_chatfake.fake.fake import opened, service
-from pytest_chatfake.report.section import section
+from pytest_chatfake.report.section import Section
 from pytest_chatfake.transport.client.crash_watch import CrashPoint, CrashWatch, _current
 from pytest_chatfake.transport.client.watchdog import watchdog
 
@@ -137,7 +137,7 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb):
                 pass
             came = interruption.came
             assert is_free(fake._engine.core.lock), number
-            _ = section(fake._story), str(fake.timeline), list(fake.timeline)
+            _ = str(Section(fake._story)), str(fake.timeline), list(fake.timeline)
             with suppress(Interrupted):  # what came in a route comes back here
                 _ = fake.webhooks.attempts
                 _ = [fake.explain(message) for message in fake.messages]

@@ -15,7 +15,7 @@ from itertools import islice
 import pytest
 
 from pytest_chatfake import ClosedError, Naming
-from pytest_chatfake.report.section import section
+from pytest_chatfake.report.section import Section
 from pytest_chatfake.wire.recordings import RecordedEvent, read_recording
 
 from .fakes import frozen_fake
@@ -359,7 +359,7 @@ def test_they_show_the_status_that_was_read_recording(fake, receiver, path):
     )
     fake.webhooks.replay(path)
     text = str(fake.timeline)
-    shown = section(fake._story)
+    shown = str(Section(fake._story))
 
     assert ["sent", "delivered", "sent", "failed"] == [one.status for one in fake.events]
     assert [None] * 4 == [one.message_id for one in receiver.events]

@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, Final
 
 #: How many fakes of one test a report shows, and how many explorations.
-_MOST: Final = 10
+_MAX_SHOWN: Final = 10
 
 
 class CurrentTest:
@@ -38,8 +38,8 @@ class CurrentTest:
 
     def __init__(self, item: Any) -> None:
         self.item: Any = item
-        self.stories: deque[Any] = deque(maxlen=_MOST)
-        self.explored: deque[Any] = deque(maxlen=_MOST)
+        self.stories: deque[Any] = deque(maxlen=_MAX_SHOWN)
+        self.explored: deque[Any] = deque(maxlen=_MAX_SHOWN)
         self.examples: dict[int, Any] = {}
         self.lines: dict[object, Any] = {}
         self.is_called: bool = False

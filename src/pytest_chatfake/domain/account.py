@@ -24,7 +24,7 @@ from .facts import Draft, Fact, Happening, Verb
 from .failures import CATALOGUE, Failure
 from .ids import Ids
 from .instants import stamp
-from .ledger import Kind, Ledger, LedgerEntry
+from .ledger import EntryKind, Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, check_legal
 from .money import EXACT, ZERO
 from .people import People, PersonRecord
@@ -403,7 +403,7 @@ class Account:
         return LedgerEntry("adjustment", difference, now) if difference else None
 
 
-def _entry(kind: Kind, amount: Decimal, message: MessageState, now: int) -> LedgerEntry:
+def _entry(kind: EntryKind, amount: Decimal, message: MessageState, now: int) -> LedgerEntry:
     """Return an entry about a message, which is in a conversation."""
     assert message.conversation is not None
     return LedgerEntry(kind, amount, now, message.id, message.conversation.id, message)

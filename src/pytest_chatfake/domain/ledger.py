@@ -13,7 +13,7 @@ from .instants import instant
 from .messages import MessageState
 from .money import EXACT, ZERO
 
-Kind: TypeAlias = Literal["opening", "top_up", "adjustment", "hold", "release", "charge"]
+EntryKind: TypeAlias = Literal["opening", "top_up", "adjustment", "hold", "release", "charge"]
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -28,7 +28,7 @@ class LedgerEntry(Record):
         conversation_id: That message's conversation, if any.
     """
 
-    kind: Final[Kind]
+    kind: Final[EntryKind]
     amount: Final[Decimal]
     moment: int
     message_id: Final[str | None] = None

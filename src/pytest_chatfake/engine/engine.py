@@ -58,7 +58,7 @@ from ..wire.bodies import EventWriter
 from .due_runner import LAST, DueRunner
 from .executor import Executor
 from .performer import Pending, Performer
-from .plan import Plan, Step
+from .plan import Plan, PlannedStep
 from .process_time import ProcessTime
 from .settings import Mode, Settings
 
@@ -125,7 +125,7 @@ class Engine:
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and not at_once and self._waits(verb.message):
             run = partial(self._changing, verb, what, line)
-            self.plan.enqueue(Step(run, what, line, verb.message))
+            self.plan.enqueue(PlannedStep(run, what, line, verb.message))
             return
         self.core.raise_errors()
         try:
@@ -190,7 +190,7 @@ class Engine:
             return iter(())
 
         if self.plan and not self._acts_at_once():
-            self.plan.enqueue(Step(run, what, calling_line()))
+            self.plan.enqueue(PlannedStep(run, what, calling_line()))
         else:
             run()
 
@@ -251,7 +251,7 @@ class Engine:
         if self.mode == "sync" or self.core.is_inside():
             self._run(step())
         else:
-            self.plan.enqueue(Step(step, what, calling_line(), subject))
+            self.plan.enqueue(PlannedStep(step, what, calling_line(), subject))
         return self.pending()
 
     def pending(self) -> Pending[None]:

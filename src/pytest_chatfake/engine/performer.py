@@ -29,7 +29,7 @@ from ..base.errors import NotAwaited
 from ..transport.client.loops import checkpoint, new_event
 from ..webhooks.core import Core
 from ..webhooks.drain import Drain
-from .plan import Plan, Step
+from .plan import Plan, PlannedStep
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ class Performer:
                 waiter.woken.set()
             self._waiting.clear()
 
-    async def _perform_step(self, step: Step) -> None:
+    async def _perform_step(self, step: PlannedStep) -> None:
         try:
             for _ in step.run():
                 await self._drain.attempt_async()

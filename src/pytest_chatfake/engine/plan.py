@@ -12,7 +12,7 @@ from ..base.tracebacks import raised_at
 from ..transport.client.loops import running_task
 
 
-class Step(NamedTuple):
+class PlannedStep(NamedTuple):
     """A step of the plan.
 
     Attributes:
@@ -40,19 +40,19 @@ class Plan:
     __slots__ = ("_dropped", "_steps", "current")
 
     def __init__(self) -> None:
-        self._steps: deque[Step] = deque()
-        self._dropped: dict[int, Step] = {}
-        self.current: Step | None = None
+        self._steps: deque[PlannedStep] = deque()
+        self._dropped: dict[int, PlannedStep] = {}
+        self.current: PlannedStep | None = None
 
     def __bool__(self) -> bool:
         return bool(self._steps)
 
-    def enqueue(self, step: Step) -> None:
+    def enqueue(self, step: PlannedStep) -> None:
         """Add a step at the end."""
         self._dropped.pop(id(step.subject), None)
         self._steps.append(step._replace(task=running_task()))
 
-    def next(self) -> Step | None:
+    def next(self) -> PlannedStep | None:
         """Remove the first step, which is now the current one; None if there is none."""
         self.current = self._steps.popleft() if self._steps else None
         return self.current

@@ -84,7 +84,7 @@ opened: WeakSet[ChatFake] = WeakSet()
 def share_open_fakes() -> None:
     """Give a test that begins the fakes that live on; what happened in them belongs to others."""
     stories = [fake._story for fake in opened if not fake._engine.core.closed]
-    stories.sort(key=lambda story: story.born)
+    stories.sort(key=lambda story: story.number)
     shared = current().stories
     shared.extend(story for story in stories if not is_of_outer_test(story))
     for story in shared:
@@ -886,9 +886,9 @@ class ChatFake:
             self.close()
         else:  # the block's own error is what counts
             if not active_stories.is_in_a_test():
-                from ..report.section import section
+                from ..report.section import Section
 
-                if text := section(self._story, exc_value):
+                if text := str(Section(self._story, exc_value)):
                     exc_value.add_note(text)
             self._shut()
 

@@ -15,7 +15,7 @@ from ..wire.naming import Naming
 from ..wire.recordings import read_recording
 
 
-def check_path(path: str | PathLike[str]) -> None:
+def check_file(path: str | PathLike[str]) -> None:
     """Refuse a value that can't be the path of a file."""
     if not isinstance(path, (str, PathLike)):
         raise TypeError(unexpected("path", "the path of a file", path))

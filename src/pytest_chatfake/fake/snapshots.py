@@ -26,7 +26,7 @@ Snapshot = Callable[[], Any]
 
 
 #: How many places are shown in which two snapshots differ.
-_MOST: Final = 5
+_LISTED: Final = 5
 
 #: How much two long texts show of what they share before they differ, and when they are long.
 _SHARED: Final = 20
@@ -169,8 +169,8 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
         engine: The fake's engine.
     """
     lines = list(_differences(before, after, "", then))
-    if len(lines) > _MOST:
-        lines[_MOST - 1 :] = [f"and {len(lines) - _MOST + 1} more"]
+    if len(lines) > _LISTED:
+        lines[_LISTED - 1 :] = [f"and {len(lines) - _LISTED + 1} more"]
     text = "\n".join(lines)
     for message in engine.account.messages:
         text = text.replace(message.id, f"m{message.number}")
@@ -221,7 +221,7 @@ def _other_items(before: Any, after: Any, then: str) -> str:
         return ""
     named = [
         f"{'one' if len(items) == 1 else f'{len(items):,}'} {what}: "
-        f"{shortened(', '.join(map(_text, items[:_MOST])))}{', ...' * (len(items) > _MOST)}"
+        f"{shortened(', '.join(map(_text, items[:_LISTED])))}{', ...' * (len(items) > _LISTED)}"
         for what, items in (("more", more), ("missing", missing))
         if items
     ]

@@ -13,7 +13,7 @@ from .messages import Message
 
 if TYPE_CHECKING:
     from ..base.history import Record
-    from ..report.entries import Kind
+    from ..report.entries import RecordKind
 
 
 class TimelineEntry(NamedTuple):
@@ -31,7 +31,7 @@ class TimelineEntry(NamedTuple):
 
     number: int
     at: datetime
-    kind: Kind
+    kind: RecordKind
     text: str
     message: Message | None
     cause: int | None
@@ -75,11 +75,11 @@ class Timeline(Sequence[TimelineEntry]):
 
     def _shown(self, entry: Record) -> TimelineEntry:
         from ..report.entries import kind_of, number_of
-        from ..report.timeline_text import marks_of, text_of
+        from ..report.timeline_text import entry_text, marks_of
 
         labels = self._story.labels
         message = None if entry._message is None else Message(self._story.engine, entry._message)
-        text = " ".join([text_of(entry, labels), *marks_of(entry, labels)])
+        text = " ".join([entry_text(entry, labels), *marks_of(entry, labels)])
         at = instant(entry._began)
         cause = None if entry._cause is None else number_of(entry._cause)
         return TimelineEntry(number_of(entry), at, kind_of(entry), text, message, cause)

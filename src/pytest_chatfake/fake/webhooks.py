@@ -595,9 +595,9 @@ class Webhooks:
         check_choice(timing, "timing", ("recorded", "at once"))
         engine = self._engine
         engine.refuse_closed()
-        from .recorded_events import check_path, check_span, recorded_events
+        from .recorded_events import check_file, check_span, recorded_events
 
-        check_path(path)
+        check_file(path)
         naming, has_form = self._config.naming, self._config.outbound is not None
         events = recorded_events(path, naming, naming.event_type if has_form else None)
         if timing == "recorded":

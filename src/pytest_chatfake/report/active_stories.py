@@ -79,11 +79,11 @@ def _leave_other_examples(story: Story) -> None:
         return
     example, examples = control.current_build_context(), current().examples
     for other in stories():
-        before = examples.get(other.born)
+        before = examples.get(other.number)
         if before not in (None, example) and not before.is_final:
             before_forget(other)
             unwatch(other)
-    examples[story.born] = example
+    examples[story.number] = example
 
 
 def before_forget(story: Story) -> None:
@@ -97,7 +97,7 @@ def unwatch(story: Story) -> None:
     test = current()
     if story in test.stories:
         test.stories.remove(story)
-        test.examples.pop(story.born, None)
+        test.examples.pop(story.number, None)
 
 
 def is_in_a_test() -> bool:

@@ -20,10 +20,10 @@ from .hints import SKIPPED, UNSEEN
 from .labels import Labels
 from .pending import advance, first_pending, obstacle_of
 from .story import Story
-from .timeline_text import text_of
+from .timeline_text import entry_text
 
 #: The report keeps what happened to so many messages of a total.
-_MOST: Final = 5
+_MAX_MENTIONED: Final = 5
 
 #: What releases what is held for a message.
 _ENDS: Final = frozenset({"deliver", "read", "fail"})
@@ -138,7 +138,7 @@ class Diagnosis:
             yield from pending
         elif refused:
             yield "The app may ask when it has taken an event, and this attempt failed:"
-            yield f"{text_of(refused[-1], self.labels, hinted=True)}."
+            yield f"{entry_text(refused[-1], self.labels, hinted=True)}."
         elif not self.story.api._log:
             yield "The API got no request at all."
             yield (
@@ -182,7 +182,7 @@ class Diagnosis:
 
     def _charges(self, messages: Sequence[MessageState]) -> Iterator[str]:
         """Say why messages were charged or not, and how the last that shares a session would be."""
-        self.story.mentioned.extend(messages[:_MOST])
+        self.story.mentioned.extend(messages[:_MAX_MENTIONED])
         self.story.explained.update(messages)
         yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
         sharing = {
@@ -215,5 +215,5 @@ class Diagnosis:
 
     def _mention(self, messages: Sequence[MessageState]) -> str:
         """Name messages; the report keeps what is about them."""
-        self.story.mentioned.extend(messages[:_MOST])
+        self.story.mentioned.extend(messages[:_MAX_MENTIONED])
         return self.labels.messages(messages)

@@ -16,11 +16,11 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 
-Kind: TypeAlias = Literal[
+RecordKind: TypeAlias = Literal[
     "verb", "hold", "charge", "release", "event", "attempt", "request", "clock", "drop", "fault"
 ]
 
-_KINDS: Final[dict[type[Record], Kind]] = {
+_KINDS: Final[dict[type[Record], RecordKind]] = {
     VerbRecord: "verb",
     Event: "event",
     Attempt: "attempt",
@@ -30,10 +30,10 @@ _KINDS: Final[dict[type[Record], Kind]] = {
 }
 
 
-def kind_of(record: Record) -> Kind:
+def kind_of(record: Record) -> RecordKind:
     """Return the kind of an entry; of what the ledger took for a message, the ledger's."""
     if isinstance(record, LedgerEntry):
-        kind: Kind = record.kind  # type: ignore[assignment] # postings about no message are none
+        kind: RecordKind = record.kind  # type: ignore[assignment] # postings about no message are none
         return kind
     return _KINDS.get(type(record), "fault")
 

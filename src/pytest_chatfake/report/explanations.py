@@ -27,7 +27,7 @@ from .story import Story
 from .timeline_text import lines_of
 
 #: How many groups of messages have their charges explained.
-_MOST: Final = 5
+_MAX_GROUPS: Final = 5
 
 #: The rules of the arrivals that start a conversation's session.
 _STARTS = {
@@ -65,11 +65,11 @@ class Explanations:
             charged = f"charged {number(message.charged)}" if message.charged else "not charged"
             alike.setdefault((charged, *self._reasons(message)), []).append(message)
         groups = list(alike.items())
-        for (charged, reason, *others), found in groups[:_MOST]:
+        for (charged, reason, *others), found in groups[:_MAX_GROUPS]:
             was = "was" if len(found) == 1 else "were"
             yield f"{self._labels.messages(found)} {was} {charged}: {reason}"
             yield from others
-        if more := sum(len(found) for _, found in groups[_MOST:]):
+        if more := sum(len(found) for _, found in groups[_MAX_GROUPS:]):
             yield f"... and {more:,} more messages, for reasons like these"
 
     def _reasons(self, message: MessageState) -> list[str]:

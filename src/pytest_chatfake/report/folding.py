@@ -15,7 +15,7 @@ from .entries import likeness, number_of
 from .trace import Trace
 
 #: An entry, or a text in place of entries that are not shown.
-Row: TypeAlias = Record | str
+TimelineRow: TypeAlias = Record | str
 
 #: Repetitions are looked for among so many entries at most. If more rows than these are left, the
 #: middle is folded instead.
@@ -35,7 +35,7 @@ _MENTIONED: Final = 14
 _ODD: Final = 8
 
 
-def folded(trace: Trace, start: int, mentioned: Collection[MessageState]) -> list[Row]:
+def rows_of(trace: Trace, start: int, mentioned: Collection[MessageState]) -> list[TimelineRow]:
     """Return the rows of a timeline.
 
     Args:
@@ -58,7 +58,7 @@ def folded(trace: Trace, start: int, mentioned: Collection[MessageState]) -> lis
 
 def _without_repetitions(
     entries: Sequence[Record], mentioned: Collection[MessageState]
-) -> Iterator[Row]:
+) -> Iterator[TimelineRow]:
     """Fold entries that come again and again, alike but for their messages."""
     shapes = [
         (likeness(entry), entry._message in mentioned and entry._message) for entry in entries
@@ -92,7 +92,7 @@ def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
 
 def _middle(
     trace: Trace, first: int, last: int, mentioned: Collection[MessageState]
-) -> Iterator[Row]:
+) -> Iterator[TimelineRow]:
     """Give what is kept between two numbers, and the kinds of what is left out between."""
     about = (entry for message in mentioned for entry in trace.of(message))
     odd = {likeness(entry): entry for entry in reversed(trace.odd(first))}

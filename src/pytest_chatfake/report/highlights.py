@@ -30,11 +30,11 @@ from .hints import SKIPPED, UNSEEN, awaited, hint, missed, unused_faults, why_qu
 from .labels import Labels
 from .pending import pending_lines
 from .story import Story
-from .timeline_text import marks_of, text_of
+from .timeline_text import entry_text, marks_of
 from .trace import Trace
 
 #: How many lines of a kind are shown, and how many characters of what happened.
-_MOST: Final = 5
+_MAX_LINES: Final = 5
 _SHORT: Final = 120
 
 #: How many of the messages that a failed expectation names have their price explained.
@@ -103,14 +103,16 @@ class Highlights:
         engine = self._engine
         if engine.plan:
             yield engine.plan.remainder()
-        yield from folded(map(_error, engine.core.errors), _MOST)
-        yield from folded(self._unheard(), _MOST)
+        yield from folded(map(_error, engine.core.errors), _MAX_LINES)
+        yield from folded(self._unheard(), _MAX_LINES)
         unused = unused_faults(engine, self._story.api)
         late = [fault for fault in unused if missed(fault, engine) is not None]
-        yield from folded(map(self._unused, late), _MOST)
+        yield from folded(map(self._unused, late), _MAX_LINES)
         yield from self._first_of_each([entry for entry in odd if has_failed(entry)])
         yield from self._queued()
-        yield from folded((self._unused(fault) for fault in unused if fault not in late), _MOST)
+        yield from folded(
+            (self._unused(fault) for fault in unused if fault not in late), _MAX_LINES
+        )
 
     def _marked(self, odd: Sequence[Record]) -> Iterator[str]:
         """Say what is not as usual, which events there are not, and what is pending."""
@@ -130,14 +132,14 @@ class Highlights:
             if (entry, *entry._marks) not in shown:
                 alike.setdefault(likeness(entry), []).append(entry)
         kinds = list(alike.values())
-        for first, *others in kinds[:_MOST]:
+        for first, *others in kinds[:_MAX_LINES]:
             more_of_it = f", and {len(others):,} more like it" if others else ""
             yield self._line(first) + self._taken_before(first) + more_of_it
-        if more := sum(map(len, kinds[_MOST:])):
+        if more := sum(map(len, kinds[_MAX_LINES:])):
             yield f"... and {more:,} more of these"
 
     def _line(self, entry: Record) -> str:
-        text = text_of(entry, self.labels, hinted=has_failed(entry))
+        text = entry_text(entry, self.labels, hinted=has_failed(entry))
         most = _SHORT + (len(hint(entry)) if isinstance(entry, Attempt) else 0)
         if len(text) > most:
             text = f"{text[:most].rstrip()} ..."

@@ -22,10 +22,10 @@ from ..webhooks.signing import how_signed
 from .entries import number_of
 
 #: How many characters are shown of the response to a failed attempt, or of an error.
-_MOST: Final = 200
+_MAX_CHARACTERS: Final = 200
 
 #: How many paths with requests are named where a fault waited for another path.
-_MOST_PATHS: Final = 3
+_MAX_PATHS: Final = 3
 
 #: What asyncio says of something that belongs to another loop.
 _OTHER_LOOP: Final = ("is bound to a different event loop", "attached to a different loop")
@@ -163,7 +163,7 @@ def _requests_instead(fault: ApiFault) -> str:
         early = fault._matched < fault._start
         why = f"it begins with number {fault._start:,}" if early else "got another response"
         return f"{counted(fault._matched, 'request')} matched, and {why}"
-    others = [f"{count:,} {target}" for target, count in fault._others.most_common(_MOST_PATHS)]
+    others = [f"{count:,} {target}" for target, count in fault._others.most_common(_MAX_PATHS)]
     was = "was" if fault._others.total() == 1 else "were"
     instead = f"; there {was} {', '.join(others)}" if others else ""
     return " ".join(filter(None, ["no request", fault._target, "after that"])) + instead
@@ -171,12 +171,12 @@ def _requests_instead(fault: ApiFault) -> str:
 
 def beginning_of_body(body: bytes) -> str:
     """Return the beginning of a response's body, as one line; of a page, its title."""
-    text = body[: _MOST * 4 + 4].decode("utf-8", "replace")
+    text = body[: _MAX_CHARACTERS * 4 + 4].decode("utf-8", "replace")
     title = re.search("<title>(.+?)</title>", text, re.DOTALL)
     return beginning(title[1] if title else text)
 
 
 def beginning(text: str) -> str:
     """Return the beginning of a text, as one line."""
-    shown = "".join(c if c.isprintable() else " " for c in text[:_MOST])
-    return " ".join(shown.split()) + (" ..." if len(text) > _MOST else "")
+    shown = "".join(c if c.isprintable() else " " for c in text[:_MAX_CHARACTERS])
+    return " ".join(shown.split()) + (" ..." if len(text) > _MAX_CHARACTERS else "")

@@ -18,7 +18,7 @@ from .labels import Labels
 from .timeline_text import units
 
 #: How many are shown where nobody knows which one was missed.
-_MOST: Final = 3
+_MAX_PENDING: Final = 3
 
 
 def _pending(engine: Engine) -> list[DueWork]:
@@ -72,9 +72,9 @@ def first_pending(
 def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
     """Give a line for what is pending, where nobody knows what a test missed."""
     found = _pending(engine)
-    yield from (_sentence(engine, labels, due) for due in found[:_MOST])
-    if len(found) > _MOST:
-        yield f"... and {len(found) - _MOST} more pending, the last at {stamp(found[-1][0])}"
+    yield from (_sentence(engine, labels, due) for due in found[:_MAX_PENDING])
+    if len(found) > _MAX_PENDING:
+        yield f"... and {len(found) - _MAX_PENDING} more pending, the last at {stamp(found[-1][0])}"
 
 
 def advance(engine: Engine, moment: int) -> str:

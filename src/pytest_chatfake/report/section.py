@@ -77,10 +77,5 @@ class Section:
         )
 
 
-def section(story: Story, error: BaseException | None = None) -> str:
-    """Return the text of a section about what is new since the last one; empty if nothing is."""
-    return str(Section(story, error))
-
-
 def _traceback(error: BaseException, labels: Labels) -> str:
     return labels.clean("".join(traceback.format_exception(from_outside(error)))).rstrip()

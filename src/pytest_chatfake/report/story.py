@@ -18,7 +18,7 @@ from .labels import Labels
 if TYPE_CHECKING:
     from .trace import Trace
 
-_births = itertools.count()
+_sequence = itertools.count()
 
 
 class Story:
@@ -31,7 +31,7 @@ class Story:
     Attributes:
         mentioned: The messages that failed expectations are about.
         explained: Those whose charge a failed expectation has explained.
-        born: Its number among all of the process.
+        number: Its number among all of the process.
     """
 
     def __init__(self, engine: Engine, api: AccountApi) -> None:
@@ -39,7 +39,7 @@ class Story:
         self.api = api
         self.mentioned: list[MessageState] = []
         self.explained: set[MessageState] = set()
-        self.born: int = next(_births)
+        self.number: int = next(_sequence)
         # Where in the history the running test began, and what sections have shown of it.
         self._begun = self._shown = 0
         self._records = engine.core.history.records

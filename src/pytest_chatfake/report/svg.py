@@ -22,7 +22,7 @@ from ..http_api.account import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..wire.exact_json import number
 from .entries import has_failed, has_reached_app, is_odd, number_of
-from .folding import Row, folded
+from .folding import TimelineRow, rows_of
 from .labels import Labels
 from .story import Story
 from .timeline_text import aligned, cells_of, heading, legend
@@ -81,7 +81,7 @@ def svg(
         styled: Whether the picture has its style inside; a page has it once.
     """
     trace, labels = story.trace, labels or story.labels
-    rows = folded(trace, start, mentioned)
+    rows = rows_of(trace, start, mentioned)
     shown = [row for row in rows if isinstance(row, Record)]
     head, explained = heading(story.engine, trace.begun), [*legend(labels, shown)]
     texts = _broken(rows, shown, labels, trace.begun)
@@ -126,7 +126,7 @@ def svg(
 
 
 def _broken(
-    rows: Sequence[Row], shown: Sequence[Record], labels: Labels, begun: int
+    rows: Sequence[TimelineRow], shown: Sequence[Record], labels: Labels, begun: int
 ) -> list[list[str]]:
     """Write rows as the text does, each in several lines where one would be too long."""
     broken: list[list[tuple[str, ...]]] = []

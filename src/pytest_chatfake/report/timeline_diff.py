@@ -11,7 +11,7 @@ from ..base.history import Record
 from .entries import kind_of
 from .labels import Labels
 from .story import Story
-from .timeline_text import lines_of, text_of
+from .timeline_text import entry_text, lines_of
 
 #: How many lines are shown that both have, and how many that follow.
 _SHARED: Final = 3
@@ -39,4 +39,4 @@ def timeline_diff(first: Story, second: Story) -> Iterator[str]:
 
 
 def _text(entry: Record, labels: Labels) -> str:
-    return f"{kind_of(entry)} {_ID.sub('', text_of(entry, labels))}"
+    return f"{kind_of(entry)} {_ID.sub('', entry_text(entry, labels))}"

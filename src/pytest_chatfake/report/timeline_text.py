@@ -29,8 +29,7 @@ from .entries import (
     line_of,
     number_of,
 )
-from .folding import Row
-from .folding import folded as fold
+from .folding import TimelineRow, rows_of
 from .hints import beginning, beginning_of_body, hint
 from .labels import Labels
 from .story import Story
@@ -46,7 +45,7 @@ _EXPLAINED: Final = 10
 # One entry
 
 
-def text_of(entry: Record, labels: Labels, *, hinted: bool = False) -> str:
+def entry_text(entry: Record, labels: Labels, *, hinted: bool = False) -> str:
     """Say what happened, in one line without secrets, and without its marks.
 
     Args:
@@ -168,7 +167,7 @@ def timeline_text(
         folded: Whether a long timeline is folded.
     """
     trace, labels = story.trace, labels or story.labels
-    rows = fold(trace, start, mentioned) if folded else list[Row](trace.records[start:])
+    rows = rows_of(trace, start, mentioned) if folded else list[TimelineRow](trace.records[start:])
     if not rows:
         return "nothing happened"
     begun = trace.begun
@@ -206,7 +205,7 @@ def cells_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[tuple[
     before = ""
     for entry in shown:
         time = _absolute(entry._began) if days else _relative(entry._began - begun)
-        text = text_of(entry, labels)
+        text = entry_text(entry, labels)
         if (amount := amount_of(entry)) is not None:
             text = text.rjust(len(text) + width - len(number(amount)))
         if (line := line_of(entry)) is not None:

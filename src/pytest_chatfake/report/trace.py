@@ -14,7 +14,7 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
-from .entries import Kind, is_odd, kind_of
+from .entries import RecordKind, is_odd, kind_of
 
 
 class Trace:
@@ -62,9 +62,9 @@ class Trace:
         )
         return [*accumulate(posted, initial=1)]  # the opening balance is no record
 
-    def count(self, start: int, stop: int | None = None) -> Counter[Kind]:
+    def count(self, start: int, stop: int | None = None) -> Counter[RecordKind]:
         """Count the records of a range by their kinds, in the order in which these come."""
-        return Counter[Kind](map(kind_of, self.records[start:stop]))
+        return Counter[RecordKind](map(kind_of, self.records[start:stop]))
 
 
 def _is_forgery(record: Record) -> bool:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from .headers import complete_headers
 from .receiving import receive
 from .responses import Response, timed_out
-from .url import Server, parse_url
+from .url import Origin, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 WATCH_SECONDS = 0.005
 
 # The idle connections, by server. An attempt takes one out, so no two attempts ever share it.
-_kept: dict[Server, socket] = {}
+_kept: dict[Origin, socket] = {}
 
 
 class HttpClient:
@@ -87,7 +87,7 @@ class HttpClient:
     def close(self) -> None:
         """Close the kept connection to the server; other endpoints there make a new one."""
         self._keeps = False
-        _close_kept(self._address.server)
+        _close_kept(self._address.origin)
 
     def _exchange(self, sock: socket, request: bytes) -> Response:
         kept = None
@@ -101,7 +101,7 @@ class HttpClient:
             self._socket = None  # in this order, no kept connection is shut down
             self._check_aborted()
             if is_reusable and self._keeps:
-                kept = _kept.setdefault(self._address.server, sock)
+                kept = _kept.setdefault(self._address.origin, sock)
             return response
         finally:
             self._socket = None
@@ -115,7 +115,7 @@ class HttpClient:
 
     def _take_kept(self) -> socket | None:
         """Return the kept connection if the server has it open still."""
-        sock = _kept.pop(self._address.server, None)
+        sock = _kept.pop(self._address.origin, None)
         if sock is None:
             return None
         # An idle server sends nothing: what is there is the end of the connection, or a response
@@ -128,18 +128,18 @@ class HttpClient:
         return None
 
     def _connect(self) -> socket:
-        host, port, tls = self._address.server
-        for server in list(_kept):
-            if server.port == port:  # it may be this one, under another name
-                _close_kept(server)
+        host, port, tls = self._address.origin
+        for origin in list(_kept):
+            if origin.port == port:  # it may be this one, under another name
+                _close_kept(origin)
         connection = (HTTPSConnection if tls else HTTPConnection)(host, port, timeout=self._timeout)
         connection.connect()
         connection.sock.settimeout(None)
         return connection.sock
 
 
-def _close_kept(server: Server) -> None:
-    sock = _kept.pop(server, None)
+def _close_kept(origin: Origin) -> None:
+    sock = _kept.pop(origin, None)
     if sock is not None:
         sock.close()
 

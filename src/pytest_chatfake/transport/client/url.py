@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 from ...base.arguments import check_int, check_str, cited, shortened, unexpected
 
 
-class Server(NamedTuple):
+class Origin(NamedTuple):
     """What to connect to: a name or an IP address, a TCP port, and whether by TLS."""
 
     host: str
@@ -22,12 +22,12 @@ class Address(NamedTuple):
     """A URL, taken apart.
 
     Attributes:
-        server: Where to connect.
+        origin: Where to connect.
         authority: The value of ``Host``.
         target: Path and query, as the request line has them.
     """
 
-    server: Server
+    origin: Origin
     authority: str
     target: str
 
@@ -67,8 +67,8 @@ def parse_url(url: str) -> Address:
     if port not in (None, standard):
         authority = f"{authority}:{port}"
     query = f"?{parts.query}" if parts.query else ""
-    server = Server(host, port or standard, tls)
-    return Address(server, authority, (parts.path or "/") + query)
+    origin = Origin(host, port or standard, tls)
+    return Address(origin, authority, (parts.path or "/") + query)
 
 
 def checked_path(path: str) -> str:

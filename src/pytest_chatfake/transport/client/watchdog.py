@@ -43,8 +43,8 @@ class Watched(Protocol):
         ...
 
 
-class _Seen(NamedTuple):
-    """What was seen of one at the last look, in how many looks, and at which it is overdue."""
+class _Observation(NamedTuple):
+    """What a watched item is doing, for how many looks, and its limit in seconds."""
 
     current: object | None
     looks: int
@@ -82,7 +82,7 @@ class Watchdog:
         return thread
 
     def _run(self) -> None:
-        seen: WeakKeyDictionary[Watched, _Seen | None] = WeakKeyDictionary()
+        seen: WeakKeyDictionary[Watched, _Observation | None] = WeakKeyDictionary()
         idle = 0
         while True:
             self._pause.wait(TICK)  # not time.sleep(), which tests replace
@@ -93,7 +93,7 @@ class Watchdog:
             if idle >= IDLE_LOOKS and self._ends():
                 return
 
-    def _look(self, watched: Watched, last: _Seen | None) -> _Seen | None:
+    def _look(self, watched: Watched, last: _Observation | None) -> _Observation | None:
         """Look at one thing; an error of it is reported, and the others go on being watched."""
         try:
             return _look(watched, last)
@@ -111,17 +111,17 @@ class Watchdog:
             return self._thread is None
 
 
-def _look(watched: Watched, last: _Seen | None) -> _Seen:
+def _look(watched: Watched, last: _Observation | None) -> _Observation:
     current = watched.current
     if current is None or last is None or last.current is not current:
-        return _Seen(current, 0, watched.limit)
+        return _Observation(current, 0, watched.limit)
     looks = last.looks + 1
     if looks * TICK < last.limit:
-        return _Seen(current, looks, last.limit)
+        return _Observation(current, looks, last.limit)
     if is_debugging():  # somebody thinks: the time begins anew
-        return _Seen(current, 0, watched.limit)
+        return _Observation(current, 0, watched.limit)
     more = watched.on_timeout(current)
-    return _Seen(current, looks, inf if more is None else looks * TICK + more)
+    return _Observation(current, looks, inf if more is None else looks * TICK + more)
 
 
 #: The one for the process.
