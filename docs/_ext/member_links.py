@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 #: What the sections are about that have no class of the package as their heading.
-CLASSES = {"chat_fake.api": "http_api.account.AccountApi"}
+CLASSES = {"chat_fake.api": "http_api.account_api.AccountApi"}
 
 
 class MemberLinks(SphinxTransform):

@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from .fake.edges import Edge as Edge
     from .fake.edges import edges as edges
     from .fake.fake import ChatFake as ChatFake
+    from .fake.handles import Conversation as Conversation
+    from .fake.handles import Message as Message
+    from .fake.handles import Submission as Submission
     from .fake.inbound import InboundMessage as InboundMessage
-    from .fake.messages import Conversation as Conversation
-    from .fake.messages import Message as Message
-    from .fake.messages import Submission as Submission
     from .fake.receiver import Receiver as Receiver
     from .fake.recipients import Recipient as Recipient
     from .fake.timeline import Timeline as Timeline
     from .fake.timeline import TimelineEntry as TimelineEntry
     from .fake.webhooks import Webhooks as Webhooks
-    from .http_api.account import ApiRequest as ApiRequest
+    from .http_api.account_api import ApiRequest as ApiRequest
     from .http_api.faults import ApiFault as ApiFault
     from .people.autopilot import Autopilot as Autopilot
     from .webhooks.attempts import Attempt as Attempt
@@ -63,7 +63,7 @@ else:
     _HOMES = {
         "AgendaEntry": "fake.agenda",
         "ApiFault": "http_api.faults",
-        "ApiRequest": "http_api.account",
+        "ApiRequest": "http_api.account_api",
         "Attempt": "webhooks.attempts",
         "Autopilot": "people.autopilot",
         "Balance": "domain.ledger",
@@ -74,7 +74,7 @@ else:
         "Clock": "fake.clock",
         "ClockError": "base.errors",
         "ClosedError": "base.errors",
-        "Conversation": "fake.messages",
+        "Conversation": "fake.handles",
         "DEFAULT": "exploring.deviations",
         "Edge": "fake.edges",
         "Endpoint": "webhooks.endpoints",
@@ -87,7 +87,7 @@ else:
         "InboundMessage": "fake.inbound",
         "InjectedError": "base.errors",
         "LedgerEntry": "domain.ledger",
-        "Message": "fake.messages",
+        "Message": "fake.handles",
         "Naming": "wire.naming",
         "NotAwaited": "base.errors",
         "NotRepeatable": "base.errors",
@@ -95,7 +95,7 @@ else:
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
         "StandardWebhooksSigner": "webhooks.signing",
-        "Submission": "fake.messages",
+        "Submission": "fake.handles",
         "Timeline": "fake.timeline",
         "TimelineEntry": "fake.timeline",
         "UndeliveredWebhooks": "base.errors",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from .http_api.account import AccountApi
+    from .http_api.account_api import AccountApi
     from .transport.server.replies import Reply
     from .webhooks.attempts import Attempt
 

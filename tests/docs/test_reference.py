@@ -20,7 +20,7 @@ from werkzeug.test import Client
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, plugin
 from pytest_chatfake.fake.mutants import MUTANTS
-from pytest_chatfake.http_api.account import AccountApi
+from pytest_chatfake.http_api.account_api import AccountApi
 
 from .pages import DOCS, ROOT, fences
 

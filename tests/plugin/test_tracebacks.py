@@ -127,7 +127,7 @@ def test_the_members_of_a_group_show_no_line_of_ours_either(report):
 
 def test_whoever_looks_after_the_report_finds_every_frame(report):
     (first, *_) = re.findall(r"frames: (.*)", report)
-    assert {"pytest_chatfake.fake.messages", "test_it"} <= {*first.split()}
+    assert {"pytest_chatfake.fake.handles", "test_it"} <= {*first.split()}
 
 
 def test_an_error_has_the_name_that_users_import(report):
@@ -152,7 +152,7 @@ def test_a_full_trace_is_full(pytester):
     pytester.makepyfile(SUITE)
     result = pytester.runpytest(*OPTIONS, "--full-trace", "-k", "a_refusal")
 
-    result.stdout.fnmatch_lines(["*messages.py*"])
+    result.stdout.fnmatch_lines(["*handles.py*"])
 
 
 APPS = """

@@ -11,7 +11,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from pytest_chatfake import ChatFake, Clock, Message, Recipient, Submission, Webhooks
-from pytest_chatfake.http_api.account import AccountApi
+from pytest_chatfake.http_api.account_api import AccountApi
 from pytest_chatfake.report.coverage import ITEMS, possible
 from pytest_chatfake.suite.run import Run
 

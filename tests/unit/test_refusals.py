@@ -35,7 +35,7 @@ from pytest_chatfake import (
     edges,
     explore,
 )
-from pytest_chatfake.http_api.account import AccountApi
+from pytest_chatfake.http_api.account_api import AccountApi
 
 from .fakes import fake_with_receiver, frozen_fake, unchanged, visible_state
 

@@ -12,7 +12,7 @@ from ..domain.conversations import ConversationRecord
 from ..domain.instants import instant, stamp
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
-from .messages import Message
+from .handles import Message
 
 #: A step of a script or of an autopilot, a retry, a delayed attempt, the drop of a message, the
 #: expiry of a conversation.

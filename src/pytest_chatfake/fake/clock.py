@@ -22,7 +22,7 @@ from ..engine.engine import Engine
 from ..engine.performer import Pending
 from .agenda import AgendaEntry, agenda
 from .edges import Edge, moment_of
-from .messages import Message, state_of
+from .handles import Message, state_of
 
 
 class Clock:

@@ -31,8 +31,8 @@ from ..webhooks.signing import check_signer
 from ..wire import defaults
 from ..wire.exact_json import members
 from ..wire.naming import Naming, check_fields, check_omit
+from .handles import Message
 from .inbound import Shape
-from .messages import Message
 
 #: More fields for the message resource, or a function of the message and the status to come.
 Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]

@@ -17,7 +17,7 @@ from ..engine.engine import Engine
 from ..wire.exact_json import encode, members
 from ..wire.naming import check_type
 from .config import ChatFakeConfig, Price, check_extra, check_price_function
-from .messages import Conversation, Message
+from .handles import Conversation, Message
 from .recipients import Recipient, address_of
 
 _ASSUMED_PRICE: Final = exact(DEFAULT_PRICE, "price")

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from ..base.arguments import check_names, check_str, cited, unexpected
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint
-from .messages import Message, state_of
+from .handles import Message, state_of
 
 
 class EventFilter(TypedDict, total=False):

@@ -39,7 +39,7 @@ from ..domain.money import amount as exact
 from ..domain.people import PersonRecord
 from ..engine.engine import Engine
 from ..engine.performer import Pending
-from ..http_api.account import AccountApi
+from ..http_api.account_api import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span
@@ -54,8 +54,8 @@ from ..webhooks.events import Event
 from .clock import Clock
 from .config import ChatFakeConfig, Price, given_or_default
 from .drafts import Drafts
+from .handles import Conversation, Message, Submission, state_of
 from .message_search import MessageSearch
-from .messages import Conversation, Message, Submission, state_of
 from .recipients import Recipient, address_of
 from .send_endpoint import Parse, Reply, SendEndpoint
 from .snapshots import Baseline, Snapshot, check_snapshot, expect_idempotent
@@ -66,7 +66,7 @@ from .webhooks import Webhooks
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
 
-    from ..report.failures import Figure
+    from ..report.failure_texts import Figure
     from ..transport.server.listener import Listener
 
 _V = TypeVar("_V", bound="Callable[..., Any]")
@@ -545,9 +545,9 @@ class ChatFake:
         value = signed(expected, "amount")
         self._engine.settle_before_read()
         state = None if message is None else self._state_of(message)
-        from ..report import failures
+        from ..report import failure_texts
 
-        _fail(failures.amount_failure(self._story, what, value, state))
+        _fail(failure_texts.amount_failure(self._story, what, value, state))
 
     def assert_statuses(self, message: Message, *statuses: str) -> None:
         """Expect that the message's events had exactly these statuses, in this order (§6).
@@ -563,9 +563,9 @@ class ChatFake:
                 emitted = (event.status for event in self._engine.outbox.events if event.status)
                 check_choice(status, "status", dict.fromkeys([*STATUSES, *emitted]))
         self._engine.settle_before_read()
-        from ..report import failures
+        from ..report import failure_texts
 
-        _fail(failures.statuses_failure(self._story, self._state_of(message), statuses))
+        _fail(failure_texts.statuses_failure(self._story, self._state_of(message), statuses))
 
     def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
         """Expect a request of the API (§4).
@@ -584,9 +584,9 @@ class ChatFake:
         if times is not None:
             check_int(times, "times", 0)
         self._engine.settle_before_read()
-        from ..report import failures
+        from ..report import failure_texts
 
-        _fail(failures.requests_failure(self._story, method, path, times))
+        _fail(failure_texts.requests_failure(self._story, method, path, times))
 
     def expect_charge(self, amount: Money) -> AbstractContextManager[None]:
         """Expect that the block charges exactly that much (§8).
@@ -955,10 +955,10 @@ class _ExpectedCharge:
                 "expect_charge() can't tell: the fake was reset in its block. Reset it before"
             )
         found = EXACT.subtract(ledger.charged, self._charged)
-        from ..report import failures
+        from ..report import failure_texts
 
         entries = ledger.entries[self._count :]
-        _fail(failures.charge_failure(self._story, self._amount, found, entries))
+        _fail(failure_texts.charge_failure(self._story, self._amount, found, entries))
 
 
 def _fail(text: str | None) -> None:

@@ -12,7 +12,7 @@ from ..base.arguments import cited
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..webhooks.events import Event
-from .messages import Message
+from .handles import Message
 
 #: How many messages a failed search lists.
 _MAX_LISTED: Final = 5

@@ -22,7 +22,7 @@ from ..base.arguments import check_choice
 from ..domain.ids import other_id
 from ..domain.instants import SECOND, aware, nanoseconds, stamp
 from ..domain.money import EXACT, ZERO
-from ..http_api.account import AccountApi
+from ..http_api.account_api import AccountApi
 from ..http_api.service import INVALID_KEY
 from ..transport.client.targets import ACCEPTED
 from ..transport.server.replies import Reply, error_reply

@@ -13,7 +13,7 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
-from .messages import Message, state_of
+from .handles import Message, state_of
 
 #: How many responses one call may set up: each is kept until it is given.
 _MOST_RESPONSES = 1_000_000

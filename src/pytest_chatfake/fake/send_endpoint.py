@@ -18,7 +18,7 @@ from ..transport.server.replies import error_body
 from ..wire.exact_json import encode
 from ..wire.naming import Naming, check_fields, check_type
 from .drafts import Drafts
-from .messages import Message
+from .handles import Message
 
 #: Takes the request, returns the arguments of ``send()``.
 Parse: TypeAlias = Callable[[Request], Mapping[str, Any]]

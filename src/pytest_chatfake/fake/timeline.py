@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from ..base.views import View, counted
 from ..domain.instants import instant
 from ..report.story import Story
-from .messages import Message
+from .handles import Message
 
 if TYPE_CHECKING:
     from ..base.history import Record

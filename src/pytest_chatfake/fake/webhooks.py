@@ -51,7 +51,7 @@ from .endpoint_arguments import (
 )
 from .event_filters import EventFilter, checked
 from .forgery_check import FORGING, ForgeryCheck
-from .messages import Message, state_of
+from .handles import Message, state_of
 from .paused import Concurrent, Paused
 from .receiver import Receiver
 from .snapshots import Snapshot, check_snapshot

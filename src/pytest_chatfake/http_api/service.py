@@ -17,7 +17,7 @@ from werkzeug import Request, Response
 
 from ..base.redaction import tail
 from ..transport.server.replies import Reply, error_reply, status_line
-from .account import COMPLETE, AccountApi, ApiRequest
+from .account_api import COMPLETE, AccountApi, ApiRequest
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..base.history import Record
 from ..domain.people import PersonFact
 from ..domain.reasons import ChargePer
 from ..engine.records import VerbRecord
-from ..http_api.account import ApiRequest
+from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.fault_kinds import EFFECTS, effect_of
 from .entries import kind_of

@@ -11,7 +11,7 @@ from ..base.history import Record
 from ..base.triggers import Trigger
 from ..domain.ledger import LedgerEntry
 from ..engine.records import ClockRecord, DropRecord, VerbRecord
-from ..http_api.account import ApiRequest
+from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of

@@ -12,7 +12,7 @@ from ..base.errors import ChatFakeError, UndeliveredWebhooks, UnusedFault, Webho
 from ..base.tracebacks import raised_at
 from ..base.views import counted, folded
 from ..engine.engine import Engine
-from ..http_api.account import AccountApi
+from ..http_api.account_api import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event

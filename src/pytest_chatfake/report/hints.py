@@ -12,7 +12,7 @@ from ..base.triggers import Trigger
 from ..base.views import counted, listed
 from ..domain.messages import STATUSES
 from ..engine.engine import Engine
-from ..http_api.account import AccountApi
+from ..http_api.account_api import AccountApi
 from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event

@@ -11,7 +11,7 @@ from ..base.views import listed
 from ..domain.conversations import ConversationRecord
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
-from ..http_api.account import AccountApi
+from ..http_api.account_api import AccountApi
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
-from ..http_api.account import AccountApi
+from ..http_api.account_api import AccountApi
 from ..webhooks.attempts import Attempt
 from .labels import Labels
 

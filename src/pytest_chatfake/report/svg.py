@@ -18,7 +18,7 @@ from ..base.views import counted
 from ..domain.ledger import Ledger
 from ..domain.messages import MessageState
 from ..engine.records import ClockRecord, VerbRecord
-from ..http_api.account import ApiRequest
+from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..wire.exact_json import number
 from .entries import has_failed, has_reached_app, is_odd, number_of

@@ -16,7 +16,7 @@ from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..engine.engine import Engine
 from ..engine.records import ClockRecord, DropRecord, VerbRecord
-from ..http_api.account import ApiRequest
+from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..wire.exact_json import number
