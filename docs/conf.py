@@ -46,7 +46,9 @@ root_doc = "README"
 include_patterns = [
     "README.md",
     "CHANGELOG.md",
+    "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "RELEASING.md",
     "docs/**.md",
     "docs/**.rst",
     "examples/*/README.md",

@@ -20,7 +20,12 @@ ENTRY = re.compile(r"^- \[(.+?)\]\((.+?)\.(?:md|rst)\)(.*(?:\n  .*)*)", re.MULTI
 
 #: What the lists don't have.
 FIRST = [("Overview", "docs/README")]
-LAST = [("Changes", "CHANGELOG"), ("Contributing", "CONTRIBUTING")]
+LAST = [
+    ("Changes", "CHANGELOG"),
+    ("Contributing", "CONTRIBUTING"),
+    ("Architecture", "ARCHITECTURE"),
+    ("Releasing", "RELEASING"),
+]
 
 
 def chapters(text: str) -> dict[str, list[tuple[str, str]]]:

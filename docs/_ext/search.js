@@ -21,6 +21,8 @@ const PLACES = [
   ["examples/", -5],
   ["CHANGELOG", -10],
   ["CONTRIBUTING", -10],
+  ["ARCHITECTURE", -10],
+  ["RELEASING", -10],
   ["", 0],
 ];
 

@@ -1,4 +1,4 @@
-"""Which room may import which: the tables of CONTRIBUTING.md, and the imports."""
+"""Which room may import which: the tables of ARCHITECTURE.md, and the imports."""
 
 # Asserts read `expected == actual`.
 
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "pytest_chatfake"
-PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 
 #: A room's name in a table of the page.
 ROOM = r"`(\w+)`"
