@@ -300,7 +300,7 @@ class Exploration:
         """
         world = await self._ran(deviations, self._baseline)
         for _ in range(_RUNS - 1):
-            if not world.why_not_first or world.fake._engine.blocked:
+            if not world.why_not_first or world.inside.is_blocked:
                 break
             world = await self._ran_again(world)
         if world.server_is_single_threaded:  # so each further one would wait for a timeout
@@ -548,8 +548,8 @@ class Exploration:
 
     def _show_timeline(self, world: World, error: BaseException) -> None:
         self._found.error = error
-        self._found.stories.append(world.fake._story)
-        self._found.note(f"What happened in it:\n{timeline_text(world.fake._story)}")
+        self._found.stories.append(world.inside.story)
+        self._found.note(f"What happened in it:\n{timeline_text(world.inside.story)}")
 
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth
@@ -595,7 +595,7 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
     lines = [problem]
     if calls := _calls_of_threads(first.steps, second.steps):
         lines.append(f"Threads of the app act when they come to it: {calls}.")
-    sides = timeline_diff(first.fake._story, second.fake._story)
+    sides = timeline_diff(first.inside.story, second.inside.story)
     raise NotRepeatable("\n".join([*lines, *sides, _REMEDY])) from error
 
 

@@ -25,7 +25,8 @@ from ..base.tracebacks import raised_at
 from ..base.views import listed
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
-from ..fake.snapshots import Baseline, Snapshot, SnapshotError, check_snapshot, taken
+from ..fake.inside import Inside
+from ..fake.snapshots import Baseline, Snapshot, SnapshotError, check_snapshot
 from .deviations import CRASHING, parse_deviations
 from .exploration import Exploration, Row, Scope
 from .explorer import CrashPoints, Explorer, checked_points
@@ -121,7 +122,7 @@ class WebhookTests:
         """
         last = 0 if steps is None else check_int(steps, "steps", 1)
         playing = _played(self.scenario(chat_fake), chat_fake, last)
-        return playing if chat_fake._engine.mode == "async" else run_at_once(playing)
+        return playing if Inside(chat_fake).is_async else run_at_once(playing)
 
     def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
         """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
@@ -182,7 +183,7 @@ class WebhookTests:
             ]
             if pair:
                 question = ". Does a thread lack its own connection to the database?"
-                why = pair[0].outcome + question * fake._engine.drain.had_threads
+                why = pair[0].outcome + question * Inside(fake).had_threads
                 refused.append("" if any(attempt.ok for attempt in pair) else why)
             for event in dict.fromkeys(each.event for each in attempts if not each.ok):
                 fake.webhooks.redeliver(event)
@@ -216,10 +217,11 @@ class WebhookTests:
         """Ignore fields and types of events that nobody knows yet, and respond to new values."""
 
         async def unknown(fake: ChatFake, _: Snapshot | None) -> None:
-            settings = fake._engine.settings
+            inside = Inside(fake)
+            settings = inside.settings
             kind = f"{settings.naming.event_type.partition('.')[0]}.added_later"
             is_known = settings.outbound is None  # else nobody knows its envelope
-            if is_known and fake._engine.outbox.endpoints.listening(kind):
+            if is_known and inside.is_heard(kind):
                 await _performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
 
@@ -229,7 +231,8 @@ class WebhookTests:
         """Take what people write."""
 
         async def write(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            settings, before = fake._engine.settings, len(fake.events)
+            inside, before = Inside(fake), len(fake.events)
+            settings = inside.settings
             if settings.outbound is not None and settings.inbound is None:
                 pytest.skip(
                     "outbound= shapes status events only: shape what people write, inbound="
@@ -238,11 +241,12 @@ class WebhookTests:
             await _performed(fake, person.writes("STOP"))
             if snapshot is not None:  # it may wait for a reply
                 await _performed(fake, fake.settle())
-                await taken(snapshot, fake._engine)
+                await inside.taken(snapshot)
             await _performed(fake, person.sends("image", {"link": "https://example.test/1"}))
             await _settled(fake)
-            kinds = [event.type for event in fake.events[before:] if event._message is None]
-            if not any(map(fake._engine.outbox.endpoints.listening, kinds)):
+            others = [e for e in fake.events[before:] if not inside.is_about_a_message(e)]
+            kinds = [event.type for event in others]
+            if not any(map(inside.is_heard, kinds)):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
 
         webhook_run.explore(ending=write)
@@ -251,7 +255,7 @@ class WebhookTests:
         """Refuse what the service has not signed."""
 
         async def forge(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            if not any(endpoint.signer for endpoint in fake._engine.outbox.endpoints):
+            if not any(endpoint.signer for endpoint in Inside(fake).connected):
                 pytest.skip('your endpoint has no signer: connect(signer=HmacSigner("secret"))')
             await _performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot))
 
@@ -342,7 +346,7 @@ class _Run:
                     await _performed(chat_fake, chat_fake.assert_order_independent(snapshot))
                 if not self._is_alone:
                     await _performed(chat_fake, chat_fake.settle())
-                    chat_fake._checks.require_accepted()
+                    Inside(chat_fake).require_accepted()
 
         @wraps(scenario)
         def at_once(chat_fake: ChatFake) -> None:
@@ -401,13 +405,14 @@ class _Run:
     # A world
 
     def _check(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
-        if not len(fake._engine.outbox.endpoints):
+        inside = Inside(fake)
+        if not inside.connected:
             raise ChatFakeError(
                 "connect() has connected no app: call chat_fake.webhooks.connect(...) in it"
             )
-        for endpoint in fake._engine.outbox.endpoints:
+        for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
-            endpoint._disable_after = None  # a fault of the tests is no failure of the app's
+            inside.never_disable(endpoint)  # a fault of the tests is no failure of the app's
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)
@@ -417,7 +422,7 @@ class _Run:
         """Refuse an app that remembers an earlier world: it would hide what is looked for."""
         if snapshot is None:
             return
-        value = await taken(snapshot, fake._engine)
+        value = await Inside(fake).taken(snapshot)
         if not self._was_played:
             self._before = value
         elif not len(fake.events) and self._before != value:  # else connect() has sent something
@@ -434,7 +439,7 @@ class _Run:
 
     async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
         """Expect that the snapshot shows what has happened."""
-        value = await taken(snapshot, fake._engine)
+        value = await Inside(fake).taken(snapshot)
         if value != self._before:
             return
         self._skip_if_failed(_CHANGE)
@@ -448,21 +453,22 @@ class _Run:
 
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         """Play the scenario, look between its steps, and expect that all events were taken."""
-        baseline, look = fake._baseline or Baseline(), None
+        inside = Inside(fake)
+        baseline, look = inside.baseline or Baseline(), None
         if snapshot is not None:
-            look = partial(baseline.look, snapshot=snapshot, engine=fake._engine)
+            look = partial(inside.look, baseline, snapshot=snapshot)
         await _played(self._tests.scenario(fake), fake, baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
-            if not any(attempt._was_made for attempt in fake._engine.outbox.attempts):
+            if not inside.has_attempted:
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(
                     f"connect(): expected an endpoint that listens for {types}, the events of the "
                     f"scenario, got none: give connect(events=) their types"
                 )
-            fake._checks.require_accepted()
-            fake._checks.run()
+            inside.require_accepted()
+            inside.check()
         self._was_played = True
 
     # The test to paste
@@ -634,7 +640,7 @@ async def _played(
             step: Any = next(steps)
             for number in count(1):
                 try:
-                    is_awaited = fake._engine.mode == "async" and inspect.isawaitable(step)
+                    is_awaited = Inside(fake).is_async and inspect.isawaitable(step)
                     result: Any = await step if is_awaited else step
                 except Exception as error:  # the scenario may expect it
                     step = steps.throw(error)
@@ -661,4 +667,4 @@ async def _settled(fake: ChatFake) -> None:
 
 
 async def _performed(fake: ChatFake, step: object) -> None:
-    await fake._engine.performed(step)
+    await Inside(fake).performed(step)

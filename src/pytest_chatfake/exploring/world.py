@@ -12,29 +12,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 from traceback import walk_tb
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from ..base.arguments import cited
-from ..base.errors import ChatFakeError, ClosedError, UndeliveredWebhooks
-from ..base.history import Record
+from ..base.errors import ChatFakeError, ClosedError
 from ..base.triggers import Trigger
 from ..domain.ids import derived_key
 from ..engine.process_time import Travel
 from ..engine.records import VerbRecord
 from ..fake.config import ChatFakeConfig
-from ..fake.fake import ChatFake, opened, service
+from ..fake.fake import ChatFake
+from ..fake.inside import Inside, check_service, open_fakes, shut_all_but
 from ..fake.snapshots import Baseline, without_texts
-from ..report import active_stories
-from ..report.final_checks import overlooked, undelivered
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
-from ..webhooks.faults import Fault
-from ..webhooks.ordering import Barrier, Ended, Log, Ordering
-from ..webhooks.outbox import Outbox
+from ..webhooks.ordering import Barrier, Ended, Log
 from .deviations import KINDS, OPEN, Call, Deviation
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
@@ -82,11 +79,11 @@ class Environment:
         self._random = random.getstate()
         self._items: dict[tuple[bytes, int], int] = {}
         self._travel = Travel()
-        self._opened = set(opened)  # an interrupt may come before freeze() has noted them
+        self._opened = open_fakes()  # an interrupt may come before freeze() has noted them
 
     def freeze(self) -> None:
         """Freeze time, wherever worlds move it to."""
-        self._opened = set(opened)  # before the first world
+        self._opened = open_fakes()  # before the first world
         self._is_open = True
         self._travel.begin_on_top(self._start)
 
@@ -100,8 +97,8 @@ class Environment:
         with ExitStack() as stack:  # each of them, whatever the others do
             stack.callback(self._travel.end)
             stack.callback(random.setstate, self._random)
-            for fake in set(opened) - self._opened:
-                stack.callback(fake._shut)  # an interrupt may leave a world, and a body its fakes
+            # An interrupt may leave a world, and a body its fakes.
+            stack.callback(shut_all_but, self._opened)
         self._is_open = False
 
     def begin_world(self) -> None:
@@ -156,12 +153,13 @@ class World:
 
     Attributes:
         baseline, deviations: As given.
-        fake: The fake, once it was run.
+        fake, inside: The fake, once it was run.
         error: What the body raised; None: it passed.
         body_ended: Whether the body had ended when something was raised.
     """
 
     fake: ChatFake
+    inside: Inside
 
     def __init__(
         self,
@@ -193,6 +191,7 @@ class World:
         environment = self._environment
         seed = f"{environment.config.seed}{' again' * self._other_ids}"
         self.fake = fake = ChatFake(environment.config, seed=seed, api_key=environment.new_key())
+        self.inside = Inside(fake)
         try:
             self._set_up()
             with warnings.catch_warnings():
@@ -200,31 +199,27 @@ class World:
                     warnings.simplefilter("ignore")
                 await self._run(body)
                 self._check()
-                service.check()
+                check_service()
         except BaseException as error:
             if not is_failure(error):
                 raise
             self.error = error
         finally:
-            active_stories.before_forget(fake._story)
-            fake._shut()
+            self.inside.shut()
             self._environment.note("between worlds")
 
     def _set_up(self) -> None:
-        fake, environment = self.fake, self._environment
-        active_stories.unwatch(fake._story)  # the failure of the exploration shows it
-        fake._engine.seed = environment.config.seed or ""  # also of other ids: the same draws
-        fake._baseline = self.baseline
-        self.baseline.begin(compares=self.compares)
-        is_first = self.baseline.learning and not self._other_ids
+        environment, baseline = self._environment, self.baseline
+        # Also a world of other ids draws the same.
+        self.inside.order(environment.config.seed or "", baseline, self._log, environment.note)
+        baseline.begin(compares=self.compares)
+        is_first = baseline.learning and not self._other_ids
         self._is_written = is_first and not self.deviations
-        engine = fake._engine
-        self._ordering = Ordering(engine.core, engine.outbox, self._log, environment.note)
-        engine.drain.ordering = self._ordering
+        self._ordering = self.inside.ordering
         self._ordering.only_waits = self._only_waits
         if self._is_written:
             self._ordering.crash_points = environment.crash_points
-        self._faults = [deviation.set_up(fake) for deviation in self.deviations]
+        self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
@@ -233,7 +228,7 @@ class World:
             await result
         else:
             _require_no_coroutine(result)
-        fake._engine.plan.end()
+        self.inside.end_body()
         self.body_ended = True
         self._ordering.finish()  # no repeat waits for attempts that will not be made
         settled = fake.settle()
@@ -242,14 +237,10 @@ class World:
 
     def _check(self) -> None:
         """Raise the errors that the body left behind."""
-        engine = self.fake._engine
         if self._is_written:
-            self.fake._checks.run()
-            return
-        engine.core.raise_errors()
-        failed = list(overlooked(engine))
-        if failed and self.fake._checks.strict:
-            raise UndeliveredWebhooks(undelivered(failed))
+            self.inside.check()
+        else:
+            self.inside.check_attempts()
 
     # The result
 
@@ -265,19 +256,19 @@ class World:
     def failed_before_barrier(self) -> bool:
         """Whether a body's own check failed before a barrier, and no app had raised an error."""
         raised = any(
-            attempt.error and not effect_of(attempt.fault).fails
-            for attempt in self.fake._engine.outbox.attempts
+            attempt.error and not effect_of(attempt.fault).fails for attempt in self.inside.attempts
         )
         return not (raised or self.body_ended or self._ordering.settled)
 
     @property
     def keeps_memory(self) -> bool:
         """Whether an app crashed that is not made anew."""
-        return any(
-            attempt._watch and attempt._watch.error and not attempt.endpoint._restart
+        crashed = (
+            attempt
             for attempt in self._attempts
-            if attempt.fault == "crash"
+            if attempt.fault == "crash" and (watch := self.inside.watch_of(attempt)) and watch.error
         )
+        return not all(self.inside.is_made_anew(attempt.endpoint) for attempt in crashed)
 
     @property
     def has_deviated(self) -> bool:
@@ -292,7 +283,7 @@ class World:
     @property
     def has_threads(self) -> bool:
         """Whether attempts were made in several threads at the same time, the app's included."""
-        return self.fake._engine.drain.had_threads
+        return self.inside.had_threads
 
     @property
     def may_vary(self) -> bool:
@@ -316,12 +307,12 @@ class World:
         """Why no webhook came before the response of its call, if one was to; empty: it did."""
         requests = [
             request
-            for request in self.fake.api._log
-            if any(mark.kind == "api.webhooks_first" for mark in request._marks)
+            for request in self.inside.calls
+            if any(mark.kind == "api.webhooks_first" for mark in request.marks)
         ]
-        if not requests or any(request._last_attempt for request in requests):
+        if not requests or any(map(self.inside.has_webhooks_before, requests)):
             return ""
-        if self.fake._engine.blocked:
+        if self.inside.is_blocked:
             return (
                 "your app blocks its event loop while it sends, so no webhook can come before the "
                 "response: await the call, or make it in asyncio.to_thread()"
@@ -336,11 +327,11 @@ class World:
         """By their kinds, why nothing came of deviations."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
         kinds = [deviation.kind for deviation in self.deviations if deviation.kind in _UNCHANGED]
-        made = [attempt for attempt in self._attempts if attempt._is_posted]
+        made = [attempt for attempt in self._attempts if self.inside.is_posted(attempt)]
         for kind in kinds:
             is_all = KINDS[kind].concerns == "everything"
-            changed = [each for each in made if is_all or each._is_changed]
-            if changed and not any(map(_is_changed, changed)):
+            changed = [each for each in made if is_all or self.inside.is_changed(each)]
+            if changed and not any(map(self.inside.shows_change, changed)):
                 why[kind] = _UNCHANGED[kind]
         return why
 
@@ -349,26 +340,22 @@ class World:
         """Whether webhooks timed out because their app was still waiting for a call's response."""
         if all(deviation.kind != "webhooks_first" for deviation in self.deviations):
             return False
-        errors = [self.error, *self.fake._engine.core.errors]
+        errors = [self.error, *self.inside.errors]
         return any(isinstance(error, TimeoutError) for error in errors) or any(
             _outcome(entry) == "TimeoutError" for entry in self._ended
         )
 
     def seed_of_ids_in(self, text: str) -> str:
         """Return the seed of the ids in a text; empty: there are none."""
-        account, events = self.fake._engine.account, self.fake._engine.outbox.events
-        ids = [message.id for message in account.messages]
-        ids += [event.id for event in events]
-        ids += [conversation.id for conversation in self.fake.conversations]
-        return self.fake._engine.seed if any(each in text for each in ids) else ""
+        return self.inside.seed if any(each in text for each in self.inside.ids) else ""
 
     def require_chances(self, kinds: Sequence[str]) -> None:
         """Refuse a body in which nothing can deviate."""
         calls = (deviation.call for _, deviation in possible_deviations(self.log(), kinds, ()))
-        if any(attempt._was_made for attempt in self._attempts) or any(calls):
+        if any(map(self.inside.was_made, self._attempts)) or any(calls):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
-        if not self.fake._engine.outbox.endpoints.ever:
+        if not self.inside.endpoints:
             problem, remedy = "connected no app", "Connect it inside the body"
         raise ChatFakeError(
             f"nothing to explore: the body {problem}. {remedy}, or pass depth=0 to run it once."
@@ -380,7 +367,7 @@ class World:
         Raises:
             ChatFakeError: None came past one of the crash points.
         """
-        watches = [attempt._watch for attempt in self._attempts if attempt._watch]
+        watches = [watch for watch in map(self.inside.watch_of, self._attempts) if watch]
         reached = {point.name for watch in watches for point in watch.points}
         for name in (self._environment.crash_points or {}).values():
             if name not in reached:
@@ -400,18 +387,18 @@ class World:
     @property
     def has_app_in_process(self) -> bool:
         """Whether an attempt was watched for crashes."""
-        return any(attempt._watch for attempt in self._attempts)
+        return any(map(self.inside.watch_of, self._attempts))
 
     @property
     def call_in_process(self) -> str:
         """A call without a socket, where no client raises what it raises for a lost response."""
-        calls = (call for call in self.fake.api._log if call.accepted and call.in_process)
+        calls = (call for call in self.inside.calls if call.accepted and call.in_process)
         return next((f"{call.method} {call.path}" for call in calls), "")
 
     def require_all_fired(self) -> None:
         """Refuse deviations that did not fire: they were found with another body."""
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
-            if isinstance(fault, Fault) and fault._is_short:
+            if self.inside.is_short(fault):
                 problem = "a barrier came before so many attempts"
             elif not fault.fired:
                 problem = "it never came to that"
@@ -424,9 +411,9 @@ class World:
 
     def log(self) -> WorldLog:
         """Return the log of the world, as the search needs it."""
-        engine, endpoints = self.fake._engine, self._endpoints()
+        waiting = partial(self._waiting, self._endpoints(), self.inside.names)
         attempts = [
-            None if isinstance(entry, Barrier) else self._logged(entry, endpoints)
+            None if isinstance(entry, Barrier) else self._logged(entry, waiting)
             for entry in self._log
         ]
         attempted = {attempt.number for attempt in attempts if attempt is not None}
@@ -441,79 +428,66 @@ class World:
                 for entry in self._log
             ],
             waits=self._ordering.waits,
-            session=engine.settings.rules.conversation_length,
+            session=self.inside.settings.rules.conversation_length,
             waiting={
-                number: self._waiting(number, event, endpoint, endpoints)
+                number: waiting(number, event, endpoint)
                 for (event, endpoint), number in self._ordering.choices.items()
                 if number not in attempted
             },
             errors=self._environment.errors,
         )
 
-    def _logged(self, entry: Ended, endpoints: Mapping[Endpoint, int]) -> LoggedAttempt:
-        attempt, watch = entry.attempt, entry.attempt._watch
-        logged = self._waiting(entry.choice, attempt.event, attempt.endpoint, endpoints)
+    def _logged(self, entry: Ended, waiting: Callable[..., LoggedAttempt]) -> LoggedAttempt:
+        attempt, watch = entry.attempt, self.inside.watch_of(entry.attempt)
+        logged = waiting(entry.choice, attempt.event, attempt.endpoint)
         return logged._replace(
             item=logged.item if effect_of(attempt.fault).reaches_app else -logged.item,
-            round=attempt._round,
+            round=self.inside.round_of(attempt),
             is_retry=attempt.number > 1,
             points=() if watch is None else tuple(watch.points),
-            crash=_deed(attempt),
+            crash=self._deed(attempt),
         )
 
+    def _deed(self, attempt: Attempt) -> str:
+        """Return what befell the app in an attempt, with what it had responded, or did then.
+
+        Empty: nothing did.
+        """
+        watch = self.inside.watch_of(attempt)
+        if watch is None or not watch.deed:
+            return ""
+        if watch.response is not None:
+            return f"had responded and {watch.deed}"
+        return f"responded with {attempt.status_code} although it " * attempt.ok + watch.deed
+
     def _waiting(
-        self, choice: int, event: Event, endpoint: Endpoint, endpoints: Mapping[Endpoint, int]
+        self,
+        endpoints: Mapping[Endpoint, int],
+        names: Mapping[Event, str],
+        choice: int,
+        event: Event,
+        endpoint: Endpoint,
     ) -> LoggedAttempt:
         return LoggedAttempt(
             choice,
             self._environment.item(event, endpoints[endpoint]),
-            event._number,
-            _what(self.fake._engine.outbox, event),
-            endpoint._shown if len(endpoints) > 1 else "",
-            endpoint._target.overlaps,
+            self.inside.number_of(event),
+            names.get(event, event.status or event.type),  # a reset has forgotten it
+            self.inside.place_of(endpoint) if len(endpoints) > 1 else "",
+            self.inside.overlaps(endpoint),
         )
 
     def _calls(self) -> Iterator[LoggedCall]:
         """Give the calls of the app that a deviation can name."""
-        api, records = self.fake.api, self.fake._engine.core.history.records
-        causes = {id(verb._cause) for verb in records if isinstance(verb, VerbRecord)}
-        delivered = set(map(id, self._delivered_later()))
+        late = {id(call) for call in self.inside.with_late_webhooks()}
+        delivered = {id(call) for call in self.inside.delivered_later()}
         numbers: Counter[Call] = Counter()
-        for request in api._log:
+        for request in self.inside.calls:
             call = Call.of(request.path, request.method)
             if request.accepted and call is not None:
                 numbers[call] += 1
-                has_late_webhooks = id(request) in causes and not request._has_webhooks_first
-                yield LoggedCall(numbers[call], call, has_late_webhooks, id(request) in delivered)
-
-    def _delivered_later(self) -> Iterator[Record | None]:
-        """Give what has sent a message that would have been the same if it was delivered at once.
-
-        So its next event in its conversation is its delivery, by a verb about it, at the same
-        moment and for the price that was estimated.
-        """
-        events = self.fake._engine.outbox.events
-        for index, sent in enumerate(events):
-            message, verb = sent._message, sent._cause
-            if sent.status != "sent" or message is None or verb is None:
-                continue
-            alike = (
-                event
-                for event in itertools.islice(events, index + 1, None)
-                if event._message and event._message.conversation is message.conversation
-            )
-            later = next(alike, sent)
-            if (
-                (later._message, later.status, later.moment) == (message, "delivered", sent.moment)
-                and isinstance(later._cause, VerbRecord)
-                and later._cause.subject is message
-                and self._price_in(later) == self._price_in(sent)
-            ):
-                yield verb._cause
-
-    def _price_in(self, event: Event) -> object:
-        naming = self.fake._engine.settings.naming
-        return event.json()[naming.message_key].get("totalPrice")
+                key = id(request)
+                yield LoggedCall(numbers[call], call, key in late, key in delivered)
 
     def outline(self) -> list[str]:
         """Return what happened without ids: the same in two runs of one body.
@@ -523,7 +497,7 @@ class World:
         endpoints = self._endpoints()
         return [
             f"{entry.attempt.event.status or entry.attempt.event.type} "
-            f"m{entry.attempt.event._number} at endpoint "
+            f"m{self.inside.number_of(entry.attempt.event)} at endpoint "
             f"{endpoints[entry.attempt.endpoint] + 1}: {_outcome(entry)}"
             for entry in self._ended
         ]
@@ -533,7 +507,7 @@ class World:
         """The verbs and the attempts, in the order in which they began."""
         attempts = dict(zip(map(id, self._attempts), self.outline(), strict=True))
         steps: list[Step] = []
-        for record in self.fake._engine.core.history.records:
+        for record in self.inside.records:
             if isinstance(record, VerbRecord):
                 line = record.line
                 steps.append(Step(f"{record.what} {line.place}", line.by_app))
@@ -543,8 +517,7 @@ class World:
 
     def _endpoints(self) -> dict[Endpoint, int]:
         """All endpoints so far, with their indexes."""
-        endpoints = self.fake._engine.outbox.endpoints.ever
-        return {endpoint: index for index, endpoint in enumerate(endpoints)}
+        return {endpoint: index for index, endpoint in enumerate(self.inside.endpoints)}
 
 
 def _outcome(entry: Ended) -> int | str | None:
@@ -553,36 +526,6 @@ def _outcome(entry: Ended) -> int | str | None:
     if not effect.reaches_app:
         return effect.mark
     return response.status if response.error is None else type(response.error).__name__
-
-
-def _is_changed(attempt: Attempt) -> bool:
-    """Return whether an app can see that not the event as it was emitted is posted."""
-    event, request = attempt.event, attempt._request
-    is_named = any(request.id in value for value in request.headers.values())
-    return request.body != event._posted(event.body) or (is_named and request.id != event.id)
-
-
-def _deed(attempt: Attempt) -> str:
-    """Return what befell the app in an attempt, with what it had responded, or did in spite of it.
-
-    Empty: nothing did.
-    """
-    watch = attempt._watch
-    if watch is None or not watch.deed:
-        return ""
-    if watch.response is not None:
-        return f"had responded and {watch.deed}"
-    return f"responded with {attempt.status_code} although it " * attempt.ok + watch.deed
-
-
-def _what(outbox: Outbox, event: Event) -> str:
-    """Return the status in an event, or its type; from the second such event on with a number."""
-    if event.status is None:
-        return event._label
-    shown = event.status, event._recorded_id
-    events = (other for other in outbox.events_of(event._message) if other._index < event._index)
-    nth = 1 + [(other.status, other._recorded_id) for other in events].count(shown)
-    return event.status if nth == 1 else f"{event.status} #{nth}"
 
 
 def is_failure(error: BaseException) -> bool:

@@ -1,0 +1,322 @@
+"""What extras may do with a fake, beside what a test may: all that they know of its inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any
+
+from ..base.errors import UndeliveredWebhooks
+from ..base.history import Record
+from ..base.triggers import Trigger
+from ..engine.records import VerbRecord
+from ..engine.settings import Settings
+from ..http_api.account_api import ApiRequest
+from ..report import active_stories
+from ..report.final_checks import overlooked, undelivered
+from ..report.story import Story
+from ..transport.client.crash_watch import CrashWatch
+from ..webhooks.attempts import Attempt
+from ..webhooks.endpoints import Endpoint
+from ..webhooks.events import Event
+from ..webhooks.faults import Fault
+from ..webhooks.ordering import Log, Ordering
+from .fake import ChatFake, opened, service
+from .snapshots import Baseline, Snapshot, taken
+
+
+class Inside:
+    """A fake from inside, for a run of a test's body that is no test of its own.
+
+    What is read here, a test has not seen: final checks find the same as before.
+
+    Attributes:
+        story: What happened, for the texts of reports.
+        settings: How the fake was configured.
+    """
+
+    def __init__(self, fake: ChatFake) -> None:
+        self._fake, self._engine = fake, fake._engine
+        self.story: Story = fake._story
+        self.settings: Settings = fake._engine.settings
+
+    # The run
+
+    def order(self, draws: str, baseline: Baseline, log: Log, note: Callable[[str], None]) -> None:
+        """Log attempts, compare snapshots, and leave what happened out of the test's report.
+
+        Args:
+            draws: The seed of random draws.
+            baseline: With what snapshots are compared.
+            log: Gets the attempts and the barriers.
+            note: Takes what the fake is busy with from now on.
+        """
+        active_stories.unwatch(self.story)
+        engine = self._engine
+        engine.seed = draws
+        self._fake._baseline = baseline
+        engine.drain.ordering = Ordering(engine.core, engine.outbox, log, note)
+
+    @property
+    def ordering(self) -> Ordering:
+        """What decides which attempt comes next, after :meth:`order`."""
+        ordering = self._engine.drain.ordering
+        assert ordering is not None
+        return ordering
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """With what snapshots are compared; None: with nothing."""
+        return self._fake._baseline
+
+    def end_body(self) -> None:
+        """Refuse steps that were never awaited."""
+        self._engine.plan.end()
+
+    def require_accepted(self) -> None:
+        """Refuse failed attempts, seen or not."""
+        self._fake._checks.require_accepted()
+
+    def check(self) -> None:
+        """Check what was left behind, as at the end of a test."""
+        self._fake._checks.run()
+
+    def check_attempts(self) -> None:
+        """Check only for errors, and for attempts that failed."""
+        self._engine.core.raise_errors()
+        failed = list(overlooked(self._engine))
+        if failed and self._fake._checks.strict:
+            raise UndeliveredWebhooks(undelivered(failed))
+
+    def shut(self) -> None:
+        """Close the fake without a check, once others have seen what happened."""
+        active_stories.before_forget(self.story)
+        self._fake._shut()
+
+    # Steps, in both modes
+
+    @property
+    def is_async(self) -> bool:
+        """Whether what verbs return is awaited."""
+        return self._engine.mode == "async"
+
+    async def performed(self, step: object) -> None:
+        """Await what a verb has returned, where that has to be awaited."""
+        await self._engine.performed(step)
+
+    async def taken(self, snapshot: Snapshot) -> Any:
+        """Return a copy of what a snapshot returns."""
+        return await taken(snapshot, self._engine)
+
+    async def look(self, baseline: Baseline, step: int, snapshot: Snapshot) -> None:
+        """Look at a snapshot after a step, without a barrier."""
+        await baseline.look(step, snapshot, self._engine)
+
+    # Endpoints
+
+    @property
+    def endpoints(self) -> Sequence[Endpoint]:
+        """All endpoints so far, disconnected or not."""
+        return self._engine.outbox.endpoints.ever
+
+    @property
+    def connected(self) -> Sequence[Endpoint]:
+        """Those that are connected."""
+        return [*self._engine.outbox.endpoints]
+
+    def is_heard(self, event_type: str) -> bool:
+        """Return whether an endpoint listens for events of a type."""
+        return bool(self._engine.outbox.endpoints.listening(event_type))
+
+    @staticmethod
+    def never_disable(endpoint: Endpoint) -> None:
+        """Go on with an endpoint however often it refuses."""
+        endpoint._disable_after = None
+
+    @staticmethod
+    def place_of(endpoint: Endpoint) -> str:
+        """Return what texts call an endpoint."""
+        return endpoint._shown
+
+    @staticmethod
+    def overlaps(endpoint: Endpoint) -> bool:
+        """Return whether an endpoint can take two attempts at the same time."""
+        return endpoint._target.overlaps
+
+    @staticmethod
+    def is_made_anew(endpoint: Endpoint) -> bool:
+        """Return whether an app that has crashed is made anew."""
+        return endpoint._restart is not None
+
+    # What happened
+
+    @property
+    def seed(self) -> str:
+        """The seed of random draws."""
+        return self._engine.seed
+
+    @property
+    def errors(self) -> Sequence[BaseException]:
+        """The errors that the next verb would raise."""
+        return self._engine.core.errors
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether a verb was called while the app's event loop stood still."""
+        return bool(self._engine.blocked)
+
+    @property
+    def had_threads(self) -> bool:
+        """Whether attempts were made in several threads at the same time."""
+        return self._engine.drain.had_threads
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """What happened, in order."""
+        return self._engine.core.history.records
+
+    @property
+    def ids(self) -> Iterator[str]:
+        """The ids of messages, events and conversations."""
+        yield from (message.id for message in self._engine.account.messages)
+        yield from (event.id for event in self._engine.outbox.events)
+        yield from (conversation.id for conversation in self._fake.conversations)
+
+    # Attempts and their events
+
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """The attempts so far."""
+        return self._engine.outbox.attempts
+
+    @property
+    def has_attempted(self) -> bool:
+        """Whether an attempt was made."""
+        return any(map(self.was_made, self.attempts))
+
+    @staticmethod
+    def was_made(attempt: Attempt) -> bool:
+        """Return whether an attempt was made: it was not dropped, nor its endpoint disabled."""
+        return attempt._was_made
+
+    @staticmethod
+    def watch_of(attempt: Attempt) -> CrashWatch | None:
+        """Return what crashes the app in an attempt, or notes where it could; None: nothing."""
+        return attempt._watch
+
+    @staticmethod
+    def is_short(fault: Trigger) -> bool:
+        """Return whether a barrier came before as many attempts as a fault waited for."""
+        return isinstance(fault, Fault) and fault._is_short
+
+    @staticmethod
+    def round_of(attempt: Attempt) -> int:
+        """Return the number of the batch in which an attempt was made with others; 0: none."""
+        return attempt._round
+
+    @staticmethod
+    def is_posted(attempt: Attempt) -> bool:
+        """Return whether there was a request to post."""
+        return attempt._is_posted
+
+    @staticmethod
+    def is_changed(attempt: Attempt) -> bool:
+        """Return whether an attempt was to post something other than its event."""
+        return attempt._is_changed
+
+    @staticmethod
+    def shows_change(attempt: Attempt) -> bool:
+        """Return whether an app can see that not the event as it was emitted is posted."""
+        event, request = attempt.event, attempt._request
+        is_named = any(request.id in value for value in request.headers.values())
+        return request.body != event._posted(event.body) or (is_named and request.id != event.id)
+
+    @staticmethod
+    def number_of(event: Event) -> int:
+        """Return the number of an event's message; negative: a recorded one; 0: none."""
+        return event._number
+
+    @staticmethod
+    def is_about_a_message(event: Event) -> bool:
+        """Return whether an event is about a message of the fake."""
+        return event._message is not None
+
+    @property
+    def names(self) -> Mapping[Event, str]:
+        """Events by status, or by type; from the second such one of a message on with a number.
+
+        There are none for events of before a reset.
+        """
+        names: dict[Event, str] = {}
+        numbers: dict[object, int] = {}
+        for event in self._engine.outbox.events:
+            if event.status is None:
+                names[event] = event._label
+                continue
+            key = event._message, event._recorded_id, event.status
+            numbers[key] = nth = numbers.get(key, 0) + 1
+            names[event] = event.status if nth == 1 else f"{event.status} #{nth}"
+        return names
+
+    # Calls of the API
+
+    @property
+    def calls(self) -> Sequence[ApiRequest]:
+        """The calls of the API, in order."""
+        return self._fake.api._log
+
+    @staticmethod
+    def has_webhooks_before(call: ApiRequest) -> bool:
+        """Return whether webhooks that a call has caused came before its response."""
+        return call._last_attempt is not None
+
+    def with_late_webhooks(self) -> Iterator[ApiRequest]:
+        """Give the calls that have caused a verb whose webhooks came after their response."""
+        causes = {id(record._cause) for record in self.records if isinstance(record, VerbRecord)}
+        return (call for call in self.calls if id(call) in causes and not call._has_webhooks_first)
+
+    def delivered_later(self) -> Iterator[Record | None]:
+        """Give what has sent a message that would have been the same if it was delivered at once.
+
+        So its next event in its conversation is its delivery, by a verb about it, at the same
+        moment and for the price that was estimated.
+        """
+        events = self._engine.outbox.events
+        for index, sent in enumerate(events):
+            message, verb = sent._message, sent._cause
+            if sent.status != "sent" or message is None or verb is None:
+                continue
+            alike = (
+                event
+                for event in islice(events, index + 1, None)
+                if event._message and event._message.conversation is message.conversation
+            )
+            later = next(alike, sent)
+            if (
+                (later._message, later.status, later.moment) == (message, "delivered", sent.moment)
+                and isinstance(later._cause, VerbRecord)
+                and later._cause.subject is message
+                and self._price_in(later) == self._price_in(sent)
+            ):
+                yield verb._cause
+
+    def _price_in(self, event: Event) -> object:
+        return event.json()[self.settings.naming.message_key].get("totalPrice")
+
+
+def check_service() -> None:
+    """Raise the errors that handlers of the HTTP API have raised."""
+    service.check()
+
+
+def open_fakes() -> set[ChatFake]:
+    """Return the fakes that are not closed."""
+    return {*opened}
+
+
+def shut_all_but(fakes: Collection[ChatFake]) -> None:
+    """Close fakes that an interrupt has left open, without a check."""
+    with ExitStack() as stack:  # each of them, whatever the others do
+        for fake in {*opened} - {*fakes}:
+            stack.callback(fake._shut)
