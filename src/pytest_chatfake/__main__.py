@@ -1,4 +1,4 @@
-"""``python -m pytest_chatfake``: events' schema, what recordings show, and runs made one."""
+"""``python -m pytest_chatfake``: events' schema, and what recordings show."""
 
 from __future__ import annotations
 
@@ -51,19 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="allow fields that the service's description does not have",
     )
-    merged = commands.add_parser("merge", help="make one result of runs on many machines")
-    merged.set_defaults(run=_merge)
-    merged.add_argument("files", nargs="+", metavar="FILE", help="what --chat-fake-data wrote")
-    for name, text in (
-        ("--coverage", "show what the tests never tried of the service"),
-        ("--mutants", "show which false facts no test notices"),
-    ):
-        merged.add_argument(name, dest=name, action="store_true", help=text)
-    for name, value, text in (
-        ("--report", "PATH", "write a page of all tests to PATH"),
-        ("--fail-under", "N", "fail if less than N percent were tried; or noticed, with --mutants"),
-    ):
-        merged.add_argument(name, dest=name, metavar=value, help=text)
     for entry_point in entry_points(group=_COMMANDS):
         entry_point.load()(commands.add_parser)
     given = parser.parse_args(arguments)
@@ -100,14 +87,6 @@ def _validate(given: Namespace) -> bool:
             print(f"{entry.where}: {sentence}")
     print(summary(events, others, found))
     return not found
-
-
-def _merge(given: Namespace) -> bool:
-    from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
-
-    lines, is_fine = merge(given.files, vars(given).get)
-    print("\n".join(lines))
-    return is_fine
 
 
 def _naming(text: str) -> tuple[Naming, Collection[str]]:

@@ -6,9 +6,14 @@ Loaded with the plugin in every run of pytest, so heavy modules are imported ins
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
+
+#: What the ids of a run are derived from.
+seed_key = pytest.StashKey[str]()
 
 START = "2026-01-01T12:00:00Z"
 
@@ -72,36 +77,15 @@ _INI: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 
-#: Options of the command line: what each takes, if it is no flag, and its help. MORE asks for more
-#: than the failures of a run, MUTANTS for its tests again. A flag with ``=`` in its name needs no
-#: parsing: argparse knows it by its whole text.
+#: Options of the command line: what each takes, if it is no flag, and its help. MUTANTS ask for the
+#: tests of a run again. A flag with ``=`` in its name needs no parsing: argparse knows it by its
+#: whole text.
 _OWN = {
     "--chat-fake-seed": (
         "SEED",
         (
             "use SEED in place of the ini option chat_fake_seed; the seed in the header of a run "
             "gives the same ids again"
-        ),
-    ),
-}
-MORE = {
-    "--chat-fake-report": (
-        "PATH",
-        "write an HTML page to PATH: each test with its failure and its timeline",
-    ),
-    "--chat-fake-coverage": (
-        "",
-        "list after the run which statuses, faults and errors of the service no test tried",
-    ),
-    "--chat-fake-coverage-fail-under": (
-        "N",
-        "the same, and fail the run if its tests tried less than N percent",
-    ),
-    "--chat-fake-data": (
-        "FILE",
-        (
-            "write page, coverage and mutants as data to FILE: python -m pytest_chatfake merge "
-            "makes one result of the files of several jobs"
         ),
     ),
 }
@@ -128,28 +112,59 @@ MUTANTS = {
 }
 
 
-def declare(parser: pytest.Parser) -> None:
-    """Declare the options."""
-    for name, (default, kind, text) in _INI.items():
+#: The names that were declared, by the core and by extras; True: one of the ini file.
+_declared: dict[str, bool] = {}
+
+
+def declare(
+    parser: pytest.Parser,
+    ini: Mapping[str, tuple[Any, Any, str]] = _INI,
+    flags: Mapping[str, tuple[str, str]] = _OWN,
+) -> None:
+    """Declare the options of the core; an extra says which are its own."""
+    for name, (default, kind, text) in ini.items():
         own = [*default] if kind == "linelist" else default  # pytest adds lines to it
         parser.addini(name, text, type=kind, default=own)
-    for name, (value, text) in {**_OWN, **MORE, **MUTANTS}.items():
+    for name, (value, text) in flags.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
         parser.getgroup("chatfake: a fake of a messaging service").addoption(
             name, help=text, **details
         )
+    _declared.update(dict.fromkeys(ini, True) | dict.fromkeys(flags, False))
 
 
-def any_given(config: pytest.Config, names: dict[str, tuple[str, str]]) -> bool:
+def any_given(config: pytest.Config, names: Iterable[str]) -> bool:
     """Return whether the command line has one of these options."""
     return any(config.getoption(name) is not None for name in names)
 
 
-def configuration(config: pytest.Config) -> list[str]:
-    """Return what is the same in runs that are parts of one."""
-    given = {name: config.getoption(name) for name in ("--chat-fake-seed", *MUTANTS)}
-    given |= {name: config.getini(name) for name in _INI}
-    return [f"{name}={value}" for name, value in given.items()]
+def values(config: pytest.Config, *, without: Container[str]) -> dict[str, str]:
+    """Return the values of all options of the core and its extras, but for some."""
+    return {
+        name: str(config.getini(name) if is_ini else config.getoption(name))
+        for name, is_ini in _declared.items()
+        if name not in without
+    }
+
+
+def number_given(
+    options: Callable[[str], Any],
+    name: str,
+    expected: str = "percent, from 0 to 100",
+    most: float = 100,
+) -> float | None:
+    """Return the number that an option was given, from 0 to the most; None: it was not.
+
+    Raises:
+        ValueError: It is no such number.
+    """
+    given: str | None = options(name)
+    if given is None:
+        return None
+    with suppress(ValueError):
+        if 0 <= (number := float(given)) <= most:
+            return number
+    raise ValueError(f"{name} takes {expected}, not {given!r}")
 
 
 def check(config: pytest.Config) -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .fake.fake import ChatFake
     from .fake.receiver import Receiver
 
-_seed_key = pytest.StashKey[str]()
 _stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
@@ -45,11 +44,12 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     options.declare(parser)
+    options.declare(parser, {}, options.MUTANTS)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and refuse invalid options."""
-    config.stash[_seed_key] = options.chosen_seed(config)
+    config.stash[options.seed_key] = options.chosen_seed(config)
     options.check(config)
     try:
         _prepare(config)
@@ -79,11 +79,6 @@ def _prepare(config: pytest.Config) -> None:
         from .domain.instants import aware
 
         aware(start, "the ini option chat_clock_start")
-    if options.any_given(config, options.MORE):
-        from .suite.run import Run
-
-        run = Run(config, options.configuration(config), config.stash[_seed_key])
-        config.pluginmanager.register(run, "chatfake-run")
     if options.any_given(config, options.MUTANTS):
         from .fake.mutants import MUTANTS, Mutation
         from .suite.reruns import Reruns
@@ -112,12 +107,12 @@ def _speak(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Hand the seed to a worker of pytest-xdist."""
-    node.workerinput["chat_fake_seed"] = node.config.stash[_seed_key]
+    node.workerinput["chat_fake_seed"] = node.config.stash[options.seed_key]
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Warn if the API can be reached from outside; show the seed, unless it is the fixed one."""
-    seed = config.stash[_seed_key]
+    seed = config.stash[options.seed_key]
     ids = [f"chat fake: ids by --chat-fake-seed={seed}"] * (seed != "fixed")
     return options.exposure(config) + ids
 
@@ -326,8 +321,8 @@ def _configured(
             pytrace=False,
         )
     seed: str = request.node.stash.get(_rerun_key, request.node.nodeid)
-    if request.config.stash[_seed_key] != "fixed":
-        seed = f"{request.config.stash[_seed_key]} {seed}"
+    if request.config.stash[options.seed_key] != "fixed":
+        seed = f"{request.config.stash[options.seed_key]} {seed}"
     strict = request.config.getini("chat_fake_strict")
     for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
         if fields.get(name, getattr(config, name)) is None:

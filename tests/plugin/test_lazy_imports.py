@@ -1,6 +1,7 @@
 """A run that does not use the fixtures pays for next to nothing."""
 
 import sys
+from importlib.metadata import entry_points
 
 import pytest
 
@@ -9,11 +10,19 @@ OF_PDB = {"asyncio", "ssl"} if sys.version_info >= (3, 14) else set()
 HEAVY = {"pydantic", "werkzeug.wrappers", "http.client", "asyncio", "ssl", "trio", "zoneinfo"}
 HEAVY -= OF_PDB
 
+PLUGINS = [
+    entry_point.value
+    for entry_point in entry_points(group="pytest11")
+    if entry_point.value.startswith("pytest_chatfake.")
+]
+LIGHT = {f"pytest_chatfake.{name}" for name in ("base", "base.current_test", "hooks", "options")}
+LIGHT |= {*PLUGINS, *(name.rpartition(".")[0] for name in PLUGINS)}
+
 
 def run(pytester, body):
-    """A run with no other plugin than ours and those that ours needs."""
+    """A run with no other plugins than ours and those that ours need."""
     pytester.makepyfile(test_it=body)
-    return pytester.runpytest_subprocess("-p", "pytest_chatfake.plugin", timeout=60)
+    return pytester.runpytest_subprocess(*(f"-p{name}" for name in PLUGINS), timeout=60)
 
 
 @pytest.fixture(autouse=True)
@@ -22,16 +31,15 @@ def _without_other_plugins(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "")
 
 
-def test_only_the_plugin_is_imported_where_no_fixture_is_used(pytester):
+def test_only_the_plugins_are_imported_where_no_fixture_is_used(pytester):
     result = run(
         pytester,
         f"""
         import sys
 
         def test_it(request):
-            ours = {{name for name in sys.modules if name.startswith("pytest_chatfake.")}}
-            light = "base", "base.current_test", "hooks", "options", "plugin"
-            assert ours == {{f"pytest_chatfake.{{name}}" for name in light}}
+            ours = {{name for name in sys.modules if name.startswith("pytest_chatfake")}}
+            assert {LIGHT} == ours
             assert {HEAVY}.isdisjoint(sys.modules)
 
         def test_names_of_the_package_are_there_all_the_same():

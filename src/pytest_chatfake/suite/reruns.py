@@ -21,6 +21,7 @@ import pytest
 
 from ..base.arguments import check_choice, shortened
 from ..base.views import counted
+from ..options import number_given
 from .mutation import (
     BROKEN,
     KILLED,
@@ -33,7 +34,6 @@ from .mutation import (
 )
 from .private_names import copied, leave_junit_out, same_examples, select_hooks, tear_down
 from .reports import begin_line
-from .summary import number_given
 
 #: Where a worker of xdist sends its verdicts.
 _OUTPUT: Final = "chat_fake_mutants"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shlex
-from collections.abc import Generator, Sequence
+from collections.abc import Container, Generator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from tempfile import TemporaryFile
@@ -14,9 +14,10 @@ from typing import Any, Final
 import pytest
 
 from ..base.redaction import redacted
+from ..options import seed_key, values
+from ..suite.reports import record_of
 from .collector import Collector, failure_of
 from .data import RunData, written
-from .reports import record_of
 from .result import Result
 from .summary import Summary, file_at
 
@@ -31,8 +32,7 @@ class Run:
 
     Args:
         config: Has the options.
-        configuration: What runs have in common whose data can be merged.
-        seed: What its ids are derived from.
+        own: The names of the options that may differ in runs whose data can be merged.
 
     Raises:
         ValueError: ``--chat-fake-coverage-fail-under`` is no percentage, or an option asks for a
@@ -42,12 +42,11 @@ class Run:
         shows_tests: Whether what happened in tests is shown.
     """
 
-    def __init__(self, config: pytest.Config, configuration: Sequence[str], seed: str) -> None:
+    def __init__(self, config: pytest.Config, own: Container[str]) -> None:
         folder, given = config.invocation_params.dir, config.getoption  # tests may move
         self._summary = Summary(folder, given, "--chat-fake-", "--chat-fake-coverage-fail-under")
         self._data_at = file_at(folder, given, "--chat-fake-data", *_SUFFIXES)
-        self._configuration = configuration
-        self._seed = seed
+        self._own = own
         self._began = _now()
         self._is_worker = hasattr(config, "workerinput")  # of xdist: it collects, and shows nothing
         self.shows_tests: bool = (self._summary.page_at or self._data_at) is not None
@@ -98,11 +97,11 @@ class Run:
             "Python": platform.python_version(),
             "pytest": pytest.__version__,
             "pytest-chatfake": version("pytest-chatfake"),
-            "Seed": self._seed,
+            "Seed": session.config.stash[seed_key],
             "Options": redacted(shlex.join(session.config.invocation_params.args)),
         }
         run = RunData(
-            self._configuration,
+            values(session.config, without=self._own),
             facts,
             reruns and reruns.mutants,
             int(status),

@@ -2,7 +2,7 @@
 
 The first line is about the run, and the last one shows that the file is whole::
 
-    {"made by": "pytest-chatfake 0.1.0, data 1", "configuration": [...], "status": 0, ...}
+    {"made by": "pytest-chatfake 0.1.0, data 1", "configuration": {...}, "status": 0, ...}
     {"nodeid": "tests/test_shop.py::test_sale", "line": 7, "is_over": true, ...}
     {"digest": 3735928559}
 """
@@ -32,14 +32,14 @@ class RunData:
     """The data of a run; its fields are what JSON knows.
 
     Attributes:
-        configuration: What runs have in common whose data can be merged.
+        configuration: The options that runs have in common whose data can be merged.
         facts: What a page shows of the run, by its heading.
         mutants: The mutants; None: the run had none.
         status: The exit status.
         results: The results of its tests.
     """
 
-    configuration: Sequence[str]
+    configuration: Mapping[str, str]
     facts: Mapping[str, str]
     mutants: Mutants | None
     status: int

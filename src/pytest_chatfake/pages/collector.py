@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ..report import active_stories
-from ..report.coverage import exercised
 from ..report.story import Story
 from ..report.svg import svg
 from ..report.timeline_text import timeline_text
-from .reports import log_errors, why_unavailable
+from ..suite.reports import log_errors, why_unavailable
+from .coverage import exercised
 
 
 class Collector:

@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pytest_chatfake.pages.page import page
+from pytest_chatfake.pages.result import Result
 from pytest_chatfake.suite.mutation import Mutation
-from pytest_chatfake.suite.page import page
-from pytest_chatfake.suite.result import Result
 
 
 class Tags(HTMLParser):

@@ -12,8 +12,8 @@ from inline_snapshot import snapshot
 
 from pytest_chatfake import ChatFake, Clock, Message, Recipient, Submission, Webhooks
 from pytest_chatfake.http_api.account_api import AccountApi
-from pytest_chatfake.report.coverage import ITEMS, possible
-from pytest_chatfake.suite.run import Run
+from pytest_chatfake.pages.coverage import ITEMS, possible
+from pytest_chatfake.pages.run import Run
 
 from ..forked_pytest import run_pytest
 
@@ -633,7 +633,7 @@ def test_a_worker_gathers_and_writes_nothing(tmp_path, request):
     options = {"--chat-fake-report": "page.html", "--chat-fake-data": "data"}.get
     params = SimpleNamespace(dir=tmp_path)
     config = SimpleNamespace(getoption=options, invocation_params=params, workerinput={})
-    worker = Run(config, [], "fixed")
+    worker = Run(config, [])
     worker.pytest_runtest_logreport(
         pytest.TestReport("test_it", ("", 0, ""), {}, "passed", None, "call")
     )
@@ -678,7 +678,7 @@ def test_without_an_option_nothing_is_gathered(pytester):
             chat_fake.send_text()
 
         def test_afterwards(request):
-            assert "pytest_chatfake.suite.run" not in sys.modules
+            assert "pytest_chatfake.pages.run" not in sys.modules
             assert not request.config.pluginmanager.hasplugin("chatfake-run")
         """
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..report.coverage import count, tried
+from ..options import number_given
+from .coverage import count, tried
 from .data import RunData
-from .mutation import Mutation
 from .page import page
 from .result import Result
 
@@ -32,26 +31,6 @@ def file_at(folder: Path, options: Callable[[str], Any], name: str, *suffixes: s
         like = f"such as report{suffixes[0]}"
         raise ValueError(f"{name} takes the path of a file to write, {like}, not {given!r}")
     return path
-
-
-def number_given(
-    options: Callable[[str], Any],
-    name: str,
-    expected: str = "percent, from 0 to 100",
-    most: float = 100,
-) -> float | None:
-    """Return the number that an option was given, from 0 to the most; None: it was not.
-
-    Raises:
-        ValueError: It is no such number.
-    """
-    given: str | None = options(name)
-    if given is None:
-        return None
-    with suppress(ValueError):
-        if 0 <= (number := float(given)) <= most:
-            return number
-    raise ValueError(f"{name} takes {expected}, not {given!r}")
 
 
 class Summary:
@@ -87,8 +66,10 @@ class Summary:
             least_killed: How many percent of the mutants must be killed.
         """
         self.results = [result for run in runs for result in run.results]
-        mutation: Mutation | None = None
+        mutation = None
         if runs[0].mutants is not None:
+            from ..suite.mutation import Mutation
+
             verdicts = {
                 result.nodeid: result.mutants
                 for result in self.results

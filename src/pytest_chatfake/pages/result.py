@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from ..base.redaction import redacted
-from .reports import record_of
+from ..suite.reports import record_of
 
 #: How a test may end, in the order in which a page shows them.
 OUTCOMES: Final = (

@@ -11,9 +11,9 @@ from ..domain.people import PersonFact
 from ..domain.reasons import ChargePer
 from ..engine.records import VerbRecord
 from ..http_api.account_api import ApiRequest
+from ..report.entries import kind_of
 from ..webhooks.attempts import Attempt
 from ..webhooks.fault_kinds import EFFECTS, effect_of
-from .entries import kind_of
 
 #: How to try those faults that have no verb of their name.
 _SET_UP: Final = {

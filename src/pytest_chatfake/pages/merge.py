@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..base.views import counted
+from ..options import number_given
 from .data import read, refusal
 from .page import totals
-from .summary import Summary, number_given
+from .summary import Summary
 
 #: The exit statuses of a run that passed, and of one that had no test: one of ``-k``, for example.
 _FINE = {0, 5}
@@ -32,9 +33,9 @@ def merge(files: Sequence[str], options: Callable[[str], Any]) -> tuple[list[str
     runs = [read(path) for path in files]
     seen, lines = set[str](), list[str]()
     for path, run in zip(files, runs, strict=True):
-        for expected, got in zip(runs[0].configuration, run.configuration, strict=True):
-            if expected != got:
-                raise refusal(path, 1, f"{expected} as in {files[0]}", got)
+        for name, expected in runs[0].configuration.items():
+            if (got := run.configuration.get(name)) != expected:
+                raise refusal(path, 1, f"{name}={expected} as in {files[0]}", f"{name}={got}")
         for line, result in enumerate(run.results, 2):
             if result.nodeid in seen:
                 raise refusal(path, line, "each test in one file", f"{result.nodeid} again")

@@ -10,16 +10,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from ..base.escaping import escape, printable
 from ..base.views import counted
-from ..report.coverage import Item, count, tried
 from ..report.svg import STYLE
-from .cards import cards_of
-from .mutation import KILLED, Mutation
+from .coverage import Item, count, tried
 from .result import OUTCOMES, Result
+
+if TYPE_CHECKING:
+    from ..suite.mutation import Mutation
 
 #: In a run of more tests, those that passed have no picture: the page would be too large.
 _PICTURED: Final = 100
@@ -70,7 +71,12 @@ def _facts(runs: Sequence[Mapping[str, str]]) -> Iterator[str]:
 
 def _cards(tests: Iterable[Result]) -> Iterator[str]:
     """Show the card of each class of ready-made tests."""
-    for card, rows in cards_of(test.row for test in tests if test.row):
+    found = [test.row for test in tests if test.row]
+    if not found:
+        return
+    from ..suite.cards import cards_of
+
+    for card, rows in cards_of(found):
         lines = "".join(
             f'<tr><th scope="row">{escape(row.test)}</th>'
             f'<td class="{row.outcome}">{row.outcome}</td><td>{escape(row.cause)}</td></tr>'
@@ -100,6 +106,8 @@ def _untried(item: Item) -> str:
 def _mutants(mutation: Mutation | None) -> Iterator[str]:
     if mutation is None:
         return
+    from ..suite.mutation import KILLED
+
     fates = mutation.fates()
     rows = "".join(
         f'<tr><th scope="row">{escape(fate.fact)}</th>'
