@@ -74,7 +74,12 @@ LIKELY = {
     "engine.performer": "test_calls_during_attempts integration/test_frameworks_gather",
     "engine.plan": "test_calls_during_attempts integration/test_frameworks_gather",
     "exploring": "test_exploration test_checks_that_cannot_tell test_deviations",
+    "exploring.crash_watch": "exploring/test_crashes exploring/test_crash_worlds "
+    "exploring/test_injected_errors",
+    "exploring.crashes": "exploring/test_crashes exploring/test_injected_errors",
+    "exploring.injected_errors": "exploring/test_injected_errors",
     "exploring.printed_test": "test_exploration",
+    "exploring.tripwires": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.webhook_tests": "plugin/test_webhook_tests",
     "fake": "test_handles test_people test_resets test_send_endpoint test_emit test_own_fields "
     "test_conversation_rules test_timeline test_refusals",

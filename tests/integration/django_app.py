@@ -19,7 +19,6 @@ from django.db import close_old_connections, connection, transaction
 from django.http import JsonResponse
 from django.urls import path
 
-from pytest_chatfake import ChatFake, ChatFakeError
 from pytest_chatfake.base.coroutines import run_at_once
 from pytest_chatfake.base.scopes import Scopes
 from pytest_chatfake.transport.client.asgi import AsgiTarget
@@ -59,13 +58,7 @@ def fail(request):
     raise LookupError("no such message")
 
 
-def save(request):
-    with transaction.atomic(savepoint=False):  # as save() has it for a model of two tables
-        return JsonResponse({"rows": len(rows())})
-
-
 urlpatterns = [
-    path("save", save),
     path("record", record),
     path("record-async", record_async),
     path("fail", fail),
@@ -113,21 +106,6 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
     }
 
 
-def crash():
-    """An app that crashes in the middle of a save; what its attempts came to."""
-    from django.core.wsgi import get_wsgi_application
-
-    try:
-        with ChatFake() as fake:
-            fake.webhooks.connect(wsgi=get_wsgi_application(), path="/save")
-            fake.webhooks.crash(after=rows)
-            fake.send_text()
-            fake.settle()
-            return [one.status_code for one in fake.webhooks.attempts]
-    except ChatFakeError as error:
-        return str(error)
-
-
 def attempt_in_asyncio():
     """One attempt from a coroutine, outside any transaction: Django has a thread to itself."""
     from django.core.wsgi import get_wsgi_application
@@ -166,10 +144,6 @@ def main():
         attempts("/fail", portal=portal, wsgi=True)
     except LookupError as error:
         found["error"] = str(error)
-    found["crash"] = crash()
-    with transaction.atomic():
-        found["crash in the test's transaction"] = crash()
-        transaction.set_rollback(True)
     found["asyncio"] = attempt_in_asyncio()
     found["signals"] = [
         signal.disconnect(close_old_connections) for signal in (request_started, request_finished)

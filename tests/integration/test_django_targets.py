@@ -60,11 +60,6 @@ def test_django_closes_old_connections_again_after_the_attempts(found):
     assert [True, True] == found["signals"]
 
 
-def test_a_crash_must_not_break_the_transaction_that_the_test_shares_with_the_app(found):
-    assert [None, 200] == found["crash"]
-    assert "Use Django's TransactionTestCase" in found["crash in the test's transaction"]
-
-
 def test_a_lifespan_is_nothing_to_django(found):
     assert "left alone" == found["lifespan"]
 

@@ -1,8 +1,11 @@
 """Events that come twice, late, never or changed: the faults of the webhooks."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
+from pytest_chatfake import ChatFakeError
 
 from .fakes import (
     FAULT_KINDS,
@@ -12,6 +15,7 @@ from .fakes import (
     received_bodies,
     received_statuses,
     set_up_fault,
+    unchanged,
     warnings_at_the_end,
 )
 
@@ -348,3 +352,12 @@ def test_a_reset_forgets_faults_and_warns_of_none():
         assert ["sent"] == received_statuses(receiver)
 
     assert [] == warnings_at_the_end(scenario)
+
+
+def test_crash_and_error_name_the_folder_that_they_need(fake, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytest_chatfake.exploring", None)
+    monkeypatch.delitem(sys.modules, "pytest_chatfake.exploring.crashes", raising=False)
+    for verb in (fake.webhooks.crash, fake.webhooks.error):
+        needs = rf"{verb.__name__}\(\) needs pytest_chatfake.exploring"
+        with unchanged(fake), pytest.raises(ChatFakeError, match=needs):
+            verb(before=sorted)

@@ -14,7 +14,6 @@ import pytest_chatfake
 from pytest_chatfake import ChatFake, ClosedError, Explorer
 from pytest_chatfake.fake.fake import opened, service
 from pytest_chatfake.report.section import Section
-from pytest_chatfake.transport.client.crash_watch import CrashPoint, CrashWatch, _current
 from pytest_chatfake.transport.client.watchdog import watchdog
 
 from .api_clients import send_call
@@ -191,24 +190,6 @@ def test_an_interrupt_while_an_exploration_closes_a_fake_gives_back_time():
     assert [] == time_machine.traveller_stack
     explorer._end()
     assert process.is_whole()
-
-
-def test_an_interrupt_at_any_point_leaves_a_function_where_an_app_may_crash_as_it_was():
-    def save():
-        """Is called by an app."""
-
-    before = save.__code__, None, gc.get_freeze_count()
-    number, came = 1, True
-    while came:
-        watch = CrashWatch(CrashPoint("before", "save"), {save: "save"}, lambda: None)
-        interruption = Interruption(number)
-        with suppress(Interrupted), interruption:
-            watch.begin()
-        came = interruption.came
-        watch.end()
-        assert before == (save.__code__, _current.get(), gc.get_freeze_count()), number
-        number += 1
-    assert number > 20
 
 
 def test_an_interrupt_while_the_line_of_progress_is_wiped_leaves_the_process_whole():

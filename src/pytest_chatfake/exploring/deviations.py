@@ -10,12 +10,12 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from ..base.arguments import check_choice, check_list, cited
-from ..base.injected_errors import find_error
 from ..base.triggers import Trigger
-from ..base.tripwires import find_function
 from ..domain.instants import SECOND, parse_delay
 from ..fake.fake import ChatFake
 from ..webhooks.synthetic import UNKNOWN
+from .injected_errors import find_error
+from .tripwires import find_function
 
 
 class Call(NamedTuple):

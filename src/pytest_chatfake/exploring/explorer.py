@@ -18,12 +18,12 @@ from ..base.arguments import (
     cited,
 )
 from ..base.errors import ChatFakeError
-from ..base.injected_errors import find_error
-from ..base.tripwires import find_function
 from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import CRASHING, KINDS, check_kinds, parse_deviations
 from .exploration import Exploration, Progress, Row, Scope
+from .injected_errors import find_error
+from .tripwires import find_function
 from .world import Body, Environment
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)

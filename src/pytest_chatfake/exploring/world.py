@@ -32,6 +32,7 @@ from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from ..webhooks.ordering import Barrier, Ended, Log
+from .crash_watch import CrashWatch
 from .deviations import KINDS, OPEN, Call, Deviation
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
@@ -218,7 +219,8 @@ class World:
         self._ordering = self.inside.ordering
         self._ordering.only_waits = self._only_waits
         if self._is_written:
-            self._ordering.crash_points = environment.crash_points
+            points = environment.crash_points
+            self._ordering.attend = None if points is None else partial(CrashWatch, None, points)
         self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]
 
     async def _run(self, body: Body) -> None:
@@ -266,9 +268,13 @@ class World:
         crashed = (
             attempt
             for attempt in self._attempts
-            if attempt.fault == "crash" and (watch := self.inside.watch_of(attempt)) and watch.error
+            if attempt.fault == "crash" and (watch := self._watch_of(attempt)) and watch.stopped
         )
         return not all(self.inside.is_made_anew(attempt.endpoint) for attempt in crashed)
+
+    def _watch_of(self, attempt: Attempt) -> CrashWatch | None:
+        attendant = self.inside.attendant_of(attempt)
+        return attendant if isinstance(attendant, CrashWatch) else None
 
     @property
     def has_deviated(self) -> bool:
@@ -367,7 +373,7 @@ class World:
         Raises:
             ChatFakeError: None came past one of the crash points.
         """
-        watches = [watch for watch in map(self.inside.watch_of, self._attempts) if watch]
+        watches = [watch for watch in map(self._watch_of, self._attempts) if watch]
         reached = {point.name for watch in watches for point in watch.points}
         for name in (self._environment.crash_points or {}).values():
             if name not in reached:
@@ -387,7 +393,7 @@ class World:
     @property
     def has_app_in_process(self) -> bool:
         """Whether an attempt was watched for crashes."""
-        return any(map(self.inside.watch_of, self._attempts))
+        return any(map(self._watch_of, self._attempts))
 
     @property
     def call_in_process(self) -> str:
@@ -438,7 +444,7 @@ class World:
         )
 
     def _logged(self, entry: Ended, waiting: Callable[..., LoggedAttempt]) -> LoggedAttempt:
-        attempt, watch = entry.attempt, self.inside.watch_of(entry.attempt)
+        attempt, watch = entry.attempt, self._watch_of(entry.attempt)
         logged = waiting(entry.choice, attempt.event, attempt.endpoint)
         return logged._replace(
             item=logged.item if effect_of(attempt.fault).reaches_app else -logged.item,
@@ -453,7 +459,7 @@ class World:
 
         Empty: nothing did.
         """
-        watch = self.inside.watch_of(attempt)
+        watch = self._watch_of(attempt)
         if watch is None or not watch.deed:
             return ""
         if watch.response is not None:

@@ -16,8 +16,8 @@ from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
 from ..report.story import Story
-from ..transport.client.crash_watch import CrashWatch
 from ..webhooks.attempts import Attempt
+from ..webhooks.attending import Attendant
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.faults import Fault
@@ -201,9 +201,9 @@ class Inside:
         return attempt._was_made
 
     @staticmethod
-    def watch_of(attempt: Attempt) -> CrashWatch | None:
-        """Return what crashes the app in an attempt, or notes where it could; None: nothing."""
-        return attempt._watch
+    def attendant_of(attempt: Attempt) -> Attendant | None:
+        """Return who has attended an attempt; None: nobody did."""
+        return attempt._attendant
 
     @staticmethod
     def is_short(fault: Trigger) -> bool:

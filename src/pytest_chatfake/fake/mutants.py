@@ -332,7 +332,7 @@ class Mutation:
                 return self._choose(_HEADERS, truth, noted, stale)
 
             attempt._signer = forged
-        if lost in self._asked and attempt._watch is None:  # or the crash of a test never comes
+        if lost in self._asked and attempt._attendant is None:  # or the crash of a test never comes
             noted.add(lost)
             attempt._outcome = (
                 None if self.name is None else self.responses.get(attempt_key, ACCEPTED)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from operator import add
 from os import PathLike
-from types import FunctionType
 from typing import Any, Literal, Unpack, overload
 
 from ..base.arguments import (
@@ -17,19 +15,16 @@ from ..base.arguments import (
     check_function,
     check_int,
     check_str,
-    shown_arguments,
     unexpected,
 )
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ChatFakeError, InjectedError
-from ..base.injected_errors import find_error
-from ..base.tripwires import find_function
+from ..base.extras import extra
 from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import parse_delay, parse_length, seconds
 from ..engine.engine import Engine
 from ..engine.performer import Pending
-from ..transport.client.crash_watch import CrashPoint, CrashWatch
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
@@ -480,25 +475,9 @@ class Webhooks:
             TypeError: Not exactly one of ``line``, ``before`` and ``after`` is given, or a function
                 is not written in Python.
         """
-        given = {"line": line, "before": before, "after": after}
-        points = [(kind, what) for kind, what in given.items() if what is not None]
-        if len(points) != 1:
-            raise TypeError(
-                "crash() takes exactly one of line=, before= and after=, as in "
-                "crash(line='app.py:41')"
-            )
-        ((kind, what),) = points
-        functions: dict[FunctionType, str] = {}
-        if kind != "line":
-            what, function = find_function(what, kind)
-            functions[function] = what
-        elif not re.fullmatch(r"[^/\\:]+:[1-9]\d*", check_str(what, "line")):
-            expected = "a file's name and a line, as in 'app.py:41'"
-            raise ValueError(unexpected("line", expected, what))
-        point = CrashPoint(kind, str(what), check_int(nth, "nth", 1))
-        shown = shown_arguments(**{kind: point.name}, nth=None if nth == 1 else nth)
-        make_watch = partial(CrashWatch, point, functions)
-        return self._fault("crash", where, ", ".join(shown), make_watch=make_watch)
+        crashes = extra("exploring.crashes", "crash()")
+        shown, attend = crashes.crash_at(nth, line=line, before=before, after=after)
+        return self._fault("crash", where, shown, attend=attend)
 
     def error(
         self,
@@ -527,16 +506,8 @@ class Webhooks:
             TypeError: A function is not written in Python, or ``raises`` is no subclass of
                 ``Exception``.
         """
-        name, function = find_function(before, "before")
-        dotted, kind = find_error(raises, "raises")
-        point = CrashPoint("before", name, check_int(nth, "nth", 1))
-        shown = shown_arguments(
-            before=name,
-            raises=None if kind is InjectedError else dotted,
-            nth=None if nth == 1 else nth,
-        )
-        make_watch = partial(CrashWatch, point, {function: name}, raises=kind)
-        return self._fault("error", where, ", ".join(shown), make_watch=make_watch)
+        shown, attend = extra("exploring.crashes", "error()").error_at(nth, before, raises)
+        return self._fault("error", where, shown, attend=attend)
 
     def drop(self, **where: Unpack[EventFilter]) -> Fault:
         """Drop an event on its way to an endpoint: it is never attempted there.

@@ -21,9 +21,9 @@ from ..base.tracebacks import text_of
 from ..domain.ids import other_id
 from ..domain.instants import instant
 from ..domain.messages import MessageState
-from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
+from .attending import Attendant
 from .endpoints import Endpoint, Signer, WebhookRequest
 from .events import Event, under_id
 from .fault_kinds import NOT_ATTEMPTED
@@ -82,7 +82,7 @@ class Attempt(Record):
     _round: int = 0  # the number of the batch in which it is made with others; 0: none
     _request: WebhookRequest = field(init=False)  # what is posted; forgotten at the end, as a rule
     _target: Target = field(init=False)  # how it gets there
-    _watch: CrashWatch | None = None  # crashes the app, or notes where it could crash
+    _attendant: Attendant | None = None  # stands beside it
     _is_posted: bool = False  # whether the signer and the function of tamper() raised no error
     _is_late: bool = False  # whether its time was up before its response was complete
     _outcome: Response | BaseException | None = None  # how it ended at the app; None: not yet

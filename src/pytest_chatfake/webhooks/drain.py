@@ -230,10 +230,10 @@ class Drain:
             endpoint,
             attempt._id,
         )
-        if self.ordering is None or batch:  # what overlaps can't be watched
+        if self.ordering is None or batch:  # what overlaps can't be attended
             return
-        attempt._watch = self.ordering.watch(attempt)
-        if attempt._watch is not None and not attempt._target.in_process:
+        attempt._attendant = self.ordering.attendant_of(attempt)
+        if attempt._attendant is not None and not attempt._target.in_process:
             kind = attempt._failure and attempt._failure.kind
             attempt._outcome = ChatFakeError(
                 f"{kind}() needs an app in process, and {endpoint._shown} is a URL. Connect the "
@@ -326,8 +326,8 @@ class Drain:
         attempt._surfaced = True
         if not isinstance(error, Exception):
             return error
-        # An app that has crashed was called, whatever restart= raised.
-        was_called = attempt._is_posted or (attempt._watch is not None and attempt._watch.error)
+        # An app that was stopped was called, whatever restart= raised.
+        was_called = attempt._is_posted or (attempt._attendant and attempt._attendant.stopped)
         raised = f"by {endpoint._shown} at" if was_called else f"before {endpoint._shown} got"
         error.add_note(f"raised {raised} {event._title}, caused {event.line.place}")
         self._raised = self._raised or error
@@ -339,24 +339,25 @@ class Drain:
         response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
         if not attempt._is_late or attempt._is_broken_off:
             return response
-        overdue = timed_out(self.overdue.limit, attempt.endpoint._crash)
+        overdue = timed_out(self.overdue.limit, attempt.endpoint._stopped)
         return Response(None, b"", overdue, response.status)
 
     def _error_of(self, attempt: Attempt) -> BaseException | None:
-        """Return the error that an attempt ended with; replace an app that crashed in it."""
+        """Return the error that an attempt ended with; replace an app that was stopped in it."""
         error = None if isinstance(attempt._outcome, Response) else attempt._outcome
-        if attempt._watch is not None and attempt._watch.error is not None:
-            error = self._restart(attempt.endpoint, str(attempt._watch.error)) or error
+        attendant = attempt._attendant
+        if attendant is not None and attendant.stopped is not None:
+            error = self._restart(attempt.endpoint, attendant.deed) or error
             attempt._is_posted = error is None  # so that it comes back in the test in any case
         return error
 
-    def _restart(self, endpoint: Endpoint, crash: str) -> Exception | None:
-        """Replace a crashed app, if the test says how; return why that failed."""
-        endpoint._crash = crash
+    def _restart(self, endpoint: Endpoint, stopped: str) -> Exception | None:
+        """Replace a stopped app, if the test says how; return why that failed."""
+        endpoint._stopped = stopped
         if has_broken_transaction():
             return ChatFakeError(
-                f"the app {crash} inside a transaction that it shares with the test: expected one "
-                f"that ends with the app. Use Django's TransactionTestCase, or pytest-django's "
+                f"the app {stopped} inside a transaction that it shares with the test: expected "
+                f"one that ends with the app. Use Django's TransactionTestCase, or pytest-django's "
                 f"django_db(transaction=True)"
             )
         try:
@@ -408,8 +409,8 @@ class Overdue:
             return None
         self._is_ending = True
         for attempt in left:
-            crash = attempt.endpoint._crash
-            attempt._target.cancel(attempt._request, timed_out(self.limit, crash))
+            overdue = timed_out(self.limit, attempt.endpoint._stopped)
+            attempt._target.cancel(attempt._request, overdue)
         return GRACE_SECONDS
 
     def _say(self, attempts: Sequence[Attempt], seconds: float) -> None:

@@ -69,7 +69,7 @@ class Endpoint:
         self._line = line  # connected it
         self._note = note  # refuses a closed fake
         self._reset()
-        self._crash = ""  # how the app has crashed last
+        self._stopped = ""  # how the app was stopped last
         self._shown = redacted_place(name)  # what texts call it
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ class Endpoint:
         return self.raise_exceptions and (judged or not self._retries)
 
     def _make_anew(self) -> None:
-        """Replace a crashed app by a new one, if the test says how."""
+        """Replace a stopped app by a new one, if the test says how."""
         if self._restart is not None:
             app: Any = self._restart()
             if not callable(app):

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
 from ..domain.messages import MessageState
-from ..transport.client.crash_watch import CrashWatch
-from ..transport.client.responses import Response
+from .attending import Attend
 from .endpoints import Endpoint, Signer
 from .events import Event
 from .fault_kinds import FaultKind, effect_of
-
-#: Takes what returns the response so far; returns what crashes the app in an attempt, or
-#: raises an error in it.
-MakeWatch: TypeAlias = Callable[[Callable[[], Response | None]], CrashWatch]
 
 
 class FaultHit(NamedTuple):
@@ -34,7 +29,7 @@ class FaultHit(NamedTuple):
         evolve: Gives a field in the service's own body an unknown value.
         change: Changes the body after it was signed.
         signer: Signs in place of the endpoint's own.
-        make_watch: Makes what crashes the app, or raises an error in it.
+        attend: Makes what attends the attempt, and ends it or raises an error in the app.
     """
 
     kind: FaultKind
@@ -47,7 +42,7 @@ class FaultHit(NamedTuple):
     evolve: Callable[[bytes], bytes] | None = None
     change: Callable[[bytes], bytes] | None = None
     signer: Signer | None = None
-    make_watch: MakeWatch | None = None
+    attend: Attend | None = None
 
 
 class Fault(Trigger):

@@ -62,13 +62,13 @@ async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, p
 
 async def _make(attempt: Attempt, scopes: Scopes, *, plain: bool) -> None:
     """Make an attempt, and keep how it ended."""
-    watch = attempt._watch
+    attendant = attempt._attendant
     with current().around(attempt), ErrorLog(scopes, attempt) as log:
         try:
             scopes.begin(attempt)
             _write(attempt)
-            if watch is not None:
-                watch.begin()
+            if attendant is not None:
+                attendant.begin(attempt._target)
             attempt._is_posted = True
             if attempt._outcome is not None:
                 return
@@ -79,11 +79,12 @@ async def _make(attempt: Attempt, scopes: Scopes, *, plain: bool) -> None:
         except BaseException as error:
             attempt._outcome = error
         finally:
-            if watch is not None and attempt._outcome is not None:
+            if attendant is not None:
                 try:
-                    attempt._outcome = watch.outcome_of(attempt._outcome)
+                    if attempt._outcome is not None:
+                        attempt._outcome = attendant.outcome_of(attempt._outcome)
                 finally:
-                    watch.end()
+                    attendant.end()  # now that nothing holds the app's frames
             outcome = attempt._outcome
             if isinstance(outcome, Response) and (outcome.status or 0) >= 500:
                 attempt._logged = log.error()

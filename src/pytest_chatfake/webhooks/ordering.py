@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from types import FunctionType
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
-from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.responses import Response
 from .attempts import Attempt
+from .attending import Attend, Attendant
 from .backlog import Backlog
 from .core import Core
 from .endpoints import Endpoint
@@ -106,8 +105,7 @@ class Ordering:
         choices: The numbers of the choices so far: one for each event and endpoint, in the order
             of first attempts.
         waits: From when until when ``settle()`` has moved the clock by itself, in nanoseconds.
-        crash_points: The functions whose calls the log names, beside all lines that suspend; None:
-            it names neither.
+        attend: Attends new attempts at apps in process; None: only faults attend attempts.
     """
 
     def __init__(
@@ -123,7 +121,7 @@ class Ordering:
         self.settled: bool = False
         self.only_waits: bool = False
         self.waits: list[tuple[int, int]] = []
-        self.crash_points: Mapping[FunctionType, str] | None = None
+        self.attend: Attend | None = None
         self._outbox = outbox
         self._note = note
         self.clear()
@@ -219,23 +217,22 @@ class Ordering:
                 self._backlog.take(hit.kind, hit.steps, repeat, hit.fault, hit.past_barriers)
         return beside
 
-    def watch(self, attempt: Attempt) -> CrashWatch | None:
-        """Return what crashes the app, or notes where it could crash; None: nothing does."""
-        failure, target = attempt._failure, attempt.endpoint._target
-        if failure is not None and failure.make_watch is not None:
-            return failure.make_watch(target.response_so_far)
-        if self.crash_points is None or not (attempt._is_new and target.in_process):
+    def attendant_of(self, attempt: Attempt) -> Attendant | None:
+        """Return who attends an attempt; None: nobody does."""
+        failure = attempt._failure
+        if failure is not None and failure.attend is not None:
+            return failure.attend()
+        if self.attend is None or not (attempt._is_new and attempt.endpoint._target.in_process):
             return None
-        return CrashWatch(None, self.crash_points, target.response_so_far)
+        return self.attend()
 
     # After an attempt
 
     def note_attempt(self, attempt: Attempt, response: Response) -> Response:
         """Count and log an attempt that has ended; return the response that the service gets."""
         self._note("between and after attempts")
-        failure, watch = attempt._failure, attempt._watch
-        is_inside = failure is not None and failure.make_watch is not None
-        if failure is not None and is_inside and (watch is None or not watch.deed):
+        failure, attendant = attempt._failure, attempt._attendant
+        if failure and failure.attend and not (attendant and attendant.deed):
             failure.fault.fired -= 1  # the app never came to that point
             failure = attempt._failure = None
         if self.log is not None:

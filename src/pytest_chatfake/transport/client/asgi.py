@@ -16,7 +16,6 @@ from urllib.parse import unquote
 from ...base.arguments import cited
 from ...base.tracebacks import NO_LIFESPAN
 from .cancellable import Cancellable, CancelledExternally
-from .crash_watch import run_of
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .headers import Headers, complete_headers
 from .loops import LoopEvent, new_event
@@ -91,7 +90,7 @@ class AsgiTarget(Target):
         exchange = self._exchange = _Exchange(request.body)
         try:
             app = self._app(scope, exchange.receive, exchange.send)
-            await run_of(self._awaited)(request, app)
+            await self._awaited.run_app(request, app)
         except (AttributeError, KeyError) as error:
             if state is None and str(error).startswith(_WITHOUT_STATE):
                 error.add_note(NO_LIFESPAN)

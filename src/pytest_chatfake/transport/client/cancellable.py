@@ -7,13 +7,20 @@ seconds in another thread does it, by a cancellation that stays inside what is a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 from .loops import running_framework
 
 T = TypeVar("T")
+
+#: Awaits the code of an app in place of :meth:`Cancellable.run`, with the same arguments after the
+#: :class:`Cancellable`; None: nothing does.
+around: ContextVar[Callable[..., Coroutine[Any, Any, Any]] | None] = ContextVar(
+    "pytest_chatfake_around", default=None
+)
 
 
 class CancelledExternally(Exception):  # noqa: N818 - reads as the fact that it states
@@ -72,6 +79,11 @@ class Cancellable:
         if self._why is None and self._end is not None:
             self._why = why
             self._end()
+
+    def run_app(self, key: object, awaitable: Awaitable[T]) -> Coroutine[Any, Any, T]:
+        """Await the code of an app: as :meth:`run` does, or as an attendant does."""
+        attended = around.get()
+        return self.run(key, awaitable) if attended is None else attended(self, key, awaitable)
 
     async def run(self, key: object, awaitable: Awaitable[T]) -> T:
         """Await something, and return what it returns.

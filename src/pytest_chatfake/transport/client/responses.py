@@ -13,9 +13,9 @@ class OutgoingRequest(Protocol):
     headers: Mapping[str, str]
 
 
-def timed_out(seconds: float, crash: str = "") -> TimeoutError:
-    """Return the error of an attempt whose time is up, with the crash that came before."""
-    why = f"; the app had {crash} before, and may have left a lock" if crash else ""
+def timed_out(seconds: float, stopped: str = "") -> TimeoutError:
+    """Return the error of an attempt whose time is up, and say how the app was stopped before."""
+    why = f"; the app had {stopped} before, and may have left a lock" if stopped else ""
     return TimeoutError(f"no complete response within {seconds:g} s{why}")
 
 

@@ -21,7 +21,6 @@ from typing import Any, Generic, TypeVar, cast
 
 from ...base.arguments import cited, utf8
 from .cancellable import Cancellable, CancelledExternally
-from .crash_watch import run_of
 from .loops import GRACE_SECONDS
 from .portal import Portal
 from .responses import OutgoingRequest, Response
@@ -175,7 +174,7 @@ class HandlerTarget(Target, Generic[RequestT]):
 
     async def _wait(self, request: RequestT, result: Awaitable[object]) -> Response:
         try:
-            return response_of(await run_of(self._awaited)(request, result))
+            return response_of(await self._awaited.run_app(request, result))
         except CancelledExternally as late:
             return Response(None, b"", late.why)
 

@@ -5,18 +5,26 @@
 import asyncio
 import functools
 import gc
+import json
 import sqlite3
-from contextlib import closing
+import subprocess
+import sys
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 import trio
 
 from pytest_chatfake import ChatFakeError, explore
+from pytest_chatfake.exploring.crash_watch import CrashPoint, CrashWatch, _current
+from pytest_chatfake.transport.client.cancellable import around
+from pytest_chatfake.transport.client.portal import Portal
+from pytest_chatfake.transport.client.targets import HandlerTarget
 
-from .asgi_apps import respond
-from .both_frameworks import MODES, hard_limit, perform  # noqa: F401
-from .fakes import attempt_rows, frozen_fake, unchanged
+from ..unit.asgi_apps import respond
+from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
+from ..unit.fakes import attempt_rows, frozen_fake, unchanged
+from ..unit.test_interrupts import Interrupted, Interruption
 
 #: What the apps of this module have done.
 done = []
@@ -257,6 +265,26 @@ def test_a_loop_has_its_own_task_factory_again_and_it_makes_the_tasks():
     assert 2 <= len(made)
 
 
+def test_an_interrupt_at_any_point_leaves_a_function_where_an_app_may_crash_as_it_was():
+    def save():
+        """Is called by an app."""
+
+    target = HandlerTarget(save, portal=Portal())
+    before = save.__code__, None, None, gc.get_freeze_count()
+    number, came = 1, True
+    while came:
+        watch = CrashWatch(CrashPoint("before", "save"), {save: "save"})
+        interruption = Interruption(number)
+        with suppress(Interrupted), interruption:
+            watch.begin(target)
+        came = interruption.came
+        watch.end()
+        now = save.__code__, _current.get(), around.get(), gc.get_freeze_count()
+        assert before == now, number
+        number += 1
+    assert number > 20
+
+
 # Afterwards
 
 
@@ -453,3 +481,17 @@ def test_what_restart_raises_comes_back_though_the_response_was_complete(fake):
     fake.webhooks.crash(before=pause)
     with pytest.raises(TypeError, match="what restart= returned"):
         fake.send_text()
+
+
+def test_a_crash_must_not_break_a_transaction_that_django_shares_with_the_test():
+    result = subprocess.run(
+        [sys.executable, "-W", "error", Path(__file__).with_name("django_crash.py")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "" == result.stderr
+    alone, shared = json.loads(result.stdout)
+    assert [None, 200] == alone
+    assert "Use Django's TransactionTestCase" in shared

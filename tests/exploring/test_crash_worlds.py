@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pytest_chatfake import ChatFakeError, explore
-from pytest_chatfake.transport.client.crash_watch import CrashWatch
+from pytest_chatfake.exploring.crash_watch import CrashWatch
 
 
 def save(times=1):
@@ -83,7 +83,7 @@ def test_a_crash_that_leaves_the_memory_says_how_to_make_the_app_anew(restart):
 
 def test_a_coroutine_that_the_garbage_collector_has_closed_before_its_watch_is_no_error():
     coroutine = pause(1)
-    watched = CrashWatch(None, {}, lambda: None)._watched(coroutine)
+    watched = CrashWatch(None, {})._watched(coroutine)
     watched.send(None)
     coroutine.close()
 

@@ -15,8 +15,8 @@ from sqlalchemy.exc import OperationalError
 
 from pytest_chatfake import ChatFakeError, InjectedError, explore
 
-from .both_frameworks import MODES, hard_limit, perform  # noqa: F401
-from .fakes import frozen_fake, unchanged
+from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
+from ..unit.fakes import frozen_fake, unchanged
 
 #: What the apps of this module have done, and how their errors read.
 done = []

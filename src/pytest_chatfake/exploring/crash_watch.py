@@ -21,18 +21,18 @@ from traceback import walk_stack
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from ...base.calling_line import is_ours, users_lines
-from ...base.errors import ChatFakeError
-from ...base.injected_errors import make_error
-from ...base.tripwires import set_tripwire
-from .loops import running_framework
-from .responses import Response
+from ..base.calling_line import is_ours, users_lines
+from ..base.errors import ChatFakeError
+from ..transport.client.cancellable import Cancellable, around
+from ..transport.client.loops import running_framework
+from ..transport.client.responses import Response
+from ..transport.client.targets import Target
+from .injected_errors import make_error
+from .tripwires import set_tripwire
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
-
-    from .cancellable import Cancellable
 
 T = TypeVar("T")
 
@@ -76,19 +76,14 @@ class Crash(BaseException):
 _current: ContextVar[CrashWatch | None] = ContextVar("pytest_chatfake_crash_watch", default=None)
 
 
-def run_of(cancellable: Cancellable) -> Callable[[object, Awaitable[T]], Coroutine[Any, Any, T]]:
-    """Return what awaits the code of an app: watched, if the attempt is."""
-    watch = _current.get()
-    return cancellable.run if watch is None else partial(watch.run, cancellable)
-
-
 class CrashWatch:
     """Counts the points at which one attempt can crash, and crashes it at one of them.
+
+    It is an :class:`.Attendant`.
 
     Args:
         point: That one; None: it only counts.
         functions: Those whose calls are points, with their names.
-        response_so_far: Returns the response, if it is complete.
         raises: An exception class, one of which is raised there in place of the crash.
 
     Attributes:
@@ -97,7 +92,7 @@ class CrashWatch:
             are steps of one thing that the app awaits.
         deed: What it has done to the app, after "the app": "crashed ..." or "got ..."; empty:
             nothing yet.
-        error: A crash, as the service sees it: a connection that ended; None: none.
+        stopped: A crash, as the service sees it: a connection that ended; None: none.
         response: The response, if it was complete when the app crashed, or got the error.
     """
 
@@ -105,15 +100,13 @@ class CrashWatch:
         self,
         point: CrashPoint | None,
         functions: Mapping[FunctionType, str],
-        response_so_far: Callable[[], Response | None],
         raises: type[Exception] | None = None,
     ) -> None:
         self.deed: str = ""
         self.points: dict[CrashPoint, list[str]] = {}
-        self.error: ConnectionResetError | None = None
+        self.stopped: ConnectionResetError | None = None
         self._point = point
         self._functions = functions
-        self._response_so_far = response_so_far
         self._raises = raises
         self.response: Response | None = None
         self._has_survived = self._is_counting = False
@@ -123,14 +116,17 @@ class CrashWatch:
         self._doomed = 0  # how many of them were there when the app crashed
         self._stack = ExitStack()
 
-    def begin(self) -> None:
+    def begin(self, target: Target) -> None:
         """Watch the attempt that begins here.
 
         What undoes a step is kept before the step, because an interrupt may come at any time.
         """
+        self._target = target
         if self._point is not None and not gc.get_freeze_count():
             self._stack.callback(gc.unfreeze)
             gc.freeze()  # so that the collection looks only at what the attempt has made
+        self._stack.callback(around.set, around.get())
+        around.set(self.run)
         self._stack.callback(_current.set, _current.get())
         _current.set(self)
         for function in self._functions:
@@ -147,20 +143,20 @@ class CrashWatch:
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
         """Return how the attempt has ended, now that the app may have crashed in it."""
-        if self.error is None:
+        if self.stopped is None:
             if self.deed and isinstance(outcome, Exception):
                 return self.response or Response(500, b"")  # as its server would respond
             return outcome
         if not (isinstance(outcome, Response | Exception) or _is_crash(outcome)):
             return outcome  # an interrupt
         if self.response is not None:
-            return self.response._replace(error=self.error)
+            return self.response._replace(error=self.stopped)
         if self._has_survived or (isinstance(outcome, Response) and outcome.status is not None):
             return ChatFakeError(
-                f"the app went on after it had {self.error}: expected nothing to catch that, but a "
+                f"the app went on after it had {self.deed}: expected nothing to catch that, but a "
                 f"bare `except:`, or one of a cancellation, did. Let it raise again"
             )
-        return Response(None, b"", self.error)
+        return Response(None, b"", self.stopped)
 
     # At a point
 
@@ -195,7 +191,7 @@ class CrashWatch:
             del self.points[last]
         point = self._count(CrashPoint("line", lines[-1]), f"at {lines[-1]}")
         self.points[point] = lines
-        if self.error is not None:
+        if self.stopped is not None:
             self._end_all()
         return point
 
@@ -206,11 +202,11 @@ class CrashWatch:
         if point == self._point:
             self._is_counting = False  # what comes now is clean-up
             self._doomed = len(self._tasks)
-            self.response = self._response_so_far()
+            self.response = self._target.response_so_far()
             at = f" ({line})" * bool(line)
             if self._raises is None:
                 self.deed = f"crashed {where}{at}"
-                self.error = ConnectionResetError(self.deed)
+                self.stopped = ConnectionResetError(self.deed)
             else:
                 self.deed = f"got {self._raises.__name__} from {where.removeprefix('before ')}{at}"
         return point
@@ -229,7 +225,7 @@ class CrashWatch:
         finally:
             self._main = None
             self._is_counting = False  # a task that nobody waits for may go on
-            if self.error is not None and self._tasks:
+            if self.stopped is not None and self._tasks:
                 await self._wait_for_tasks()
         return result
 
@@ -241,7 +237,7 @@ class CrashWatch:
                 self._main = None  # it has ended
                 self._end_all()
             raise
-        self._has_survived = self.error is not None
+        self._has_survived = self.stopped is not None
         return result
 
     @types.coroutine
@@ -305,8 +301,8 @@ class CrashWatch:
 
     def _end_all(self) -> None:
         """End all that began in the attempt."""
-        if self._main is not None and self.error is not None:
-            self._main.cancel_here(self.error)
+        if self._main is not None and self.stopped is not None:
+            self._main.cancel_here(self.stopped)
         for task in self._tasks[: self._doomed]:
             task.cancel()
 

@@ -15,7 +15,7 @@ from operator import attrgetter
 from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
-from .arguments import cited
+from ..base.arguments import cited
 
 #: ``__code__`` can only be replaced by code with the same number of free variables.
 _SOURCE: Final = """
@@ -59,7 +59,7 @@ def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: E
     function.__code__ = made.replace(co_consts=constants)
 
 
-def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str, FunctionType]:
+def find_function(what: object, argument: str) -> tuple[str, FunctionType]:
     """Return the dotted name of a function, and the plain Python function inside it.
 
     Raises:

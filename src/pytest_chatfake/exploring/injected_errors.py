@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from .arguments import cited
+from ..base.arguments import cited
 from .tripwires import dotted_name, find_named
 
 

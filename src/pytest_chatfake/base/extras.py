@@ -1,0 +1,29 @@
+"""Extras: folders of the package that nothing else needs, so they may be missing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from .errors import ChatFakeError
+
+_PACKAGE: Final = __name__.partition(".")[0]
+
+
+def extra(module: str, what: str) -> Any:
+    """Return a module of an extra, imported only now.
+
+    Args:
+        module: Its name inside the package.
+        what: What needs it, for the error.
+
+    Raises:
+        ChatFakeError: The extra is not installed.
+    """
+    folder = f"{_PACKAGE}.{module.partition('.')[0]}"
+    try:
+        return import_module(f"{_PACKAGE}.{module}")
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith(folder):
+            raise
+        raise ChatFakeError(f"{what} needs {folder}, which is not installed") from None
