@@ -327,6 +327,25 @@ def test_a_transaction_in_a_circle_of_references_is_dropped(tmp_path):
     assert frozen == gc.get_freeze_count()
 
 
+def test_what_somebody_else_has_frozen_stays_frozen_and_is_counted_once(monkeypatch):
+    counted, count = [], gc.get_freeze_count
+
+    def walk():
+        counted.append(count())
+        return counted[-1]
+
+    monkeypatch.setattr(CrashWatch, "_others_freeze", False)
+    gc.freeze()
+    try:
+        monkeypatch.setattr(gc, "get_freeze_count", walk)
+        for _ in range(3):
+            crashed(lambda request: commit(), before=commit)
+        assert count()
+    finally:
+        gc.unfreeze()
+    assert 1 == len(counted)
+
+
 def test_an_attempt_that_waits_for_what_a_crash_has_left_says_so():
     async def app(request):
         if done:

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import dropwhile, takewhile
 from traceback import walk_stack
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 from ..base.calling_line import is_ours, users_lines
 from ..base.errors import ChatFakeError
@@ -96,6 +96,8 @@ class CrashWatch:
         response: The response, if it was complete when the app crashed, or got the error.
     """
 
+    _others_freeze: ClassVar[bool] = False
+
     def __init__(
         self,
         point: CrashPoint | None,
@@ -122,9 +124,8 @@ class CrashWatch:
         What undoes a step is kept before the step, because an interrupt may come at any time.
         """
         self._target = target
-        if self._point is not None and not gc.get_freeze_count():
-            self._stack.callback(gc.unfreeze)
-            gc.freeze()  # so that the collection looks only at what the attempt has made
+        if self._point is not None:
+            self._freeze()
         self._stack.callback(around.set, around.get())
         around.set(self.run)
         self._stack.callback(_current.set, _current.get())
@@ -140,6 +141,19 @@ class CrashWatch:
             self._tasks.clear()
             if self.deed:
                 gc.collect()  # an open transaction in a circle of references would keep its lock
+
+    def _freeze(self) -> None:
+        """Let the collection at the end look only at what the attempt makes.
+
+        Not if somebody else has frozen objects: they would be unfrozen, too. To count them walks
+        through all of them, so once there were some, they are not counted again.
+        """
+        if CrashWatch._others_freeze or _current.get() is not None:  # this one is in another
+            return
+        CrashWatch._others_freeze = gc.get_freeze_count() > 0
+        if not CrashWatch._others_freeze:
+            self._stack.callback(gc.unfreeze)
+            gc.freeze()
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
         """Return how the attempt has ended, now that the app may have crashed in it."""
