@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from .http_api.account_api import AccountApi
+    from .report.section import Section
+    from .report.story import Story
     from .transport.server.replies import Reply
     from .webhooks.attempts import Attempt
 
@@ -49,4 +51,36 @@ def pytest_chatfake_reply(
         reply: Returns the fake's response. It is a named tuple, so
             ``reply()._replace(status=503, body=b"")`` is another one.
         is_balance: Whether it is the response to a balance query.
+    """
+
+
+def pytest_chatfake_forget(story: Story) -> None:
+    """Look at what happened in a fake, before it is gone from the test.
+
+    Called before a reset, at the end of each world of an exploration, when Hypothesis goes on to
+    another example, and when a test makes more fakes than a report shows: then for the oldest. It
+    comes from the thread that does so, with the fake's lock taken in a reset. It must not raise,
+    and calls no verb of the fake. What has not gone when a test ends is not shown to it.
+
+    Args:
+        story: Has the records of the fake as ``story.trace``.
+    """
+
+
+def pytest_chatfake_section(
+    item: pytest.Item, report: pytest.TestReport, text: str, section: Section | None
+) -> None:
+    """Look at what the report of a failure shows of a fake.
+
+    Called for each fake that has something to show, once the text is in the report, from the
+    thread that runs the test. It may keep something for later as an attribute of the report: what
+    JSON knows gets from a worker of pytest-xdist to the terminal's process. It must not raise, and
+    calls no verb of the fake.
+
+    Args:
+        item: The test.
+        report: The report of one of its phases.
+        text: The text.
+        section: What the text is made of, and the picture of it. None: an error has kept it from
+            being made, and the text says which.
     """

@@ -354,14 +354,12 @@ def pytest_runtest_makereport(
         text = "\n".join(map(str, explorer.explorations))
         report.sections.append(("chat_explore", text))
     if _is_loaded():
-        from .suite.reports import add_timeline, note_finding, record_of, shorten_summary
+        from .suite.reports import add_timeline, record_of, shorten_summary
 
         error = None if call.excinfo is None else call.excinfo.value
-        add_timeline(report, item.config, error)
+        add_timeline(item, report, error)
         if error is not None:
             shorten_summary(report, error)
-            if report.failed:
-                note_finding(report, error)
         if _is_ready_made(item):
             from .exploring.webhook_tests import note_result
             from .suite.cards import locate_skip, row_of
@@ -449,12 +447,3 @@ def pytest_leave_pdb() -> None:
     from .base.debugging import note_pdb
 
     note_pdb(is_active=False)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
-    """Show pytest-html the pictures of what happened, below the text of a failure."""
-    if _is_loaded():
-        from .suite.reports import record_of
-
-        data.extend(record_of(report).get("pictures", ()))

@@ -5,7 +5,6 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import pytest
 from inline_snapshot import snapshot
@@ -13,7 +12,6 @@ from inline_snapshot import snapshot
 from pytest_chatfake import ChatFake, Clock, Message, Recipient, Submission, Webhooks
 from pytest_chatfake.http_api.account_api import AccountApi
 from pytest_chatfake.pages.coverage import ITEMS, possible
-from pytest_chatfake.pages.run import Run
 
 from ..forked_pytest import run_pytest
 
@@ -629,17 +627,14 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(pytester, workers):
     assert 1 <= len(shown_tests(page_of(pytester))) < 50
 
 
-def test_a_worker_gathers_and_writes_nothing(tmp_path, request):
-    options = {"--chat-fake-report": "page.html", "--chat-fake-data": "data"}.get
-    params = SimpleNamespace(dir=tmp_path)
-    config = SimpleNamespace(getoption=options, invocation_params=params, workerinput={})
-    worker = Run(config, [])
-    worker.pytest_runtest_logreport(
-        pytest.TestReport("test_it", ("", 0, ""), {}, "passed", None, "call")
-    )
-    worker.pytest_sessionfinish(request.session)
-
-    assert [] == [*tmp_path.iterdir()]
+def test_a_worker_gathers_and_writes_nothing(pytester):
+    body = """
+    def test_it(pytestconfig):
+        has = pytestconfig.pluginmanager.hasplugin
+        assert has("chatfake-collector") and not has("chatfake-run")
+    """
+    assert 0 == run(pytester, "-n1", "--chat-fake-data=data", body=body).ret
+    assert 0 == run(pytester, "-n1", "--chat-fake-coverage", body=body).ret
 
 
 def test_a_page_is_written_where_the_run_began(pytester):

@@ -3,6 +3,7 @@
 import base64
 import re
 from contextlib import ExitStack, nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -307,10 +308,14 @@ def test_a_fake_that_others_show_is_left_out_however_often_they_say_so():
         assert [] == active_stories.stories()
 
 
-def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost(monkeypatch):
+def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost():
     seen = []
-    monkeypatch.setattr(active_stories, "on_forget", seen.append)
-    with running(object()), ExitStack() as stack:
+
+    def forget(story):
+        seen.append(story)
+
+    item = SimpleNamespace(ihook=SimpleNamespace(pytest_chatfake_forget=forget))
+    with running(item), ExitStack() as stack:
         fakes = [stack.enter_context(frozen_fake()) for _ in range(12)]
 
     assert [fake._story for fake in fakes[:2]] == seen

@@ -94,6 +94,11 @@ class CurrentTest:
             return None
         return self._hook.pytest_chatfake_reply(api=api, reply=reply, is_balance=is_balance)
 
+    def before_forget(self, story: Any) -> None:
+        """Show a fake's story to other plugins, before it leaves those of the test."""
+        if self._hook is not None:
+            self._hook.pytest_chatfake_forget(story=story)
+
     @property
     def is_lost(self) -> bool:
         """Whether it has failed already, or was skipped: nothing is added to that."""

@@ -726,7 +726,7 @@ class ChatFake:
         return self._engine.reset(self._forget)
 
     def _forget(self) -> None:
-        active_stories.before_forget(self._story)
+        current().before_forget(self._story)
         self.api._forget()
         self.webhooks._forget()
         self._recipients.clear()

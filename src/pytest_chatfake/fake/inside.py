@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
+from ..base.current_test import current
 from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
 from ..base.triggers import Trigger
@@ -91,7 +92,7 @@ class Inside:
 
     def shut(self) -> None:
         """Close the fake without a check, once others have seen what happened."""
-        active_stories.before_forget(self.story)
+        current().before_forget(self.story)
         self._fake._shut()
 
     # Steps, in both modes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -11,12 +11,12 @@ from ..report import active_stories
 from ..report.story import Story
 from ..report.svg import svg
 from ..report.timeline_text import timeline_text
-from ..suite.reports import log_errors, why_unavailable
+from ..suite.reports import log_errors, record_of, why_unavailable
 from .coverage import exercised
 
 
 class Collector:
-    """Looks at the fakes of each test before it is over.
+    """The part of a run's plugin that looks at the fakes of each test before it is over.
 
     Args:
         timelines: Whether to keep what happened in each test, too, beside what it exercised.
@@ -25,16 +25,28 @@ class Collector:
     def __init__(self, *, timelines: bool) -> None:
         self._timelines = timelines
         self._exercised: set[str] = set()
-        active_stories.on_forget = self._look_at
 
-    def close(self) -> None:
-        """Look at no more."""
-        active_stories.on_forget = None
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Record what was collected of a test at its end."""
+        report = yield
+        if call.when == "teardown":
+            record_of(report).update(self.collected())
+        return report
+
+    def pytest_chatfake_forget(self, story: Story) -> None:
+        """Look at a fake that is forgotten before its test is over."""
+        with log_errors("what a test exercised"):
+            entries = story.trace.records[story.begin_of_test() :]
+            if entries:  # a fake that lives on may have done nothing in this test
+                self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
     def collected(self) -> dict[str, Any]:
         """Return what was collected of a test, as JSON knows it, and forget it."""
         for story in active_stories.stories():
-            self._look_at(story)
+            self.pytest_chatfake_forget(story)
         found = {
             "exercised": sorted(self._exercised),
             "timelines": list(self._timelines_of(active_stories.stories())),
@@ -53,12 +65,6 @@ class Collector:
         self._exercised = set()
         return found
 
-    def _look_at(self, story: Story) -> None:
-        with log_errors("what a test exercised"):
-            entries = story.trace.records[story.begin_of_test() :]
-            if entries:  # a fake that lives on may have done nothing in this test
-                self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
-
     def _timelines_of(self, stories: Iterable[Story]) -> Iterator[tuple[str, str]]:
         """Give the text and the picture of each timeline, if there is one."""
         for story in stories if self._timelines else ():
@@ -70,19 +76,3 @@ class Collector:
                     yield text, svg(story, start, mentioned=mentioned, styled=False)
             except Exception as error:
                 yield why_unavailable(error), ""
-
-
-def failure_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
-    """Return the text of a failure, without what explorations noted at its errors."""
-    noted = [
-        (exploration.error, exploration.notes)
-        for exploration in active_stories.explored()
-        if exploration.error is not None
-    ]
-    if not noted:
-        return report.longreprtext
-    with pytest.MonkeyPatch.context() as patch:
-        for error, notes in noted:
-            own = [note for note in error.__notes__ if note not in notes]
-            patch.setattr(error, "__notes__", own)
-        return pytest.TestReport.from_item_and_call(item, call).longreprtext

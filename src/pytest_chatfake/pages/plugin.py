@@ -5,9 +5,14 @@ It is loaded in every run of pytest, so its parts are imported inside functions.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from ..options import any_given, declare
+
+if TYPE_CHECKING:
+    from ..report.section import Section
 
 #: As in ``options``.
 _FLAGS = {
@@ -40,11 +45,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # so that others judge the run before it is shown
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the plugin of a run that was asked for more than failures."""
-    if any_given(config, _FLAGS):
-        from .run import Run
+    """Register the parts of the plugin of a run that was asked for more than failures."""
+    if not any_given(config, _FLAGS):
+        return
+    from .collector import Collector
+    from .failures import Failures
+    from .run import Run
 
+    shows_tests = any_given(config, ("--chat-fake-report", "--chat-fake-data"))
+    collector = Collector(timelines=shows_tests)
+    config.pluginmanager.register(collector, "chatfake-collector")
+    if shows_tests:
+        config.pluginmanager.register(Failures(), "chatfake-failures")
+    if not hasattr(config, "workerinput"):  # a worker of xdist collects, and shows nothing
         try:
-            config.pluginmanager.register(Run(config, _FLAGS), "chatfake-run")
+            config.pluginmanager.register(Run(config, collector, _FLAGS), "chatfake-run")
         except ValueError as error:
             raise pytest.UsageError(str(error)) from None
+
+
+def pytest_chatfake_section(
+    item: pytest.Item, report: pytest.TestReport, section: Section | None
+) -> None:
+    """Draw a failure for pytest-html.
+
+    No extras: it shows these in all rows of a test, the row of a rerun that passed among them.
+    """
+    if section is not None and item.config.getoption("htmlpath", None):
+        from ..suite.reports import log_errors, record_of
+
+        with log_errors("the picture of a timeline"):
+            picture = section.picture(styled=True)
+            record_of(report).setdefault("pictures", []).append(picture)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
+    """Show pytest-html the pictures of what happened, below the text of a failure."""
+    data.extend(getattr(report, "chat_fake", {}).get("pictures", ()))

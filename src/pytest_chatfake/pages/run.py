@@ -15,8 +15,7 @@ import pytest
 
 from ..base.redaction import redacted
 from ..options import seed_key, values
-from ..suite.reports import record_of
-from .collector import Collector, failure_of
+from .collector import Collector
 from .data import RunData, written
 from .result import Result
 from .summary import Summary, file_at
@@ -28,55 +27,41 @@ _SUFFIXES: Final = (".jsonl", ".json", ".data", ".txt", "")
 
 
 class Run:
-    """The plugin of a run that was asked for more than failures.
+    """The part of a run's plugin that shows what was collected.
 
     Args:
         config: Has the options.
+        collector: Has what the reports of an interrupted test would have had.
         own: The names of the options that may differ in runs whose data can be merged.
 
     Raises:
         ValueError: ``--chat-fake-coverage-fail-under`` is no percentage, or an option asks for a
             file that is called otherwise.
-
-    Attributes:
-        shows_tests: Whether what happened in tests is shown.
     """
 
-    def __init__(self, config: pytest.Config, own: Container[str]) -> None:
+    def __init__(self, config: pytest.Config, collector: Collector, own: Container[str]) -> None:
         folder, given = config.invocation_params.dir, config.getoption  # tests may move
         self._summary = Summary(folder, given, "--chat-fake-", "--chat-fake-coverage-fail-under")
         self._data_at = file_at(folder, given, "--chat-fake-data", *_SUFFIXES)
+        self._collector = collector
         self._own = own
         self._began = _now()
-        self._is_worker = hasattr(config, "workerinput")  # of xdist: it collects, and shows nothing
-        self.shows_tests: bool = (self._summary.page_at or self._data_at) is not None
-        self._collector = Collector(timelines=self.shows_tests)
         self._results: dict[str, Result] = {}
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record what pages show of a test, before others add its timeline to the failure."""
-        report = yield
-        if report.failed and self.shows_tests:
-            record_of(report)["failure"] = failure_of(item, call, report)
-        if report.when == "teardown":
-            record_of(report).update(self._collector.collected())
-        return report
-
-    # Hooks: in the process that has the terminal
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what is on record."""
-        if not self._is_worker:
-            self._result(report).add(report)
+        self._result(report).add(report)
 
-    def interrupted(self, item: pytest.Item) -> None:
-        """Keep what was collected of the test that Ctrl-C ended: it gets no report."""
-        result = self._result(item)
-        if not result.is_over:  # else its report has it
-            result.add_record(self._collector.collected())
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Keep what was collected of a test that Ctrl-C ends: it gets no report."""
+        try:
+            return (yield)
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            result = self._result(item)
+            if not result.is_over:  # else its report has it
+                result.add_record(self._collector.collected())
+            raise
 
     def _result(self, of: pytest.TestReport | pytest.Item) -> Result:
         return self._results.setdefault(of.nodeid, Result(of.nodeid, of.location[1] or 0))
@@ -84,9 +69,6 @@ class Run:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the files, of an interrupted run too; and judge the coverage."""
-        self._collector.close()
-        if self._is_worker:
-            return
         summary, status = self._summary, session.exitstatus
         reruns: Any = session.config.pluginmanager.get_plugin("chatfake-mutants")
         for name, verdicts in reruns.verdicts.items() if reruns else ():

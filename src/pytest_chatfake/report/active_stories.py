@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,10 +43,6 @@ class Explored:
         self.notes.append(text)
 
 
-#: Looks at a story before it is forgotten.
-on_forget: Callable[[Story], None] | None = None
-
-
 def explored() -> deque[Explored]:
     """Return what the explorations of the running test have found."""
     return current().explored
@@ -64,7 +59,7 @@ def register(story: Story) -> None:
     if test.item is not None:
         _leave_other_examples(story)
         if len(test.stories) == test.stories.maxlen:
-            before_forget(test.stories[0])
+            test.before_forget(test.stories[0])
         test.stories.append(story)
 
 
@@ -77,19 +72,13 @@ def _leave_other_examples(story: Story) -> None:
     control: Any = sys.modules.get("hypothesis.control")
     if control is None or not control.currently_in_test_context():
         return
-    example, examples = control.current_build_context(), current().examples
+    test, example = current(), control.current_build_context()
     for other in stories():
-        before = examples.get(other.number)
+        before = test.examples.get(other.number)
         if before not in (None, example) and not before.is_final:
-            before_forget(other)
+            test.before_forget(other)
             unwatch(other)
-    examples[story.number] = example
-
-
-def before_forget(story: Story) -> None:
-    """Show a story to ``on_forget``, before a reset or too many others make it unknown."""
-    if on_forget is not None:
-        on_forget(story)
+    test.examples[story.number] = example
 
 
 def unwatch(story: Story) -> None:

@@ -10,9 +10,8 @@ import pytest
 
 from ..base.current_test import current
 from ..base.errors import UndeliveredWebhooks, UnusedFault
-from ..base.redaction import redacted
 from ..base.terminal import say
-from ..base.tracebacks import is_own, related, text_of
+from ..base.tracebacks import related, text_of
 from ..report import active_stories
 from ..report.hints import why_foreign
 from ..report.story import Story
@@ -32,19 +31,17 @@ def record_of(report: pytest.TestReport) -> dict[str, Any]:
     return found
 
 
-def add_timeline(
-    report: pytest.TestReport, config: pytest.Config, error: BaseException | None
-) -> None:
+def add_timeline(item: pytest.Item, report: pytest.TestReport, error: BaseException | None) -> None:
     """Add what is new to a report: to the failure's own text, so that every format has it.
 
     Args:
+        item: The test; its configuration says which reports have it.
         report: The report of a phase of the test.
-        config: Says which reports have it, and whether pages show it.
         error: What the phase raised; None: nothing.
     """
     if not report.passed:
         current().lose()
-    when = config.getini("chat_fake_timeline")
+    when = item.config.getini("chat_fake_timeline")
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return
     for story in active_stories.stories():
@@ -52,59 +49,9 @@ def add_timeline(
         if text:
             _add(report, text)
             if report.failed:
-                with log_errors("the picture of a timeline"):
-                    _keep(report, config, text, section)
-
-
-def _keep(
-    report: pytest.TestReport, config: pytest.Config, text: str, section: Section | None
-) -> None:
-    """Keep what pages show of a failure; a picture is drawn if there is a page."""
-    record = record_of(report)
-    run: Any = config.pluginmanager.get_plugin("chatfake-run")
-    if section is None:
-        record.setdefault("sections", []).append((text, ""))
-        return
-    picture = section.picture(styled=False) if run is not None and run.shows_tests else ""
-    record.setdefault("highlights", []).extend(section.highlights)
-    record["cause"] = record.get("cause") or section.cause
-    record.setdefault("sections", []).append((section.timeline, picture))
-    record.setdefault("raised", []).extend(section.raised)
-    if config.getoption("htmlpath", None):
-        # No extras: pytest-html shows these in all rows of a test, the row of a rerun that passed
-        # among them.
-        record.setdefault("pictures", []).append(section.picture(styled=True))
-
-
-def note_finding(report: pytest.TestReport, error: BaseException) -> None:
-    """Note what a page shows of a failure before it is opened.
-
-    An expectation of the fake says itself what it found, and of what an app raised its event is
-    named. Of a plain ``assert``, and of what a test raised, the first thing to look at says more,
-    if it is odd.
-    """
-    record, said = record_of(report), redacted(cause_of(error))
-    found = active_stories.exploration_of(error)
-    has_deviated = found is not None and bool(found.sentence)
-    if found is not None and not has_deviated:
-        with log_errors("what to look at in an exploration"):
-            _note_highlights(record, found, error)
-    says_it = has_deviated or is_own(error) or _event_of(error)
-    cause = "" if says_it else record.get("cause", "")
-    says_enough = cause and isinstance(error, AssertionError)
-    record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
-
-
-def _note_highlights(
-    record: dict[str, Any], found: active_stories.Explored, error: BaseException
-) -> None:
-    """Note what to look at in a body that failed as written."""
-    from ..report.highlights import Highlights
-
-    for story in found.stories:
-        highlights = Highlights(story, 0, error)
-        record.setdefault("highlights", []).extend(highlights.lines)
-        record["cause"] = record.get("cause") or highlights.cause
+                item.ihook.pytest_chatfake_section(
+                    item=item, report=report, text=text, section=section
+                )
 
 
 def cause_of(error: BaseException) -> str:
@@ -117,14 +64,14 @@ def cause_of(error: BaseException) -> str:
     if isinstance(error, UndeliveredWebhooks | UnusedFault):
         text = " ".join(lines[1:2] or lines)  # the first line counts what was overlooked
     elif not isinstance(error, AssertionError | pytest.skip.Exception | pytest.fail.Exception):
-        text = f"{type(error).__name__}: {text}{_event_of(error)}"
+        text = f"{type(error).__name__}: {text}{event_of(error)}"
     found = active_stories.exploration_of(error)
     if found is not None and found.sentence and not text.startswith(found.sentence):
         return f"{found.sentence}; {text}"
     return text
 
 
-def _event_of(error: BaseException) -> str:
+def event_of(error: BaseException) -> str:
     """Name the event at which an app has raised an error; empty if no app has."""
     found = active_stories.exploration_of(error)
     for story in active_stories.stories() if found is None else found.stories:
@@ -156,13 +103,7 @@ def add_hint(error: BaseException) -> None:
 
 
 def interrupt(config: pytest.Config) -> None:
-    """Print what happened in the test that Ctrl-C ended; a worker of xdist has no terminal.
-
-    The page of the run has it, too, if there is one.
-    """
-    run: Any = config.pluginmanager.get_plugin("chatfake-run")
-    if run is not None:
-        run.interrupted(current().item)
+    """Print what happened in the test that Ctrl-C ended; a worker of xdist has no terminal."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     for text, _ in map(_section, active_stories.stories()):
         if text and terminal is not None:

@@ -1,0 +1,101 @@
+"""What a page shows of a failure: collected in workers of xdist, too."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from ..base.redaction import redacted
+from ..base.tracebacks import is_own
+from ..report import active_stories
+from ..report.highlights import Highlights
+from ..report.section import Section
+from ..suite.reports import cause_of, event_of, log_errors, record_of
+
+
+class Failures:
+    """The part of a run's plugin that records failures."""
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Record the text of a failure, before others add its timeline to it."""
+        report = yield
+        if report.failed:
+            record_of(report)["failure"] = _text_of(item, call, report)
+        return report
+
+    def pytest_chatfake_section(
+        self, report: pytest.TestReport, text: str, section: Section | None
+    ) -> None:
+        """Record what a failure shows of a fake, and draw it."""
+        record = record_of(report)
+        if section is None:
+            record.setdefault("sections", []).append((text, ""))
+            return
+        with log_errors("the picture of a timeline"):
+            picture = section.picture(styled=False)
+            record.setdefault("highlights", []).extend(section.highlights)
+            record["cause"] = record.get("cause") or section.cause
+            record.setdefault("sections", []).append((section.timeline, picture))
+            record.setdefault("raised", []).extend(section.raised)
+
+    @pytest.hookimpl(specname="pytest_runtest_makereport", wrapper=True, tryfirst=True)
+    def pytest_chatfake_finding(
+        self, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Record what is shown of a failure before it is opened, when all else is on record."""
+        report = yield
+        if call.excinfo is not None and report.failed:
+            _note_finding(report, call.excinfo.value)
+        return report
+
+
+def _text_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
+    """Return the text of a failure, without what explorations noted at its errors."""
+    noted = [
+        (exploration.error, exploration.notes)
+        for exploration in active_stories.explored()
+        if exploration.error is not None
+    ]
+    if not noted:
+        return report.longreprtext
+    with pytest.MonkeyPatch.context() as patch:
+        for error, notes in noted:
+            own = [note for note in error.__notes__ if note not in notes]
+            patch.setattr(error, "__notes__", own)
+        return pytest.TestReport.from_item_and_call(item, call).longreprtext
+
+
+def _note_finding(report: pytest.TestReport, error: BaseException) -> None:
+    """Note what the fakes of a test have found; without a fake, its failure says all.
+
+    An expectation of the fake says itself what it found, and of what an app raised its event is
+    named. Of a plain ``assert``, and of what a test raised, the first thing to look at says more,
+    if it is odd.
+    """
+    found = active_stories.exploration_of(error)
+    if found is None and not active_stories.stories():
+        return
+    record, said = record_of(report), redacted(cause_of(error))
+    has_deviated = found is not None and bool(found.sentence)
+    if found is not None and not has_deviated:
+        with log_errors("what to look at in an exploration"):
+            _note_highlights(record, found, error)
+    says_it = has_deviated or is_own(error) or event_of(error)
+    cause = "" if says_it else record.get("cause", "")
+    says_enough = cause and isinstance(error, AssertionError)
+    record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
+
+
+def _note_highlights(
+    record: dict[str, Any], found: active_stories.Explored, error: BaseException
+) -> None:
+    """Note what to look at in a body that failed as written."""
+    for story in found.stories:
+        highlights = Highlights(story, 0, error)
+        record.setdefault("highlights", []).extend(highlights.lines)
+        record["cause"] = record.get("cause") or highlights.cause
