@@ -37,9 +37,9 @@ LEFTOVERS = """
 #: What is said of the first three.
 SAID = [
     "1 attempt failed: repair the app, or assert on chat_fake.webhooks.attempts:",
-    "  sent of message * at app.<locals>.app (WSGI) /: status 302 (*); caused at test_it.py:13",
+    "  sent m1*, caused at test_it.py:13, at app.<locals>.app (WSGI) /: status 302 (*)",
     "1 attempt failed: repair the app, or assert on chat_fake.webhooks.attempts:",
-    "  sent of message * at app.<locals>.app (WSGI) /: status 302 (*); caused at test_it.py:20*",
+    "  sent m1*, caused at test_it.py:20*, at app.<locals>.app (WSGI) /: status 302 (*)",
     "1 unused fault: set a fault up before the verb, or remove it:",
     "  drop(status='read'), set up at test_it.py:23",
 ]

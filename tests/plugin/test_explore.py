@@ -31,7 +31,7 @@ def test_the_report_of_a_finding_ends_with_what_to_paste(pytester):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*chat_explore: passes as written; fails in world 2: `sent` m1 was attempted twice",
+            "E*chat_explore: passes as written; fails in world 2: sent m1 was attempted twice",
             "E*verb*send_text() m1  at test_the_report_*.py:6",
             "E*As a test of its own (it was run, and fails the same way):",
             "E*def test_what_the_exploration_found(chat_fake, chat_clock):",

@@ -47,8 +47,8 @@ TESTS = """
 
 STILL = "chat fake: webhook handler still running after 0.01 s"
 LINES = [
-    f"{STILL}: slow_app /hooks/chat, sent of message * (from test_it.py:23)",
-    f"{STILL}: <lambda>(), sent of message * (from test_it.py:29)",
+    f"{STILL}: slow_app /hooks/chat, sent m1 (message *) (from test_it.py:23)",
+    f"{STILL}: <lambda>(), sent m1 (message *) (from test_it.py:29)",
 ]
 
 

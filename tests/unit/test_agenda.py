@@ -93,8 +93,8 @@ def test_sentences_of_attempts_and_expiries():
         texts = [str(entry).partition(": ")[2].partition(" at test_")[0] for entry in agenda(fake)]
         assert [
             "attempt 1 at other, caused",
-            f"attempt 2 at sent of message {message.id}, caused",
-            f"attempt 2 at read of message {message.id}, caused",
+            f"attempt 2 at sent m1 (message {message.id}), caused",
+            f"attempt 2 at read m1 (message {message.id}), caused",
             f"conversation {message.conversation.id} expires, started",
         ] == texts
         assert agenda(fake)[0].message is None

@@ -181,8 +181,8 @@ def test_a_forgotten_settle_is_named_with_its_call():
         fake.settle()
 
     assert [
-        ["the `sent` event of m1 is still queued: call chat_fake.settle()"],
-        ["the `sent` event of m1 and 2 more are still queued: call chat_fake.settle()"],
+        ["sent m1 is still queued: call chat_fake.settle()"],
+        ["sent m1 and 2 more are still queued: call chat_fake.settle()"],
     ] == found
 
 

@@ -321,7 +321,7 @@ def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through():
             fake.webhooks.assert_rejects_forgeries()
     head, *_, last = str(caught.value).split("\n  ")
     assert head.startswith("forgeries of chat.message.updated got through: unsigned, ")
-    assert last.startswith(f"assert_rejects_forgeries() can't tell: `{INBOUND}` under")
+    assert last.startswith(f"assert_rejects_forgeries() can't tell: {INBOUND} under")
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through():
         (
             SIGNER,
             401,
-            pytest.raises(ChatFakeError, match="can't tell: `sent` m1"),
+            pytest.raises(ChatFakeError, match="can't tell: sent m1"),
         ),
         (SIGNER, 204, nullcontext()),
     ],

@@ -79,7 +79,7 @@ def test_handles_show_themselves_in_a_word(fake):
 
     assert "<Submission to +15550100: submitted>" == repr(submission)
     assert f"<Message {message.id} to +15550100: sent, held 0.05>" == repr(message)
-    assert f"<Event {fake.events[0].id} sent of message {message.id}>" == repr(fake.events[0])
+    assert f"<Event {fake.events[0].id} sent m1 (message {message.id})>" == repr(fake.events[0])
     assert "<Clock at 2026-01-01T12:00:00+00:00>" == repr(fake.clock)
     assert "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>" == repr(fake)
     assert "<Receiver of 0 webhooks>" == repr(fake.webhooks.receiver())
@@ -152,7 +152,7 @@ def test_what_stands_for_many_things_counts_them(fake):
 
     assert "<Webhooks: 1 endpoint, 1 event, 1 attempt>" == repr(fake.webhooks)
     assert f"<chat_fake.api of the key ...{fake.api_key[-4:]}: 0 requests>" == repr(fake.api)
-    about = f"sent of message {fake.messages[0].id}"
+    about = f"sent m1 (message {fake.messages[0].id})"
     assert f"<WebhookRequest 1 of {about} at Receiver()>" == repr(request)
     assert f"<Attempt 1 at {attempt.event.id}, {about}, at Receiver(): status 200>" == repr(attempt)
 

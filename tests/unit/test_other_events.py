@@ -144,7 +144,7 @@ def test_a_failure_at_it_is_named_by_its_type(fake):
     fake.webhooks.connect(handler=app, events="*")
     with pytest.raises(KeyError) as caught:
         fake.webhooks.emit_event(TYPE)
-    assert f"at the {TYPE} event, caused at test_other_events.py" in caught.value.__notes__[0]
+    assert f"at {TYPE}, caused at test_other_events.py" in caught.value.__notes__[0]
 
 
 def test_in_async_mode_it_is_a_step_that_an_await_performs():

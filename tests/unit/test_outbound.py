@@ -122,7 +122,7 @@ def test_what_can_not_be_posted_is_refused_with_the_event_and_nothing_changes(
         assert before == visible_state(fake)
         assert 1 == len(receiver.requests)
         (note,) = caught.value.__notes__
-        assert f"the delivered event of message {message.id}" in note
+        assert f"delivered m1 (message {message.id})" in note
 
 
 def test_a_body_that_fails_for_what_a_person_does_by_themselves_is_not_posted():
@@ -135,7 +135,7 @@ def test_a_body_that_fails_for_what_a_person_does_by_themselves_is_not_posted():
         with pytest.raises(KeyError) as caught:
             message.deliver()
         assert ("read", 2) == (message.status, len(receiver.requests))
-        assert "the read event of message" in caught.value.__notes__[0]
+        assert "got read m1, caused at " in caught.value.__notes__[0]
 
 
 def test_who_sends_while_the_function_runs_takes_no_event_s_id():

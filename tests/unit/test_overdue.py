@@ -299,7 +299,7 @@ def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode, words):
         assert [CAME_LATE] * 2 == outcomes(fake)
         assert [
             f"webhook handler still running after {SHORT:g} s: slow_app /hooks/chat, "
-            f"{event.status} of message {message.id} (from {event.line})"
+            f"{event.status} m1 (message {message.id}) (from {event.line})"
             for event in message.events
         ] == words.said
         assert str(message.events[0].line).startswith("test_overdue.py:")
@@ -332,7 +332,7 @@ def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(words, 
         fake.send_text()
         assert [CAME_LATE] == outcomes(fake)
     (line,) = words.said
-    assert "0.02 s: stubborn /, sent of message " in line
+    assert "0.02 s: stubborn /, sent m1 (message " in line
 
 
 def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(words, monkeypatch):
@@ -347,7 +347,7 @@ def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(words, monkeypatc
         fake.send_text()
         assert [CAME_LATE] == outcomes(fake)
     (line,) = words.said
-    assert "0.02 s: blocks /, sent of message " in line
+    assert "0.02 s: blocks /, sent m1 (message " in line
 
 
 # -- retries ---------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 import time_machine
 
 from pytest_chatfake import ChatFake, UndeliveredWebhooks, UnusedFault
+from pytest_chatfake.base.current_test import running
 
 from .api_clients import call_with_werkzeug
 from .fakes import START, frozen_fake, own_lines, warnings_at_the_end
@@ -35,13 +36,12 @@ def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines(
 
     (text,) = warnings_at_the_end(scenario)
     line = f"test_overlooked.py:{scenario.__code__.co_firstlineno + 2}"
-    failed = "at page_app (WSGI) /hooks: status 500 (did it raise? its log has the error)"
+    how = "status 500 (did it raise? its log has the error): <p> No [31m &nbsp;</p>"
+    failed = f"caused at {line}, at page_app (WSGI) /hooks: {how}"
     assert [
         "2 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:",
-        f"  sent of message ... {failed}; caused at {line}",
-        "    <p> No [31m &nbsp;</p>",
-        f"  delivered of message ... {failed}; caused at {line}",
-        "    <p> No [31m &nbsp;</p>",
+        f"  sent m1 (message ...), {failed}",
+        f"  delivered m1 (message ...), {failed}",
     ] == without_ids(text)
 
 
@@ -79,8 +79,22 @@ def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_war
     with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake(strict=strict) as fake:
         scenario(fake)
     assert 5 == len(expected)
-    assert "\n".join(expected) == own_lines(str(refused.value))
+    without_id = re.sub(r" \(message \w+\)", "", "\n".join(expected))  # the timeline explains m1
+    assert without_id == own_lines(str(refused.value))
     assert fake._engine.core.closed
+
+
+def test_where_pytest_shows_no_timeline_an_error_has_the_message_s_id(monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    with (
+        running(None),
+        pytest.raises(UndeliveredWebhooks) as refused,
+        frozen_fake(strict=True) as fake,
+    ):
+        fake.webhooks.connect(wsgi=failing_app)
+        message = fake.send_text()
+
+    assert f"  sent m1 (message {message.id}), caused at " in str(refused.value)
 
 
 def test_the_error_stands_at_the_first_line_that_it_is_about():
@@ -123,7 +137,7 @@ def test_a_look_covers_what_was_there_and_nothing_later():
 
     (text,) = warnings_at_the_end(scenario)
     assert text.startswith("1 attempt failed")
-    assert "delivered of message" in text
+    assert "delivered m1 (message " in text
 
 
 def test_a_reset_makes_later_failures_news_again():
@@ -205,7 +219,7 @@ def test_in_async_mode_the_error_about_the_queue_names_the_await():
     head, line = without_ids(text)
     assert "1 event still queued: end the test with `await chat_fake.settle()`:" == head
     number = send_over_http.__code__.co_firstlineno + 5
-    assert f"  sent of message ..., caused at test_overlooked.py:{number}" == line
+    assert f"  sent m1 (message ...), caused at test_overlooked.py:{number}" == line
 
 
 def test_what_is_queued_for_nobody_any_more_is_no_news():

@@ -363,11 +363,9 @@ def test_they_show_the_status_that_was_read_recording(fake, receiver, path):
 
     assert ["sent", "delivered", "sent", "failed"] == [one.status for one in fake.events]
     assert [None] * 4 == [one.message_id for one in receiver.events]
-    assert "<Event evt_2 delivered of the recorded message 0123456789abcdef>" == repr(
-        fake.events[1]
-    )
-    assert "sent of the recorded message another, at Receiver()" in repr(fake.webhooks.attempts[2])
-    assert "the failed event of the recorded message" == fake.events[3]._title
+    assert "<Event evt_2 delivered r1 (message 0123456789abcdef)>" == repr(fake.events[1])
+    assert "sent r2 (message another), at Receiver()" in repr(fake.webhooks.attempts[2])
+    assert "failed (recorded)" == fake.events[3]._name
     told_of = [line.split("event    ")[1] for line in text.splitlines() if "  event  " in line]
     assert ["sent r1", "delivered r1", "sent r2", "failed (recorded)"] == told_of
     assert "attempt  delivered r1 -> Receiver(): 200" in text

@@ -148,10 +148,11 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning():
     (text,) = warnings_at_the_end(scenario, retry_after=[1, 1])
     head, line = text.splitlines()
     assert "3 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:" == head
-    assert line.startswith("  sent of message ")
-    assert " at app_that_answers.<locals>.app (WSGI) /hooks: status 500 (did it raise?" in line
-    caused = f"; caused at test_retries.py:{scenario.__code__.co_firstlineno + 2}"
-    assert line.endswith(f"{caused} (3 times)")
+    assert line.startswith("  sent m1 (message ")
+    caused = f"), caused at test_retries.py:{scenario.__code__.co_firstlineno + 2}"
+    at = ", at app_that_answers.<locals>.app (WSGI) /hooks: status 500 (did it raise?"
+    assert f"{caused}{at}" in line
+    assert line.endswith(" (3 times)")
 
 
 def test_a_retry_that_fails_in_another_way_is_an_attempt_of_its_own():

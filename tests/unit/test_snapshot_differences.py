@@ -84,5 +84,5 @@ def test_a_difference_is_told_by_what_is_more_less_or_other(fake, told):
     values = iter([before, after])
     with pytest.raises(AssertionError) as caught:
         fake.assert_idempotent(lambda: next(values))
-    head = "`sent` m1 came again and changed the snapshot; "
+    head = "sent m1 came again and changed the snapshot; "
     assert str(caught.value) == head + expected

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ..base.views import listed, ordinal
 from ..report.timeline_text import length
-from ..webhooks.events import named
+from ..webhooks.events import event_name
 from .deviations import KINDS, STATUS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
@@ -26,18 +26,18 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return "every event had unknown fields"
     attempts = [attempt for attempt in log.attempts if attempt is not None]
     if kind == "read_at_once":
-        dropped = [each for each in attempts if each.what.startswith("delivered")][start - 1 :]
-        read = [_title(each._replace(what="read")) for each in dropped]
-        return f"{(*read, '`read`')[0]} came at once, without `delivered`"
+        dropped = [each.message for each in attempts if each.status == "delivered"][start - 1 :]
+        read, delivered = (event_name(each, (*dropped, 0)[0]) for each in ("read", "delivered"))
+        return f"{read} came at once, without {delivered}"
     indexes = [index for index, attempt in enumerate(attempts) if attempt.number == start]
     first, second = (*indexes, len(attempts), len(attempts))[:2]
     subject = attempts[first] if indexes else log.waiting.get(start)
     if subject is None:
         return f"attempt {start} was never made"
-    event = _title(subject) + (f" at {subject.endpoint}" if subject.endpoint else "")
+    event = subject.name + (f" at {subject.endpoint}" if subject.endpoint else "")
     overtaking = [attempt for attempt in attempts[:first] if attempt.number > start]
     if kind == "reorder" and overtaking:
-        return f"{_titles(overtaking)} {_were(overtaking)} attempted before {event}"
+        return f"{_names(overtaking)} {_were(overtaking)} attempted before {event}"
     if not indexes:
         return f"{event} was not attempted before the body failed"
     if KINDS[kind].verb == "webhooks.concurrently":
@@ -45,7 +45,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return _describe_round(beside, subject)
     is_again = len(indexes) > 1
     between = attempts[first + 1 : second] if is_again else []
-    after = f" after {_titles(between)}" if between else ""
+    after = f" after {_names(between)}" if between else ""
     return KINDS[kind].sentence.format(
         event=event,
         after=after,
@@ -82,24 +82,20 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
 def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -> str:
     """Return the sentence about attempts that were made at the same time; none: it is late."""
     if not attempts:
-        return f"{_title(subject)} was attempted late"
+        return f"{subject.name} was attempted late"
     endpoints = dict.fromkeys(attempt.endpoint for attempt in attempts if attempt.endpoint)
     at = f" at {listed(endpoints)}" if endpoints else ""
-    twice = " twice" if len({*map(_title, attempts)}) == 1 and len(endpoints) < 2 else ""
-    return f"{_titles(attempts)} {_were(attempts)} attempted{twice} at the same time{at}"
+    twice = " twice" if _were(attempts) == "was" and len(endpoints) < 2 else ""
+    return f"{_names(attempts)} {_were(attempts)} attempted{twice} at the same time{at}"
 
 
-def _title(attempt: LoggedAttempt) -> str:
-    return named(attempt.what, attempt.message)
-
-
-def _titles(attempts: Sequence[LoggedAttempt]) -> str:
+def _names(attempts: Sequence[LoggedAttempt]) -> str:
     """Name events, each once."""
-    titles = list(dict.fromkeys(map(_title, attempts)))
-    if len(titles) > _NAMED:
-        titles = [*titles[: _NAMED - 1], f"{len(titles) - _NAMED + 1} more"]
-    return listed(titles)
+    names = list(dict.fromkeys(attempt.name for attempt in attempts))
+    if len(names) > _NAMED:
+        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
+    return listed(names)
 
 
 def _were(attempts: Sequence[LoggedAttempt]) -> str:
-    return "was" if len({*map(_title, attempts)}) == 1 else "were"
+    return "was" if len({attempt.name for attempt in attempts}) == 1 else "were"

@@ -40,7 +40,8 @@ class LoggedAttempt(NamedTuple):
         item: Which event at which endpoint, the same in every world; negative: it never reached
             the app.
         message: The number of the message that it is about; negative: of a recorded one; 0: none.
-        what: The event's status, or its type; from the second on with its number.
+        status: The event's status; empty: it has none.
+        name: The event's name; of several with the same one, from the second on with its number.
         endpoint: The name of the endpoint, if there are several.
         overlaps: Whether it can be made at the same time as another one.
         round: The number of the round in which that happened; 0: it did not.
@@ -52,7 +53,8 @@ class LoggedAttempt(NamedTuple):
     number: int
     item: int
     message: int
-    what: str
+    status: str
+    name: str
     endpoint: str
     overlaps: bool
     round: int = 0
@@ -271,7 +273,7 @@ class _Options:
         """Drop the deliveries of a message before it is read, if no other one is between them."""
         delivered: list[int] = []  # the messages
         for slot in self.slots.values():
-            message, status = slot.attempt.message, slot.attempt.what.partition(" ")[0]
+            message, status = slot.attempt.message, slot.attempt.status
             if status == "delivered":
                 delivered.append(message)
             elif status == "read" and message in delivered:

@@ -478,7 +478,8 @@ class World:
             choice,
             self._environment.item(event, endpoints[endpoint]),
             self.inside.number_of(event),
-            names.get(event, event.status or event.type),  # a reset has forgotten it
+            event.status or "",
+            names.get(event, self.inside.name_of(event)),  # a reset has forgotten it
             self.inside.place_of(endpoint) if len(endpoints) > 1 else "",
             self.inside.overlaps(endpoint),
         )
@@ -502,8 +503,7 @@ class World:
         """
         endpoints = self._endpoints()
         return [
-            f"{entry.attempt.event.status or entry.attempt.event.type} "
-            f"m{self.inside.number_of(entry.attempt.event)} at endpoint "
+            f"{self.inside.name_of(entry.attempt.event)} at endpoint "
             f"{endpoints[entry.attempt.endpoint] + 1}: {_outcome(entry)}"
             for entry in self._ended
         ]

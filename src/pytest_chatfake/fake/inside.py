@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -245,20 +246,21 @@ class Inside:
 
     @property
     def names(self) -> Mapping[Event, str]:
-        """Events by status, or by type; from the second such one of a message on with a number.
+        """The names of events; of several with the same one, from the second on with a number.
 
         There are none for events of before a reset.
         """
         names: dict[Event, str] = {}
-        numbers: dict[object, int] = {}
+        counts: Counter[str] = Counter()
         for event in self._engine.outbox.events:
-            if event.status is None:
-                names[event] = event._label
-                continue
-            key = event._message, event._recorded_id, event.status
-            numbers[key] = nth = numbers.get(key, 0) + 1
-            names[event] = event.status if nth == 1 else f"{event.status} #{nth}"
+            counts[event._name] = nth = counts[event._name] + 1
+            names[event] = event._name if nth == 1 else f"{event._name} #{nth}"
         return names
+
+    @staticmethod
+    def name_of(event: Event) -> str:
+        """Return the name of an event, whatever others there are."""
+        return event._name
 
     # Calls of the API
 

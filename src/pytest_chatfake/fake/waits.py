@@ -29,7 +29,6 @@ from typing import Any, Self, TypeGuard
 from ..base.arguments import check_takes, cited
 from ..base.calling_line import Line
 from ..base.terminal import say
-from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..transport.client.cancellable import Cancellable, CancelledExternally
@@ -37,6 +36,7 @@ from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..transport.client.worker import Worker
 from ..webhooks.attempts import Attempt
+from ..webhooks.events import events_are
 
 #: Real seconds of the first pause and of the longest; each is twice as long as the one before.
 _FIRST_PAUSE = 0.001
@@ -199,10 +199,9 @@ class Wait:
             f"{self._looks} looks it {seen}"
         )
         if self._left:
-            events = {attempt.event for attempt in self._left}
-            queued = counted(len(events), "event is", "events are")
+            events = list(dict.fromkeys(attempt.event for attempt in self._left))
             text += (
-                f"\nHint: {queued} queued, and this wait attempts nothing. Wait for what the app "
-                f"stores, then call settle()"
+                f"\nHint: {events_are(events)} queued, and this wait attempts nothing. Wait "
+                f"for what the app stores, then call settle()"
             )
         return text

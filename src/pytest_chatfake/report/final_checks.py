@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import attrgetter
 from typing import Final, NamedTuple
 
 from ..base.calling_line import Line
@@ -17,7 +16,8 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
-from .hints import awaited, beginning_of_body, hint, unused_faults, why_queued, why_unused
+from .active_stories import is_in_a_test
+from .hints import awaited, beginning_of_body, hint, unused_faults, unused_line, why_queued
 from .labels import Labels
 
 #: How many things one text lists.
@@ -104,19 +104,28 @@ class FinalChecks:
     def _findings(self) -> Iterator[Finding]:
         """Find what was overlooked, the nearest to the app first."""
         engine, outbox = self._engine, self._engine.outbox
+        is_explained = self.strict and is_in_a_test()  # its failure has a timeline
+
+        def caused(event: Event) -> str:
+            name = event._name if is_explained else event._full_name
+            return f"{name}, caused {event.line.place}"
+
         queued = outbox.queued
         if engine.drain.ordering is not None:
             queued += engine.drain.ordering.held
         yield from _listed(
             " failed: repair the app, or assert on chat_fake.webhooks.attempts",
             "attempt",
-            [(_described(attempt), attempt.event.line) for attempt in overlooked(engine)],
+            [
+                (_failed_line(attempt, f"{caused(attempt.event)},"), attempt.event.line)
+                for attempt in overlooked(engine)
+            ],
         )
         yield from _listed(
             f" still queued: end the test with `{awaited(engine)}chat_fake.settle()`"
             f"{why_queued(engine.blocked)}",
             "event",
-            [(f"{event._subject}, caused {event.line.place}", event.line) for event in queued],
+            [(caused(event), event.line) for event in queued],
         )
         yield from _listed(
             ' that no endpoint listens for: connect the app with events="*"',
@@ -127,17 +136,12 @@ class FinalChecks:
                 if event.type != engine.settings.naming.event_type  # many tests have no app
             ],
         )
-        name: Callable[[Event], str] = attrgetter("_title")
         for is_shared in (False, True):
             yield from _listed(
                 ": set a fault up before the verb, or remove it",
                 "unused fault",
                 [
-                    (
-                        f"{fault.description}, set up at {fault.line}"
-                        + why_unused(fault, engine, name),
-                        fault.line,
-                    )
+                    (unused_line(fault, engine), fault.line)
                     for fault in unused_faults(engine, self._api)
                     if fault._is_shared == is_shared
                 ],
@@ -199,24 +203,15 @@ def _is_caused(attempt: Attempt) -> bool:
 
 def undelivered(attempts: Sequence[Attempt]) -> str:
     """Count failed attempts, with a line for each: the event's name, and how it ended."""
-
-    def line(attempt: Attempt) -> str:
-        body = "" if attempt._logged else beginning_of_body(attempt.body)
-        how = f"{attempt.outcome}{hint(attempt)}{body and f': {body}'}"
-        return f"{attempt.event._name} at {attempt.endpoint._shown}: {how}"
-
-    lines = map(line, attempts)
+    lines = [_failed_line(attempt, attempt.event._name) for attempt in attempts]
     head = f"{counted(len(attempts), 'attempt')} failed:"
     return "\n  ".join([head, *folded(lines, _MAX_LINES)])
 
 
-def _described(attempt: Attempt) -> str:
-    """Describe a failed attempt, with the beginning of the response's body below it."""
-    body = beginning_of_body(attempt.body)
-    return (
-        f"{attempt.event._subject} at {attempt.endpoint._shown}: {attempt.outcome}"
-        f"{hint(attempt)}; caused {attempt.event.line.place}" + (f"\n    {body}" if body else "")
-    )
+def _failed_line(attempt: Attempt, what: str) -> str:
+    body = "" if attempt._logged else beginning_of_body(attempt.body)
+    how = f"{attempt.outcome}{hint(attempt)}{body and f': {body}'}"
+    return f"{what} at {attempt.endpoint._shown}: {how}"
 
 
 def _listed(

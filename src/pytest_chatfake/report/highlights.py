@@ -21,12 +21,12 @@ from ..domain.reasons import READ_AT_ONCE
 from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
-from ..webhooks.events import Event
+from ..webhooks.events import Event, events_are
 from ..wire.exact_json import number
 from .entries import has_failed, is_unused, kind_of, likeness, line_of, number_of
 from .explanations import Explanations
 from .final_checks import retried
-from .hints import SKIPPED, UNSEEN, awaited, hint, missed, unused_faults, why_queued, why_unused
+from .hints import SKIPPED, UNSEEN, awaited, hint, missed, unused_faults, unused_line, why_queued
 from .labels import Labels
 from .pending import pending_lines
 from .story import Story
@@ -168,7 +168,7 @@ class Highlights:
                 if before.event is attempt.event:
                     return f", which it took before ({number_of(before)})"
                 if before.event._index > attempt.event._index:
-                    latest = f", after {self.labels.event(before.event)} ({number_of(before)})"
+                    latest = f", after {before.event._name} ({number_of(before)})"
         return latest
 
     # What never came about
@@ -202,19 +202,12 @@ class Highlights:
         """Say which events are queued still."""
         queued = self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
-            first = queued[0]
-            what = self.labels.event(first)
-            if first._message is not None:
-                what = f"the `{first.status}` event of {self.labels.message(first._message)}"
-            is_queued = f"and {len(queued) - 1:,} more are" if len(queued) > 1 else "is"
             why = why_queued(self._engine.blocked)
             settle = why or f": call {awaited(self._engine)}chat_fake.settle()"
-            yield f"{what} {is_queued} still queued{settle}"
+            yield f"{events_are(queued)} still queued{settle}"
 
     def _unused(self, fault: Trigger) -> str:
-        """Say that a fault did not fire, and why, if that is known."""
-        what = f"unused fault: {fault.description}, set up at {fault.line}"
-        return what + why_unused(fault, self._engine, self.labels.event)
+        return f"unused fault: {unused_line(fault, self._engine)}"
 
     def _left_out(self) -> Iterator[str]:
         """Say which messages were read without a delivered event, or without a read event."""

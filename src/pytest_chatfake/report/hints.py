@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from typing import Final
 
 from ..base.tracebacks import NO_LIFESPAN, text_of
@@ -15,7 +14,6 @@ from ..engine.engine import Engine
 from ..http_api.account_api import AccountApi
 from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
-from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from ..webhooks.faults import Fault
 from ..webhooks.signing import how_signed
@@ -138,18 +136,16 @@ def missed(fault: Trigger, engine: Engine) -> Attempt | None:
     return None
 
 
-def why_unused(fault: Trigger, engine: Engine, name: Callable[[Event], str]) -> str:
-    """Say why a fault did not fire, if that is known.
+def unused_line(fault: Trigger, engine: Engine) -> str:
+    """Describe a fault that did not fire, and why, if that is known."""
+    return f"{fault.description}, set up at {fault.line}{_why_unused(fault, engine)}"
 
-    Args:
-        fault: The fault.
-        engine: The fake's engine.
-        name: Gives the name of an event: short where a timeline is beside it.
-    """
+
+def _why_unused(fault: Trigger, engine: Engine) -> str:
     if isinstance(fault, ApiFault):
         return f" ({_requests_instead(fault)})"
     if (attempt := missed(fault, engine)) is not None:
-        at = f"{name(attempt.event)} ({number_of(attempt)})"
+        at = f"{attempt.event._name} ({number_of(attempt)})"
         return f", after the attempt at {at}: it reaches later events only"
     status = fault._status if isinstance(fault, Fault) and not fault._matched else None
     if status is None or status in STATUSES:

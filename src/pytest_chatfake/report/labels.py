@@ -66,16 +66,6 @@ class Labels:
         self._mentioned.add(conversation)
         return f"c{self._engine.account.conversations.number(conversation)}"
 
-    def event(self, event: Event) -> str:
-        """Return ``delivered m1``; ``delivered r1``, if it was recorded; of others, their type."""
-        if event._message is not None:
-            return f"{event.status} {self.message(event._message)}"
-        return event._label if event.status is None else f"{event.status} {self._recorded(event)}"
-
-    def _recorded(self, event: Event) -> str:
-        """Return ``r1`` for the first message that a recorded event is about."""
-        return f"r{event._recorded_number}" if event._recorded_number else "(recorded)"
-
     def endpoint(self, endpoint: Endpoint) -> str:
         """Return what the endpoint is called: short, and unlike any other one."""
         return self._endpoints.get(endpoint, endpoint.label)
@@ -103,11 +93,8 @@ class Labels:
 
     def legend_of_recorded(self, event: Event) -> str | None:
         """Say what the label of a recorded message stands for; None if the event has none."""
-        return (
-            f"{self._recorded(event)} = recorded message {event._recorded_id}"
-            if event._recorded_id
-            else None
-        )
+        number, id_ = event._recorded_number, event._recorded_id
+        return f"r{number} = recorded message {id_}" if number else None
 
     def legend_of_endpoint(self, endpoint: Endpoint) -> str | None:
         """Say what an endpoint's label stands for; None if that would say the same twice."""

@@ -32,7 +32,7 @@ def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
     at, kind, subject = due
     hint = f"Run it with {advance(engine, at)}"
     if kind == "attempt":
-        what = f"attempt {subject.number} at {labels.event(subject.event)}"
+        what = f"attempt {subject.number} at {subject.event._name}"
         origin = f"caused {subject.event.line.place}"
     else:
         message, does = subject.message, subject.does(kind)

@@ -77,10 +77,10 @@ def _text(entry: Record, labels: Labels, hinted: bool) -> str:
             label = "" if entry._message is None else f" {labels.message(entry._message)}"
             return f"{number(posted.amount)}{label}"
         case Event() as event:
-            return labels.event(event)
+            return event._name
         case Attempt() as attempt:
             to = labels.endpoint(attempt.endpoint)
-            return f"{labels.event(attempt.event)} -> {to}: {_outcome(attempt, hinted)}"
+            return f"{attempt.event._name} -> {to}: {_outcome(attempt, hinted)}"
         case ApiRequest() as request:
             body = (
                 f" {beginning_of_body(request.body)}" if has_failed(entry) and request.body else ""
@@ -104,7 +104,7 @@ def _verb(verb: VerbRecord, labels: Labels) -> str:
         case MessageState() as message:
             return f"{verb.what} {labels.message(message)}"
         case Event() as event:
-            return f"{verb.what} {labels.event(event)}"
+            return f"{verb.what} {event._name}"
         case PersonFact() as fact if verb.what == "recipient()":
             before, after = fact.before._asdict(), fact.after._asdict()
             changed = {name: new for name, new in after.items() if new != before[name]}

@@ -77,7 +77,7 @@ def event_of(error: BaseException) -> str:
     for story in active_stories.stories() if found is None else found.stories:
         attempt = story.attempt_of(error)
         if attempt is not None:
-            return f", at {story.labels.event(attempt.event)}"
+            return f", at {attempt.event._name}"
     return ""
 
 

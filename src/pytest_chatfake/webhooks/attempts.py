@@ -95,7 +95,7 @@ class Attempt(Record):
     _got_through: bool = False  # whether it is a forgery that the app did not refuse
 
     def __repr__(self) -> str:
-        event = f"{self.event.id}, {self.event._subject}"
+        event = f"{self.event.id}, {self.event._full_name}"
         return one_line(f"<Attempt {self.number} at {event}, {self._end}>")
 
     @property

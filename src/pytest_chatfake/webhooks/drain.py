@@ -329,7 +329,7 @@ class Drain:
         # An app that was stopped was called, whatever restart= raised.
         was_called = attempt._is_posted or (attempt._attendant and attempt._attendant.stopped)
         raised = f"by {endpoint._shown} at" if was_called else f"before {endpoint._shown} got"
-        error.add_note(f"raised {raised} {event._title}, caused {event.line.place}")
+        error.add_note(f"raised {raised} {event._name}, caused {event.line.place}")
         self._raised = self._raised or error
         return None
 
@@ -417,6 +417,6 @@ class Overdue:
         for attempt in attempts:
             event, where = attempt.event, attempt.endpoint.label
             say(
-                f"webhook handler still running after {seconds:g} s: {where}, {event._subject} "
+                f"webhook handler still running after {seconds:g} s: {where}, {event._full_name} "
                 f"(from {event.line})"
             )

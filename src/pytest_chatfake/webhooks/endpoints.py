@@ -165,7 +165,7 @@ class WebhookRequest:
     _id: str | None = None
 
     def __repr__(self) -> str:
-        return f"<WebhookRequest {self.number} of {self.event._subject} at {self.endpoint.label}>"
+        return f"<WebhookRequest {self.number} of {self.event._full_name} at {self.endpoint.label}>"
 
     @property
     def id(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -74,7 +75,7 @@ class Event(Record):
     _outbound: Outbound | None = None  # None: it is posted as it is
 
     def __repr__(self) -> str:
-        return one_line(f"<Event {self.id} {self._subject}>")
+        return one_line(f"<Event {self.id} {self._full_name}>")
 
     @property
     def message_id(self) -> str | None:
@@ -112,36 +113,32 @@ class Event(Record):
 
     @property
     def _name(self) -> str:
-        """What a finding calls it: without ids."""
-        return named(self._label if self.status is None else self.status, self._number)
+        """What it is called wherever a timeline explains the numbers: ``delivered m1``."""
+        if self.status is None:
+            return self._label
+        return event_name(self.status, self._number) + " (recorded)" * (self._number == 0)
+
+    @property
+    def _full_name(self) -> str:
+        """The same where there is no timeline: ``delivered m1 (message 385c)``."""
+        id_ = self.message_id or self._recorded_id
+        return f"{self._name} (message {id_})" if id_ else self._name
 
     @property
     def _number(self) -> int:
         """The number of the message that it is about; negative: recorded; 0: none."""
         return -self._recorded_number if self._message is None else self._message.number
 
-    @property
-    def _subject(self) -> str:
-        """What it is about, in a few words of a report."""
-        return self._label if self.status is None else f"{self.status} of {self._whose}"
 
-    @property
-    def _title(self) -> str:
-        """The same as part of a sentence."""
-        if self.status is None:
-            return f"the {self._label} event"
-        return f"the {self.status} event of {self._whose}"
-
-    @property
-    def _whose(self) -> str:
-        if self._message is not None:
-            return f"message {self._message.id}"
-        return f"the recorded message {self._recorded_id}".rstrip()
+def event_name(what: str, number: int) -> str:
+    """Name an event: ``delivered m1``; a negative number is that of a recording, ``r1``."""
+    return f"{what} {'m' if number > 0 else 'r'}{abs(number)}" if number else what
 
 
-def named(what: str, number: int) -> str:
-    """Name an event in a finding, as in "`sent` m1"; a negative number is that of a recording."""
-    return f"`{what}`" + (f" {'m' if number > 0 else 'r'}{abs(number)}" if number else "")
+def events_are(events: Sequence[Event]) -> str:
+    """Begin a sentence about events: ``sent m1 is``, ``sent m1 and 2 more are``."""
+    others = len(events) - 1
+    return events[0]._name + (f" and {others:,} more are" if others else " is")
 
 
 def under_id(body: bytes, old: str, new: str) -> bytes:

@@ -164,7 +164,9 @@ class Outbox:
         The lock is released for that, so they are to be written anew.
         """
         return any(
-            event._outbound.prepare(event.body, event._title) for event in events if event._outbound
+            event._outbound.prepare(event.body, event._full_name)
+            for event in events
+            if event._outbound
         )
 
     def _next_id(self, message: MessageState, ahead: int = 0) -> str:
