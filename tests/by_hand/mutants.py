@@ -93,7 +93,7 @@ LIKELY = {
     "fake.recipients": "test_people",
     "fake.recorded_events": "test_handles test_replay test_emit",
     "fake.send_endpoint": "test_send_endpoint",
-    "fake.snapshots": "test_exploration test_checks_that_cannot_tell",
+    "fake.snapshots": "test_snapshot_differences test_checks_that_cannot_tell",
     "fake.waits": "test_wait_until",
     "fake.webhooks": "test_emit test_replay test_other_events test_paused test_faults "
     "test_refusals",

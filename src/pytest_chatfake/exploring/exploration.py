@@ -15,11 +15,11 @@ from ..base.current_test import current
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
 from ..base.views import counted, listed, ordinal
-from ..fake.snapshots import Baseline
 from ..report import active_stories
 from ..report.active_stories import Explored
 from ..report.timeline_diff import timeline_diff
 from ..report.timeline_text import timeline_text
+from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, DEFAULT, KINDS, Deviation
 from .printed_test import NoTestError, Written, body_as_written, print_test

@@ -26,11 +26,13 @@ from ..base.views import listed
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Baseline, Snapshot, SnapshotError, check_snapshot
+from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
+from .baseline import Baseline
 from .deviations import CRASHING, parse_deviations
 from .exploration import Exploration, Row, Scope
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
+from .recorder import Recorder
 
 #: The first test: once it has failed since the scenario fails, the others are skipped.
 _FIRST: Final = "test_all_events_are_taken"
@@ -454,9 +456,10 @@ class _Run:
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         """Play the scenario, look between its steps, and expect that all events were taken."""
         inside = Inside(fake)
-        baseline, look = inside.baseline or Baseline(), None
+        observer, look = inside.observer, None
+        baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
         if snapshot is not None:
-            look = partial(inside.look, baseline, snapshot=snapshot)
+            look = partial(baseline.look, snapshot=snapshot, inside=inside)
         await _played(self._tests.scenario(fake), fake, baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):

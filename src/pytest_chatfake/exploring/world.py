@@ -26,14 +26,14 @@ from ..engine.records import VerbRecord
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside, check_service, open_fakes, shut_all_but
-from ..fake.snapshots import Baseline, without_texts
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
-from ..webhooks.ordering import Barrier, Ended, Log
+from .baseline import Baseline, without_texts
 from .crash_watch import CrashWatch
 from .deviations import KINDS, OPEN, Call, Deviation
+from .recorder import Barrier, Ended, Recorder
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 #: A body: a function of one fake.
@@ -179,7 +179,6 @@ class World:
         self._other_ids = other_ids
         self._is_written = False
         self._only_waits = only_waits
-        self._log: Log = []
         self._faults: list[Trigger] = []
 
     async def run(self, body: Body) -> None:
@@ -211,16 +210,16 @@ class World:
 
     def _set_up(self) -> None:
         environment, baseline = self._environment, self.baseline
-        # Also a world of other ids draws the same.
-        self.inside.order(environment.config.seed or "", baseline, self._log, environment.note)
         baseline.begin(compares=self.compares)
         is_first = baseline.learning and not self._other_ids
         self._is_written = is_first and not self.deviations
-        self._ordering = self.inside.ordering
+        attend, points = None, environment.crash_points
+        if self._is_written and points is not None:
+            attend = partial(CrashWatch, None, points)
+        self._seen = Recorder(self.inside, baseline, environment.note, attend)
+        # Also a world of other ids draws the same.
+        self._ordering = self.inside.observe(self._seen, environment.config.seed or "")
         self._ordering.only_waits = self._only_waits
-        if self._is_written:
-            points = environment.crash_points
-            self._ordering.attend = None if points is None else partial(CrashWatch, None, points)
         self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]
 
     async def _run(self, body: Body) -> None:
@@ -248,7 +247,7 @@ class World:
 
     @property
     def _ended(self) -> list[Ended]:
-        return [entry for entry in self._log if isinstance(entry, Ended)]
+        return [entry for entry in self._seen.log if isinstance(entry, Ended)]
 
     @property
     def _attempts(self) -> list[Attempt]:
@@ -260,7 +259,7 @@ class World:
         raised = any(
             attempt.error and not effect_of(attempt.fault).fails for attempt in self.inside.attempts
         )
-        return not (raised or self.body_ended or self._ordering.settled)
+        return not (raised or self.body_ended or self._seen.settled)
 
     @property
     def keeps_memory(self) -> bool:
@@ -420,7 +419,7 @@ class World:
         waiting = partial(self._waiting, self._endpoints(), self.inside.names)
         attempts = [
             None if isinstance(entry, Barrier) else self._logged(entry, waiting)
-            for entry in self._log
+            for entry in self._seen.log
         ]
         attempted = {attempt.number for attempt in attempts if attempt is not None}
         pairs = zip(self.deviations, self._faults, strict=True)
@@ -431,9 +430,9 @@ class World:
             unseen=frozenset(d for d in fired if KINDS[d.kind].is_unseen),
             moments=[
                 entry.moments if isinstance(entry, Barrier) else (entry.attempt.moment,)
-                for entry in self._log
+                for entry in self._seen.log
             ],
-            waits=self._ordering.waits,
+            waits=self._seen.waits,
             session=self.inside.settings.rules.conversation_length,
             waiting={
                 number: waiting(number, event, endpoint)

@@ -58,7 +58,7 @@ from .handles import Conversation, Message, Submission, state_of
 from .message_search import MessageSearch
 from .recipients import Recipient, address_of
 from .send_endpoint import Parse, Reply, SendEndpoint
-from .snapshots import Baseline, Snapshot, check_snapshot, expect_idempotent
+from .snapshots import Snapshot, check_snapshot, expect_idempotent
 from .timeline import Timeline
 from .waits import check_predicate, wait_until
 from .webhooks import Webhooks
@@ -135,7 +135,6 @@ class ChatFake:
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
         self.api: AccountApi = AccountApi(engine, key)
-        self._baseline: Baseline | None = None  # of an exploration
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
         strict = config.strict is not False
@@ -639,7 +638,7 @@ class ChatFake:
             TypeError: The snapshot can't be copied.
         """
         check_snapshot(snapshot)
-        check = partial(expect_idempotent, self._engine, self._baseline, snapshot)
+        check = partial(expect_idempotent, self._engine, snapshot)
         return self._engine.check("assert_idempotent()", check)
 
     def assert_order_independent(self, snapshot: Snapshot) -> Pending[None]:
@@ -658,12 +657,12 @@ class ChatFake:
             ChatFakeError: The fake is not one of an exploration, or no event was attempted before.
         """
         check_snapshot(snapshot)
-        if (baseline := self._baseline) is None:
+        if (observer := self._engine.drain.observer) is None:
             raise ChatFakeError(
                 "assert_order_independent() compares the worlds of an exploration, and this fake "
                 "is in none: call it in a body of chat_explore, or use assert_idempotent()"
             )
-        check = partial(baseline.compare, snapshot, self._engine)
+        check = partial(observer.compare, snapshot)
         return self._engine.check("assert_order_independent()", check)
 
     # Flow

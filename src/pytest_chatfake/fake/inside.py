@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any
@@ -23,9 +23,10 @@ from ..webhooks.attending import Attendant
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.faults import Fault
-from ..webhooks.ordering import Log, Ordering
+from ..webhooks.observing import Observer
+from ..webhooks.ordering import Ordering
 from .fake import ChatFake, opened, service
-from .snapshots import Baseline, Snapshot, taken
+from .snapshots import Snapshot, difference, taken
 
 
 class Inside:
@@ -45,32 +46,26 @@ class Inside:
 
     # The run
 
-    def order(self, draws: str, baseline: Baseline, log: Log, note: Callable[[str], None]) -> None:
-        """Log attempts, compare snapshots, and leave what happened out of the test's report.
+    def observe(self, observer: Observer, draws: str) -> Ordering:
+        """Let somebody observe the fake, and leave what happens out of the test's report.
 
         Args:
+            observer: Sees what is attempted.
             draws: The seed of random draws.
-            baseline: With what snapshots are compared.
-            log: Gets the attempts and the barriers.
-            note: Takes what the fake is busy with from now on.
+
+        Returns:
+            What decides which attempt comes next.
         """
         active_stories.unwatch(self.story)
-        engine = self._engine
-        engine.seed = draws
-        self._fake._baseline = baseline
-        engine.drain.ordering = Ordering(engine.core, engine.outbox, log, note)
-
-    @property
-    def ordering(self) -> Ordering:
-        """What decides which attempt comes next, after :meth:`order`."""
-        ordering = self._engine.drain.ordering
-        assert ordering is not None
+        self._engine.seed = draws
+        ordering = self._engine.drain.enable_ordering()
+        ordering.observer = observer
         return ordering
 
     @property
-    def baseline(self) -> Baseline | None:
-        """With what snapshots are compared; None: with nothing."""
-        return self._fake._baseline
+    def observer(self) -> Observer | None:
+        """Who observes the fake; None: nobody."""
+        return self._engine.drain.observer
 
     def end_body(self) -> None:
         """Refuse steps that were never awaited."""
@@ -111,9 +106,13 @@ class Inside:
         """Return a copy of what a snapshot returns."""
         return await taken(snapshot, self._engine)
 
-    async def look(self, baseline: Baseline, step: int, snapshot: Snapshot) -> None:
-        """Look at a snapshot after a step, without a barrier."""
-        await baseline.look(step, snapshot, self._engine)
+    async def settle(self) -> None:
+        """Make all attempts that are queued, delayed or due."""
+        await self._engine.performed(self._engine.settle())
+
+    def difference(self, before: object, after: object, then: str) -> list[str]:
+        """Return a line for each place where two snapshots differ, as :func:`.difference` does."""
+        return difference(before, after, then, self._engine)
 
     # Endpoints
 
@@ -184,6 +183,11 @@ class Inside:
         yield from (message.id for message in self._engine.account.messages)
         yield from (event.id for event in self._engine.outbox.events)
         yield from (conversation.id for conversation in self._fake.conversations)
+
+    @property
+    def has_delivered_early(self) -> bool:
+        """Whether a message was delivered before its step."""
+        return any(message.is_early for message in self._engine.account.messages)
 
     # Attempts and their events
 

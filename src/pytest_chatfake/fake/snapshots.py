@@ -6,7 +6,6 @@ import copy
 import inspect
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
@@ -38,124 +37,18 @@ _NOTHING: Final = object()
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 #: Of snapshots, only these are looked into; to type checkers their contents are anything.
-_DICT: Final[Any] = dict
+DICT: Final[Any] = dict
 _SEQUENCES: Final[Any] = (list, tuple)
 _SETS: Final[Any] = (set, frozenset)
-_COLLECTIONS: Final[Any] = (*_SEQUENCES, *_SETS)
+COLLECTIONS: Final[Any] = (*_SEQUENCES, *_SETS)
 
 
 class SnapshotError(TypeError):
     """A snapshot returned objects that equal nothing but themselves."""
 
 
-class Baseline:
-    """The snapshots of an exploration's first world, with which other worlds are compared.
-
-    Args:
-        until: After which of its steps the scenario ends; 0: it is played whole.
-        only_waits: Whether the first world has moved time as far as the others, and no more.
-
-    Attributes:
-        until, only_waits: As given.
-        values: The snapshots of the first world.
-        learning: Whether a world's snapshots are kept.
-        compares: Whether they are compared.
-        last_step: How many steps the scenario of the first world has.
-        learns_steps: Whether a world's snapshots after each step are kept.
-        steps: By the numbers of steps: which attempts had been made, and the snapshot.
-        differs_after: The steps after which this world is to be compared in a run that ends there.
-    """
-
-    def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
-        self.until = until
-        self.only_waits = only_waits
-        self.values: list[Any] = []
-        self._index = 0
-        self._is_new = True
-        self.learning: bool = True
-        self.compares: bool = True
-        self.last_step: int = 0
-        self.learns_steps: bool = False
-        self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
-        self.differs_after: list[int] = []
-        self._threads = set(threading.enumerate())
-        self._differing: tuple[BaseException | None, list[str]] = None, []
-
-    def begin(self, *, compares: bool) -> None:
-        """Begin a world: the snapshots of the first one are kept."""
-        self._index = 0
-        self.learning, self._is_new = self._is_new, False
-        self.compares = compares
-        self.differs_after = []
-
-    async def compare(self, snapshot: Snapshot, engine: Engine) -> None:
-        """Take a snapshot, and keep it while learning; else compare it with the one kept."""
-        await engine.performed(engine.settle())
-        # Later worlds may lose all events.
-        if self.learning and not any(attempt._was_made for attempt in engine.outbox.attempts):
-            raise ChatFakeError(
-                "assert_order_independent() has nothing to compare: no event was attempted at an "
-                "app. Connect your app inside the body and send something first"
-            )
-        value = await taken(snapshot, engine)
-        index, self._index = self._index, self._index + 1
-        if self.learning:
-            self.values.append(value)
-        elif index >= len(self.values):
-            raise AssertionError(
-                f"assert_order_independent() was called {index + 1} times in this world, and "
-                f"{len(self.values)} times in the one as written: call it as often in each"
-            )
-        elif self.compares and value != self.values[index]:
-            then = "without that" if self.only_waits else "as written"
-            lines = difference(self.values[index], value, then, engine)
-            if self.until:
-                lines[0] = f"after step {self.until}: {lines[0]}"
-            cause = "the snapshot depends on the order of events"
-            error = AssertionError(_because(cause, lines))
-            self._differing = error, lines
-            raise error
-
-    async def look(self, step: int, snapshot: Snapshot, engine: Engine) -> None:
-        """Take a snapshot between two steps, and keep it or compare it, without a barrier.
-
-        It is compared where the same attempts have ended in the same way as in the first world:
-        elsewhere an event is still on its way. If it was on its way in the first world only, there
-        is no snapshot to compare. A thread of the app may not have finished, and a message may have
-        been delivered before its step.
-        """
-        if self.learning:
-            self.last_step = step
-        if self.learning or step >= self.last_step or self._has_threads() or not self.compares:
-            return
-        if any(message.is_early for message in engine.account.messages):
-            return
-        ever = [*engine.outbox.endpoints.ever]
-        made = {(a.event.body, ever.index(a.endpoint)): a.ok for a in [*engine.outbox.attempts]}
-        if self.learns_steps:
-            self.steps[step] = made, await taken(snapshot, engine)
-        elif step in self.steps:
-            known, expected = self.steps[step]
-            has_more = made.items() > known.items()
-            if has_more or (made == known and await taken(snapshot, engine) != expected):
-                self.differs_after.append(step)
-
-    def _has_threads(self) -> bool:
-        """Whether there are threads of the app."""
-        new = {*threading.enumerate()} - self._threads
-        return not all(thread.name.startswith("chatfake") for thread in new)
-
-    def differs_by(self, error: BaseException) -> bool:
-        """Return whether it is the last error that has said that a snapshot differs."""
-        return self._differing[0] is error
-
-    def blame(self, error: BaseException, cause: str) -> None:
-        """Name the cause of an error, if it says that a snapshot differs."""
-        if self.differs_by(error):
-            error.args = (_because(cause, self._differing[1]),)
-
-
-def _because(cause: str, lines: Sequence[str]) -> str:
+def because(cause: str, lines: Sequence[str]) -> str:
+    """Return the text of an error: its cause, and where snapshots differ."""
     return f"{cause}; " + "\n  ".join(lines)
 
 
@@ -194,7 +87,7 @@ def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]
 
 def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
     """Give what two values of one type are made of, each part with its name and both its values."""
-    if isinstance(before, _DICT) and isinstance(after, _DICT):
+    if isinstance(before, DICT) and isinstance(after, DICT):
         for key in dict.fromkeys([*before, *after]):
             name = f'"{key}"' if isinstance(key, str) else repr(key)
             yield f"[{name}]", before.get(key, _NOTHING), after.get(key, _NOTHING)
@@ -211,7 +104,7 @@ def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
 
 def _other_items(before: Any, after: Any, then: str) -> str:
     """Say which items one of two collections lacks; empty: one has other values in their place."""
-    if type(before) is not type(after) or not isinstance(after, _COLLECTIONS):
+    if type(before) is not type(after) or not isinstance(after, COLLECTIONS):
         return ""
     missing, more = _without(before, after), _without(after, before)
     if not missing and not more:
@@ -256,15 +149,6 @@ def _text(value: Any) -> str:
     if value is _NOTHING:
         return "missing"
     return str(value) if isinstance(value, Decimal) else written(value)
-
-
-def without_texts(value: Any) -> object:
-    """Return what of a snapshot is the same with other ids: its numbers, and how much it holds."""
-    if isinstance(value, _DICT):
-        return Counter(repr(without_texts(pair)) for pair in value.items())
-    if isinstance(value, _COLLECTIONS):
-        return Counter(repr(without_texts(one)) for one in value)
-    return value if isinstance(value, int | float | Decimal) else type(value).__name__
 
 
 def check_snapshot(snapshot: object) -> None:
@@ -314,13 +198,14 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
     return f"{path or 'snapshot'}: {cited(value)}" if is_alone or value != copied else ""
 
 
-async def expect_idempotent(engine: Engine, baseline: Baseline | None, snapshot: Snapshot) -> None:
+async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
     """Attempt each accepted event again; raise an AssertionError if that changes the snapshot."""
     await engine.performed(engine.settle())
     before = await taken(snapshot, engine)
     outbox = engine.outbox
     accepted = dict.fromkeys(attempt.event for attempt in list(outbox.attempts) if attempt.ok)
-    if not accepted and (baseline is None or baseline.learning):
+    observer = engine.drain.observer
+    if not accepted and not (observer and observer.may_lose_all):
         raise ChatFakeError(
             "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
             "Connect your app and send something first"
@@ -332,7 +217,7 @@ async def expect_idempotent(engine: Engine, baseline: Baseline | None, snapshot:
         after = await taken(snapshot, engine)
         if state != after and not changed:
             lines = difference(state, after, "before", engine)
-            changed = _because(f"{event._name} came again and changed the snapshot", lines)
+            changed = because(f"{event._name} came again and changed the snapshot", lines)
             if not (works_by_itself or _may_work_by_itself(engine)):
                 raise AssertionError(changed)
         state = after

@@ -62,7 +62,7 @@ def wait_until(
     ordering = engine.drain.ordering
     first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
     apart: Callable[[], AbstractContextManager[None]] = nullcontext
-    if ordering is not None and ordering.log is not None:  # in an exploration
+    if ordering is not None and ordering.observer is not None:
         first, apart, settle = ordering.flush, engine.drain.setting_aside, False
     wait = Wait(predicate, limit, () if settle else engine.outbox.queue)
     with apart():

@@ -44,6 +44,7 @@ from .core import Core
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .in_flight import make
+from .observing import Observer
 from .ordering import DROPPED, Ordering
 from .outbox import Outbox
 
@@ -89,6 +90,11 @@ class Drain:
         self._event: Event | None = None  # the last one that is attempted
         self._batches = 0
         self._raised: Exception | None = None  # an error of an app, to be raised in the test
+
+    @property
+    def observer(self) -> Observer | None:
+        """Sees what is attempted; None: nobody does."""
+        return None if self.ordering is None else self.ordering.observer
 
     def enable_ordering(self) -> Ordering:
         """Ask the faults before each attempt from now on."""
@@ -267,8 +273,8 @@ class Drain:
         with self._core.lock:
             response = self._count(attempt, response)
             attempt._response, attempt._ended = response, True
-            is_logged = self.ordering is not None and self.ordering.log is not None
-            if not is_logged and response.status not in {401, 403}:  # reports say what was signed
+            is_observed = self.ordering is not None and self.ordering.observer is not None
+            if not is_observed and response.status not in {401, 403}:  # reports say what was signed
                 attempt._forget_request()
             if self._core.history.has(attempt):  # it is not of before a reset
                 self._outbox.attempts.append(attempt)

@@ -15,18 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from ..base.calling_line import Line
 from ..transport.client.responses import Response
 from .attempts import Attempt
-from .attending import Attend, Attendant
+from .attending import Attendant
 from .backlog import Backlog
 from .core import Core
 from .endpoints import Endpoint
 from .events import Event
 from .fault_kinds import effect_of
 from .faults import FaultHit
+from .observing import Observer
 from .outbox import Outbox
 
 #: How attempts end that are refused or dropped: they are never made.
@@ -39,34 +40,6 @@ DROPPED: Final = Response(None)
 _NOT_MADE: Final[Mapping[str, Response]] = {"drop": DROPPED, "refuse": REFUSED}
 
 _LOST: Final = "the app's response was lost: lose_response()"
-
-
-class Barrier(NamedTuple):
-    """A barrier in the log, or several without attempts in between.
-
-    Attributes:
-        moments: When there was one, in nanoseconds.
-    """
-
-    moments: tuple[int, ...]
-
-
-class Ended(NamedTuple):
-    """An attempt in the log.
-
-    Attributes:
-        attempt: The attempt.
-        choice: The number of its choice; 0: it is none, and no repeat or retry of one.
-        response: The app's response, before a fault has changed it.
-    """
-
-    attempt: Attempt
-    choice: int
-    response: Response
-
-
-#: The attempts that have ended, and the barriers between them.
-Log: TypeAlias = list[Ended | Barrier]
 
 
 class TimedRepeat(NamedTuple):
@@ -93,41 +66,26 @@ class Ordering:
     Args:
         core: The fake's core.
         outbox: Has the queue and the faults.
-        log: Gets the attempts that have ended, and the barriers; None: no log.
-        note: Takes what happens from now on, for an exploration's statistics.
 
     Attributes:
         awaits_retries: Whether ``settle()`` moves the clock to the retries of what the app has
             refused: since a fault has changed when attempts are made, it may have had reason to.
-        log: As given.
-        settled: Whether there was a barrier.
+        observer: Sees what is attempted; None: nobody does.
         only_waits: Whether time moves to repeats that wait for a moment, and these are not made.
         choices: The numbers of the choices so far: one for each event and endpoint, in the order
             of first attempts.
-        waits: From when until when ``settle()`` has moved the clock by itself, in nanoseconds.
-        attend: Attends new attempts at apps in process; None: only faults attend attempts.
     """
 
-    def __init__(
-        self,
-        core: Core,
-        outbox: Outbox,
-        log: Log | None = None,
-        note: Callable[[str], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, core: Core, outbox: Outbox) -> None:
         self._core = core
-        self.awaits_retries: bool = False
-        self.log = log
-        self.settled: bool = False
-        self.only_waits: bool = False
-        self.waits: list[tuple[int, int]] = []
-        self.attend: Attend | None = None
         self._outbox = outbox
-        self._note = note
+        self.awaits_retries: bool = False
+        self.observer: Observer | None = None
+        self.only_waits: bool = False
         self.clear()
 
     def clear(self) -> None:
-        """Forget all choices and delayed attempts; the log goes on."""
+        """Forget all choices and delayed attempts; an observer goes on."""
         self._backlog: Backlog = Backlog()
         self._repeats: list[TimedRepeat] = []
         self._retries: list[TimedRepeat] = []  # that are awaited, too
@@ -146,7 +104,8 @@ class Ordering:
 
         An attempt that a test has put into a batch is a choice, too, and stays there.
         """
-        self._note("in attempts")
+        if self.observer is not None:
+            self.observer.begins()
         key = (attempt.event, attempt.endpoint)
         if key not in self.choices and attempt._is_new:
             self.choices[key] = len(self.choices) + 1
@@ -222,22 +181,22 @@ class Ordering:
         failure = attempt._failure
         if failure is not None and failure.attend is not None:
             return failure.attend()
-        if self.attend is None or not (attempt._is_new and attempt.endpoint._target.in_process):
+        attend = None if self.observer is None else self.observer.attend
+        if attend is None or not (attempt._is_new and attempt.endpoint._target.in_process):
             return None
-        return self.attend()
+        return attend()
 
     # After an attempt
 
     def note_attempt(self, attempt: Attempt, response: Response) -> Response:
-        """Count and log an attempt that has ended; return the response that the service gets."""
-        self._note("between and after attempts")
+        """Count an attempt that has ended; return the response that the service gets."""
         failure, attendant = attempt._failure, attempt._attendant
         if failure and failure.attend and not (attendant and attendant.deed):
             failure.fault.fired -= 1  # the app never came to that point
             failure = attempt._failure = None
-        if self.log is not None:
+        if self.observer is not None:
             choice = self.choices.get((attempt.event, attempt.endpoint), 0)
-            self.log.append(Ended(attempt, choice, response))
+            self.observer.ended(attempt, choice, response)
         if (overtaken := self._backlog.note_attempt()) is not None:
             self._outbox.queue.appendleft(overtaken)
         if failure is None:
@@ -280,22 +239,20 @@ class Ordering:
         while end_wait is not None and (repeat := self._next_repeat()) is not None:
             began = self._core.now()
             yield from flushing(end_wait(repeat))
-            self.waits.append((began, self._core.now()))
+            if self.observer is not None:
+                self.observer.waited(began, self._core.now())
             yield from self.flush()
 
     def flush(self) -> Iterator[None]:
         """A step: attempt queued events, then delayed ones."""
-        self.settled = True
+        if self.observer is not None:
+            self.observer.barrier()
         yield
         while released := self._backlog.release():
             self._outbox.queue.extend(released)
             yield
-        if self.log:
-            last, now = self.log[-1], self._core.now()
-            if not isinstance(last, Barrier):
-                self.log.append(Barrier((now,)))
-            elif last.moments[-1] != now:
-                self.log[-1] = Barrier((*last.moments, now))
+        if self.observer is not None:
+            self.observer.flushed(self._core.now())
 
     def finish(self) -> None:
         """Make all repeats at the next barrier, after the test's last attempt."""

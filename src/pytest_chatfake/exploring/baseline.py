@@ -1,0 +1,128 @@
+"""The snapshots of the world as written, with which other worlds are compared."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+from ..base.errors import ChatFakeError
+from ..fake.inside import Inside
+from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
+
+
+class Baseline:
+    """The snapshots of an exploration's first world, with which other worlds are compared.
+
+    Args:
+        until: After which of its steps the scenario ends; 0: it is played whole.
+        only_waits: Whether the first world has moved time as far as the others, and no more.
+
+    Attributes:
+        until, only_waits: As given.
+        values: The snapshots of the first world.
+        learning: Whether a world's snapshots are kept.
+        compares: Whether they are compared.
+        last_step: How many steps the scenario of the first world has.
+        learns_steps: Whether a world's snapshots after each step are kept.
+        steps: By the numbers of steps: which attempts had been made, and the snapshot.
+        differs_after: The steps after which this world is to be compared in a run that ends there.
+    """
+
+    def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
+        self.until = until
+        self.only_waits = only_waits
+        self.values: list[Any] = []
+        self._index = 0
+        self._is_new = True
+        self.learning: bool = True
+        self.compares: bool = True
+        self.last_step: int = 0
+        self.learns_steps: bool = False
+        self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
+        self.differs_after: list[int] = []
+        self._threads = set(threading.enumerate())
+        self._differing: tuple[BaseException | None, list[str]] = None, []
+
+    def begin(self, *, compares: bool) -> None:
+        """Begin a world: the snapshots of the first one are kept."""
+        self._index = 0
+        self.learning, self._is_new = self._is_new, False
+        self.compares = compares
+        self.differs_after = []
+
+    async def compare(self, snapshot: Snapshot, inside: Inside) -> None:
+        """Take a snapshot, and keep it while learning; else compare it with the one kept."""
+        await inside.settle()
+        # Later worlds may lose all events.
+        if self.learning and not inside.has_attempted:
+            raise ChatFakeError(
+                "assert_order_independent() has nothing to compare: no event was attempted at an "
+                "app. Connect your app inside the body and send something first"
+            )
+        value = await inside.taken(snapshot)
+        index, self._index = self._index, self._index + 1
+        if self.learning:
+            self.values.append(value)
+        elif index >= len(self.values):
+            raise AssertionError(
+                f"assert_order_independent() was called {index + 1} times in this world, and "
+                f"{len(self.values)} times in the one as written: call it as often in each"
+            )
+        elif self.compares and value != self.values[index]:
+            then = "without that" if self.only_waits else "as written"
+            lines = inside.difference(self.values[index], value, then)
+            if self.until:
+                lines[0] = f"after step {self.until}: {lines[0]}"
+            cause = "the snapshot depends on the order of events"
+            error = AssertionError(because(cause, lines))
+            self._differing = error, lines
+            raise error
+
+    async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:
+        """Take a snapshot between two steps, and keep it or compare it, without a barrier.
+
+        It is compared where the same attempts have ended in the same way as in the first world:
+        elsewhere an event is still on its way. If it was on its way in the first world only, there
+        is no snapshot to compare. A thread of the app may not have finished, and a message may have
+        been delivered before its step.
+        """
+        if self.learning:
+            self.last_step = step
+        if self.learning or step >= self.last_step or self._has_threads() or not self.compares:
+            return
+        if inside.has_delivered_early:
+            return
+        ever = [*inside.endpoints]
+        made = {(a.event.body, ever.index(a.endpoint)): a.ok for a in [*inside.attempts]}
+        if self.learns_steps:
+            self.steps[step] = made, await inside.taken(snapshot)
+        elif step in self.steps:
+            known, expected = self.steps[step]
+            has_more = made.items() > known.items()
+            if has_more or (made == known and await inside.taken(snapshot) != expected):
+                self.differs_after.append(step)
+
+    def _has_threads(self) -> bool:
+        """Whether there are threads of the app."""
+        new = {*threading.enumerate()} - self._threads
+        return not all(thread.name.startswith("chatfake") for thread in new)
+
+    def differs_by(self, error: BaseException) -> bool:
+        """Return whether it is the last error that has said that a snapshot differs."""
+        return self._differing[0] is error
+
+    def blame(self, error: BaseException, cause: str) -> None:
+        """Name the cause of an error, if it says that a snapshot differs."""
+        if self.differs_by(error):
+            error.args = (because(cause, self._differing[1]),)
+
+
+def without_texts(value: Any) -> object:
+    """Return what of a snapshot is the same with other ids: its numbers, and how much it holds."""
+    if isinstance(value, DICT):
+        return Counter(repr(without_texts(pair)) for pair in value.items())
+    if isinstance(value, COLLECTIONS):
+        return Counter(repr(without_texts(one)) for one in value)
+    return value if isinstance(value, int | float | Decimal) else type(value).__name__

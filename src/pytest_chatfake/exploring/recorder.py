@@ -1,0 +1,109 @@
+"""What an exploration notes of a world while it runs: an observer of its fake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from ..fake.inside import Inside
+from ..fake.snapshots import Snapshot
+from ..transport.client.responses import Response
+from ..webhooks.attempts import Attempt
+from ..webhooks.attending import Attend
+from .baseline import Baseline
+
+
+class Barrier(NamedTuple):
+    """A barrier in the log, or several without attempts in between.
+
+    Attributes:
+        moments: When there was one, in nanoseconds.
+    """
+
+    moments: tuple[int, ...]
+
+
+class Ended(NamedTuple):
+    """An attempt in the log.
+
+    Attributes:
+        attempt: The attempt.
+        choice: The number of its choice; 0: it is none, and no repeat or retry of one.
+        response: The app's response, before a fault has changed it.
+    """
+
+    attempt: Attempt
+    choice: int
+    response: Response
+
+
+#: The attempts that have ended, and the barriers between them.
+Log: TypeAlias = list[Ended | Barrier]
+
+
+class Recorder:
+    """An :class:`.Observer` that notes what it sees.
+
+    Args:
+        inside: The fake.
+        baseline: With what its snapshots are compared.
+        note: Takes what the fake is busy with from now on.
+        attend: As :class:`.Observer` has it.
+
+    Attributes:
+        baseline, attend: As given.
+        log: The attempts that have ended, and the barriers between them.
+        settled: Whether there was a barrier.
+        waits: From when until when ``settle()`` has moved the clock by itself, in nanoseconds.
+    """
+
+    def __init__(
+        self,
+        inside: Inside,
+        baseline: Baseline,
+        note: Callable[[str], None],
+        attend: Attend | None,
+    ) -> None:
+        self._inside = inside
+        self.baseline = baseline
+        self._note = note
+        self.attend = attend
+        self.log: Log = []
+        self.settled: bool = False
+        self.waits: list[tuple[int, int]] = []
+
+    @property
+    def may_lose_all(self) -> bool:
+        """Whether deviations may lose all events."""
+        return not self.baseline.learning
+
+    def begins(self) -> None:
+        """Note that attempts are made."""
+        self._note("in attempts")
+
+    def ended(self, attempt: Attempt, choice: int, response: Response) -> None:
+        """Add an attempt to the log."""
+        self._note("between and after attempts")
+        self.log.append(Ended(attempt, choice, response))
+
+    def barrier(self) -> None:
+        """Note that there was a barrier."""
+        self.settled = True
+
+    def flushed(self, now: int) -> None:
+        """Add a barrier to the log, after an attempt."""
+        if not self.log:
+            return
+        last = self.log[-1]
+        if not isinstance(last, Barrier):
+            self.log.append(Barrier((now,)))
+        elif last.moments[-1] != now:
+            self.log[-1] = Barrier((*last.moments, now))
+
+    def waited(self, began: int, now: int) -> None:
+        """Note a wait."""
+        self.waits.append((began, now))
+
+    async def compare(self, snapshot: Snapshot) -> None:
+        """Compare a snapshot with that of the world as written."""
+        await self.baseline.compare(snapshot, self._inside)
