@@ -452,7 +452,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
     } == found
 
 
-def test_a_card_names_the_event_at_which_an_app_has_raised(pytester):
+def test_the_page_has_the_card_of_ready_made_tests_and_what_they_explored(pytester):
     body = """
     from pytest_chatfake import WebhookTests
 
@@ -462,15 +462,34 @@ def test_a_card_names_the_event_at_which_an_app_has_raised(pytester):
             chat_fake.webhooks.connect(
                 handler=lambda one: statuses.append(one.json()["chatMessage"]["status"]), events="*"
             )
-            return lambda: set(statuses)
+            return lambda: statuses
     """
-    result = run(pytester, "-k", "people_write or later_version", body=body)
-    result.stdout.fnmatch_lines(
-        [
-            "FAILED   a_later_version: KeyError: 'chatMessage', at chat.added_later",
-            "FAILED   people_write: KeyError: 'chatMessage', at chat.inbound_message.received",
-        ]
-    )
+    run(pytester, "--chat-fake-report=page.html", "-k", "people_write or duplicates", body=body)
+    page = page_of(pytester)
+
+    assert "<h2>test_it.py::TestShop" in page
+    failed = '<th scope="row">people_write</th><td class="FAILED">FAILED</td>'
+    assert f"{failed}<td>KeyError: &#x27;chatMessage&#x27;, at chat.inbound_message" in page
+    assert "<h3>Exploration of scenario()</h3>" in page
+
+
+def test_pictures_that_can_t_be_drawn_spoil_no_report(pytester):
+    body = """
+    def test_it(chat_fake):
+        chat_fake.send_text()
+        chat_fake._engine.core.history.records[1] = 31
+        assert 1 == 2
+
+    def test_next(chat_fake):
+        pass
+    """
+    pages = ["--html=rows.html", "--chat-fake-report=page.html", "--chat-fake-coverage"]
+    result = run(pytester, *pages, body=body)
+
+    result.assert_outcomes(failed=1, passed=1)
+    said = "it can't be shown: AttributeError: 'int' object has no attribute '_marks'"
+    assert said in result.stdout.str()
+    assert "it can&#x27;t be shown: AttributeError: " in page_of(pytester)
 
 
 def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(pytester):

@@ -1272,16 +1272,33 @@ def test_classes_inherit_take_parameters_marks_and_set_up_and_tests_are_chosen_b
     result.stdout.fnmatch_lines(["*; [[]1[]]*\"status\"*\"m1\"*: 'delivered'; as written: 'read'*"])
 
 
-def test_the_page_of_a_run_has_the_card_and_ci_a_short_summary(run, pytester, monkeypatch):
+def test_on_ci_the_summary_is_short(run, monkeypatch):
     monkeypatch.setenv("CI", "1")
-    result = run(WHOLE.format(mistake="signature"), "--chat-fake-report=page.html")
-    page = (pytester.path / "page.html").read_text("utf-8")
-    assert "<h2>test_the_page_of_a_run_has_the_card_and_ci_a_short_summary.py::TestWebhooks" in page
-    assert '<th scope="row">forgeries</th><td class="FAILED">FAILED</td><td>forgeries got' in page
-    assert "<h3>Exploration of scenario()</h3>" in page
     result = run(WHOLE.format(mistake="ids"), "-k", "under_another_id")
     summary = result.stdout.str().partition("short test summary info")[2].splitlines()
     assert 3 == len(summary)  # its title, the failure, and the closing line
+
+
+def test_a_card_names_the_event_at_which_an_app_has_raised(run):
+    code = """
+        from pytest_chatfake import WebhookTests
+
+        class TestShop(WebhookTests):
+            def connect(self, chat_fake):
+                statuses = []
+                chat_fake.webhooks.connect(
+                    handler=lambda one: statuses.append(one.json()["chatMessage"]["status"]),
+                    events="*",
+                )
+                return lambda: set(statuses)
+    """
+    result = run(code, "-k", "people_write or later_version")
+    result.stdout.fnmatch_lines(
+        [
+            "FAILED   a_later_version: KeyError: 'chatMessage', at chat.added_later",
+            "FAILED   people_write: KeyError: 'chatMessage', at chat.inbound_message.received",
+        ]
+    )
 
 
 def test_mutants_are_found_by_the_tests_of_the_class(run):
