@@ -21,6 +21,7 @@ import pytest_chatfake
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, plugin
 from pytest_chatfake.fake.mutants import MUTANTS
 from pytest_chatfake.http_api.account_api import AccountApi
+from pytest_chatfake.pages import plugin as pages_plugin
 
 from .pages import DOCS, ROOT, fences
 
@@ -83,7 +84,8 @@ def test_fields_have_the_defaults_that_are_shown(config: Any) -> None:
 
 def test_fixtures_and_options_are_described() -> None:
     parser = Mock()
-    plugin.pytest_addoption(parser)
+    for part in (plugin, pages_plugin):
+        part.pytest_addoption(parser)
     options = {call.args[0]: call.kwargs["default"] for call in parser.addini.call_args_list}
     arguments = [call.args[0] for call in parser.getgroup.return_value.addoption.call_args_list]
     text = REFERENCE["fixtures-and-options.md"]
@@ -93,7 +95,7 @@ def test_fixtures_and_options_are_described() -> None:
         written = "true" if default is True else default
         assert f"| `{name}` | `{written}` |" in text
     described_here = re.findall(r"^\| `(--[\w-]+(?:=fast)?)[=`]", text, re.MULTILINE)
-    assert arguments == described_here
+    assert sorted(arguments) == sorted(described_here)
 
 
 def test_the_mutants_are_described_in_the_words_of_a_report() -> None:
