@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from pytest_chatfake.base import terminal
 from pytest_chatfake.base.escaping import escape, one_line, printable
 
 from .api_clients import call_with_werkzeug
@@ -25,6 +26,15 @@ from .fakes import frozen_fake
 )
 def test_what_is_no_character_for_people_is_written_out(text, shown):
     assert shown == printable(text)
+
+
+def test_what_is_said_past_pytest_s_capture_is_written_out(monkeypatch, tmp_path):
+    with (tmp_path / "terminal").open("w+b", buffering=0) as file:
+        monkeypatch.setattr(terminal, "_descriptor", file.fileno())
+        terminal.say("\x1b[31m\ud800")
+        file.seek(0)
+
+        assert b"\nchat fake: \\x1b[31m\\ud800\n" == file.read()
 
 
 def test_what_a_test_holds_tells_the_essentials_in_one_line():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from .escaping import printable
+
 #: The descriptor of the standard error, or a duplicate of it that is not captured.
 _descriptor = 2
 
@@ -17,6 +19,6 @@ def speak_through(descriptor: int | None) -> None:
 
 def say(text: str) -> None:
     """Write a line, at once and from any thread; errors of the terminal are ignored."""
-    line = f"\nchat fake: {text}\n".encode(errors="backslashreplace")
+    line = f"\nchat fake: {printable(text)}\n".encode()
     with suppress(OSError):
         os.write(_descriptor, line)

@@ -12,7 +12,6 @@ from typing import Final
 
 from ..base import tracebacks
 from ..base.errors import ChatFakeError
-from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.triggers import Trigger
 from ..base.views import folded, listed
@@ -95,7 +94,7 @@ class Highlights:
             lines = lines or [*self._responses()]
         if not is_own and not isinstance(error, _MISTAKES):
             lines += self._unconnected()
-        self.lines: list[str] = [one_line(self.labels.clean(line)) for line in lines]
+        self.lines: list[str] = [*map(self.labels.clean_line, lines)]
         self.cause: str = self.lines[0] if is_odd else ""
 
     def _failed(self, odd: Sequence[Record]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 import sys
 from typing import Final
 
+from ..base.arguments import shortened
 from ..base.tracebacks import NO_LIFESPAN, text_of
 from ..base.triggers import Trigger
 from ..base.views import counted, listed
@@ -19,8 +20,8 @@ from ..webhooks.faults import Fault
 from ..webhooks.signing import how_signed
 from .entries import number_of
 
-#: How many characters are shown of the response to a failed attempt, or of an error.
-_MAX_CHARACTERS: Final = 200
+#: How many bytes of the response to a failed attempt are looked at.
+_MAX_BYTES: Final = 1_000
 
 #: How many paths with requests are named where a fault waited for another path.
 _MAX_PATHS: Final = 3
@@ -167,12 +168,12 @@ def _requests_instead(fault: ApiFault) -> str:
 
 def beginning_of_body(body: bytes) -> str:
     """Return the beginning of a response's body, as one line; of a page, its title."""
-    text = body[: _MAX_CHARACTERS * 4 + 4].decode("utf-8", "replace")
+    text = body[:_MAX_BYTES].decode("utf-8", "replace")
     title = re.search("<title>(.+?)</title>", text, re.DOTALL)
     return beginning(title[1] if title else text)
 
 
 def beginning(text: str) -> str:
     """Return the beginning of a text, as one line."""
-    shown = "".join(c if c.isprintable() else " " for c in text[:_MAX_CHARACTERS])
-    return " ".join(shown.split()) + (" ..." if len(text) > _MAX_CHARACTERS else "")
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return shortened(" ".join(shown.split()))

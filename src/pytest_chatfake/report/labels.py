@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..base.escaping import printable
+from ..base.escaping import one_line, printable
 from ..base.redaction import is_secret_header, redacted
 from ..base.views import listed
 from ..domain.conversations import ConversationRecord
@@ -46,6 +46,10 @@ class Labels:
     def clean(self, text: str) -> str:
         """Return a text without keys, without what URLs have in secret, and without controls."""
         return printable(redacted(text, self._secrets))
+
+    def clean_line(self, text: str) -> str:
+        """Return the same on one line."""
+        return one_line(redacted(text, self._secrets))
 
     def message(self, message: MessageState) -> str:
         """Return ``m1`` for the first message that was accepted or rejected."""

@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Final
 
 from ..base.arguments import cited
-from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.triggers import Trigger
 from ..domain.instants import MILLISECOND, SECOND, stamp
@@ -53,7 +52,7 @@ def entry_text(entry: Record, labels: Labels, *, hinted: bool = False) -> str:
         labels: The short names.
         hinted: Whether to say what the status of a response may mean.
     """
-    return one_line(labels.clean(_text(entry, labels, hinted)))
+    return labels.clean_line(_text(entry, labels, hinted))
 
 
 def marks_of(entry: Record, labels: Labels) -> list[str]:
@@ -65,7 +64,7 @@ def marks_of(entry: Record, labels: Labels) -> list[str]:
         marks.append(f"[retry {retry}{of}]")
     if is_unused(entry):
         marks.append("[unused]")
-    return [one_line(labels.clean(mark)) for mark in marks]
+    return [*map(labels.clean_line, marks)]
 
 
 def _text(entry: Record, labels: Labels, hinted: bool) -> str:
@@ -259,4 +258,4 @@ def legend(labels: Labels, shown: Sequence[Record], most: int = _EXPLAINED) -> I
         *map(labels.legend_of_conversation, filter(None, conversations)),
         *map(labels.legend_of_endpoint, endpoints),
     ]
-    yield from (f"  {one_line(labels.clean(name))}" for name in filter(None, names))
+    yield from (f"  {labels.clean_line(name)}" for name in filter(None, names))
