@@ -29,7 +29,7 @@ class Tags(HTMLParser):
 
 def written(said, outcome="failed", times=1):
     """The page of tests that are called and say so, where everything can be called or said."""
-    explored = {"body": said, "result": said, "finding": said, "test": said, "timelines": []}
+    found = {"title": said, "result": said, "text": said, "test": said, "timelines": []}
     tests = [
         Result(
             f"test_it.py::{said}, {number}",
@@ -41,7 +41,7 @@ def written(said, outcome="failed", times=1):
             highlights=[said],
             raised=[said],
             timelines=[(said, "<svg></svg>")],
-            explorations=[explored],
+            findings=[found],
         )
         for number in range(times)
     ]
@@ -76,7 +76,7 @@ def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline():
 
     assert [
         "What to look at",
-        "Exploration of a()",
+        "a",
         "Finding",
         "Test to paste",
         "Failure",

@@ -15,12 +15,46 @@ from functools import cached_property
 from types import CodeType
 from typing import Any, Final
 
-#: How many fakes of one test a report shows, and how many explorations.
+#: How many fakes of one test a report shows, and how many findings.
 _MAX_SHOWN: Final = 10
 
 
+class Finding:
+    """What an extra has found in a test, in fakes that it has made: reports and pages show it.
+
+    Args:
+        title: What it is about.
+        result: How far the extra has come, or where the test failed.
+
+    Attributes:
+        title, result: As given.
+        sentence: What comes before the first line of the error, where reports are short.
+        text: All that was found, without secrets.
+        test: The source of a test to paste, without secrets; empty: there is none.
+        stories: The stories of the fakes that explain the error.
+        error: What the test fails with; None: it does not fail.
+        notes: What was noted at the error; short reports leave it out.
+    """
+
+    def __init__(self, title: str, result: str) -> None:
+        self.title = title
+        self.result = result
+        self.sentence: str = ""
+        self.text: str = ""
+        self.test: str = ""
+        self.stories: list[Any] = []
+        self.error: BaseException | None = None
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Add a note to the error."""
+        assert self.error is not None
+        self.error.add_note(text)
+        self.notes.append(text)
+
+
 class CurrentTest:
-    """A test from its setup to its teardown, with its fakes and its explorations.
+    """A test from its setup to its teardown, with its fakes.
 
     It is in the lowest room, and holds records of higher ones without looking at them.
 
@@ -31,7 +65,7 @@ class CurrentTest:
         is_called: Whether its fixtures are done.
         thread: The thread that runs it.
         stories: The stories of the fakes that it may have used; of many, the last ones.
-        explored: What its explorations have found.
+        findings: What extras have found in it.
         examples: The example that Hypothesis ran when a story began, by the story's number.
         lines: The lines that were found on the stack while ``code`` was the same.
     """
@@ -39,7 +73,7 @@ class CurrentTest:
     def __init__(self, item: Any) -> None:
         self.item: Any = item
         self.stories: deque[Any] = deque(maxlen=_MAX_SHOWN)
-        self.explored: deque[Any] = deque(maxlen=_MAX_SHOWN)
+        self.findings: deque[Finding] = deque(maxlen=_MAX_SHOWN)
         self.examples: dict[int, Any] = {}
         self.lines: dict[object, Any] = {}
         self.is_called: bool = False
@@ -61,6 +95,10 @@ class CurrentTest:
         self.code, self.is_called = code, is_called
         self.thread = threading.get_ident()
         self.lines.clear()
+
+    def finding_about(self, error: BaseException) -> Finding | None:
+        """Return what an extra has found about an error; None: nothing."""
+        return next((found for found in self.findings if found.error is error), None)
 
     @contextmanager
     def following(self, code: CodeType | None) -> Generator[None]:

@@ -11,12 +11,10 @@ from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
 
 from ..base.coroutines import run_at_once
-from ..base.current_test import current
+from ..base.current_test import Finding, current
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
 from ..base.views import counted, listed, ordinal
-from ..report import active_stories
-from ..report.active_stories import Explored
 from ..report.timeline_diff import timeline_diff
 from ..report.timeline_text import timeline_text
 from .baseline import Baseline
@@ -114,8 +112,8 @@ class Exploration:
         self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why nothing came of a kind's deviations
         self._failing: tuple[Deviation, ...] | None = None
-        self._found = Explored(name_of(body))
-        active_stories.explored().append(self._found)
+        self._found = Finding(f"Exploration of {name_of(body)}()", "not run yet")
+        current().findings.append(self._found)
         self._first: Exploration | None = None
 
     def __repr__(self) -> str:
@@ -405,7 +403,7 @@ class Exploration:
             lines.append(f"also: {kind} (world {number}): {describe(deviations[0], log)}")
         if lines:
             self._found.note("\n".join(lines))
-            self._found.finding += redacted("\n" + "\n".join(lines))
+            self._found.text += redacted("\n" + "\n".join(lines))
 
     def _require_options(self, written: World) -> None:
         """Refuse a body in which nothing can deviate, or in which its app can't crash."""
@@ -530,7 +528,7 @@ class Exploration:
         else:
             more.append(f"This world alone: only = {{{self._row.name!r}: {only}}}")
         found.note("\n".join(more))
-        found.finding = redacted("\n".join([note, *more]))
+        found.text = redacted("\n".join([note, *more]))
 
     async def _printed_test(self, world: World) -> str:
         """Return a world that fails as a test, once what that does has failed in the same way."""

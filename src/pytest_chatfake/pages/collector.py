@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ..base.current_test import current
 from ..report import active_stories
 from ..report.story import Story
 from ..report.svg import svg
@@ -47,23 +48,23 @@ class Collector:
         """Return what was collected of a test, as JSON knows it, and forget it."""
         for story in active_stories.stories():
             self.pytest_chatfake_forget(story)
-        found = {
+        collected = {
             "exercised": sorted(self._exercised),
             "timelines": list(self._timelines_of(active_stories.stories())),
-            "explorations": [
+            "findings": [
                 {
-                    "body": exploration.body,
-                    "result": exploration.result,
-                    "finding": exploration.finding,
-                    "test": exploration.test,
-                    "timelines": list(self._timelines_of(exploration.stories)),
+                    "title": found.title,
+                    "result": found.result,
+                    "text": found.text,
+                    "test": found.test,
+                    "timelines": list(self._timelines_of(found.stories)),
                 }
-                for exploration in active_stories.explored()
+                for found in current().findings
             ],
         }
-        active_stories.explored().clear()
+        current().findings.clear()
         self._exercised = set()
-        return found
+        return collected
 
     def _timelines_of(self, stories: Iterable[Story]) -> Iterator[tuple[str, str]]:
         """Give the text and the picture of each timeline, if there is one."""

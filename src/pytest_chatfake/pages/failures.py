@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ..base.current_test import Finding, current
 from ..base.redaction import redacted
 from ..base.tracebacks import is_own
 from ..report import active_stories
@@ -55,12 +56,8 @@ class Failures:
 
 
 def _text_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
-    """Return the text of a failure, without what explorations noted at its errors."""
-    noted = [
-        (exploration.error, exploration.notes)
-        for exploration in active_stories.explored()
-        if exploration.error is not None
-    ]
+    """Return the text of a failure, without what extras noted at its errors."""
+    noted = [(found.error, found.notes) for found in current().findings if found.error is not None]
     if not noted:
         return report.longreprtext
     with pytest.MonkeyPatch.context() as patch:
@@ -77,24 +74,22 @@ def _note_finding(report: pytest.TestReport, error: BaseException) -> None:
     named. Of a plain ``assert``, and of what a test raised, the first thing to look at says more,
     if it is odd.
     """
-    found = active_stories.exploration_of(error)
+    found = current().finding_about(error)
     if found is None and not active_stories.stories():
         return
     record, said = record_of(report), redacted(cause_of(error))
-    has_deviated = found is not None and bool(found.sentence)
-    if found is not None and not has_deviated:
-        with log_errors("what to look at in an exploration"):
+    is_explained = found is not None and bool(found.sentence)
+    if found is not None and not is_explained:
+        with log_errors("what to look at in a finding"):
             _note_highlights(record, found, error)
-    says_it = has_deviated or is_own(error) or event_of(error)
+    says_it = is_explained or is_own(error) or event_of(error)
     cause = "" if says_it else record.get("cause", "")
     says_enough = cause and isinstance(error, AssertionError)
     record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
 
 
-def _note_highlights(
-    record: dict[str, Any], found: active_stories.Explored, error: BaseException
-) -> None:
-    """Note what to look at in a body that failed as written."""
+def _note_highlights(record: dict[str, Any], found: Finding, error: BaseException) -> None:
+    """Note what to look at in the fakes of a finding that does not explain its error."""
     for story in found.stories:
         highlights = Highlights(story, 0, error)
         record.setdefault("highlights", []).extend(highlights.lines)

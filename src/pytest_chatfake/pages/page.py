@@ -147,15 +147,15 @@ def _test(test: Result, *, is_pictured: bool) -> Iterator[str]:
     yield f'<span class="reason">{escape(test.reason)}</span></summary>'
     yield f'<div class="inside" id="{anchor}"><a href="#{anchor}">Link to this test</a>'
     yield _highlights(test.highlights)
-    for exploration in test.explorations:
-        yield f"<h3>Exploration of {escape(exploration['body'])}()</h3>"
-        yield f"<p>{escape(exploration['result'])}</p>"
-        yield _scrolling("Finding", exploration["finding"])
-        yield _scrolling("Test to paste", exploration["test"])
+    for finding in test.findings:
+        yield f"<h3>{escape(finding['title'])}</h3>"
+        yield f"<p>{escape(finding['result'])}</p>"
+        yield _scrolling("Finding", finding["text"])
+        yield _scrolling("Test to paste", finding["test"])
     yield _scrolling("Failure", test.failure)
     yield from (_scrolling("A route raised", text) for text in test.raised)
-    explored = [shown for exploration in test.explorations for shown in exploration["timelines"]]
-    timelines = [*(test.sections or test.timelines), *explored]
+    more = [shown for finding in test.findings for shown in finding["timelines"]]
+    timelines = [*(test.sections or test.timelines), *more]
     for text, picture in timelines:
         if picture and is_pictured:
             yield f'<h3>Timeline</h3><div class="picture">{picture}</div>'

@@ -29,7 +29,7 @@ _COLLECTED: Final = (
     "sections",
     "raised",
     "timelines",
-    "explorations",
+    "findings",
     "exercised",
 )
 
@@ -50,7 +50,7 @@ class Result:
         sections: The text and the picture of each timeline that its failure shows.
         raised: The tracebacks of errors that routes raised.
         timelines: The text and the picture of each fake's timeline.
-        explorations: What each has found, and the timelines of the world that failed.
+        findings: What other extras have found, each with the timelines of the fakes that show it.
         exercised: What it exercised.
         row: Its line of a card, if it is a ready-made test.
         mutants: What became of its mutants; None: it exercised none, or was not asked.
@@ -67,7 +67,7 @@ class Result:
     sections: list[tuple[str, str]] = field(default_factory=list[Any])
     raised: list[str] = field(default_factory=list[str])
     timelines: list[tuple[str, str]] = field(default_factory=list[Any])
-    explorations: list[dict[str, Any]] = field(default_factory=list[Any])
+    findings: list[dict[str, Any]] = field(default_factory=list[Any])
     exercised: list[str] = field(default_factory=list[str])
     row: list[Any] | None = None
     mutants: dict[str, str] | None = None
@@ -85,12 +85,12 @@ class Result:
 
     @property
     def reason(self) -> str:
-        """What is shown of it before it is opened: why it failed, or how much was explored."""
+        """What is shown of it before it is opened: why it failed, or what was found in it."""
         if found := (self.row and self.row[3]) or self.finding:
             return str(found)
         error = re.search("^E +(.+)", self.failure, re.MULTILINE)
-        explored = ", ".join(exploration["result"] for exploration in self.explorations)
-        return error[1] if error else self.failure.partition("\n")[0] or explored
+        results = ", ".join(finding["result"] for finding in self.findings)
+        return error[1] if error else self.failure.partition("\n")[0] or results
 
     def add(self, report: pytest.TestReport) -> None:
         """Take in the report of one phase."""

@@ -4,53 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..base.current_test import current
 from .story import Story
-
-
-@dataclass
-class Explored:
-    """What an exploration has found.
-
-    Attributes:
-        body: The name of its body.
-        result: How many worlds there were, or in which one it failed.
-        sentence: What deviated in that world.
-        finding: The same with what to do, without secrets.
-        test: The source of a test to paste, without secrets; empty: there is none.
-        stories: The story of that world's fake; none: no world failed.
-        error: The error of that world; None: no world failed.
-        notes: What was noted at it.
-    """
-
-    body: str
-    result: str = "not run yet"
-    sentence: str = ""
-    finding: str = ""
-    test: str = ""
-    stories: list[Story] = field(default_factory=list[Story])
-    error: BaseException | None = None
-    notes: list[str] = field(default_factory=list[str])
-
-    def note(self, text: str) -> None:
-        """Add a note to the error."""
-        assert self.error is not None
-        self.error.add_note(text)
-        self.notes.append(text)
-
-
-def explored() -> deque[Explored]:
-    """Return what the explorations of the running test have found."""
-    return current().explored
-
-
-def exploration_of(error: BaseException) -> Explored | None:
-    """Return what the exploration has found that failed with an error."""
-    return next((found for found in explored() if found.error is error), None)
 
 
 def register(story: Story) -> None:

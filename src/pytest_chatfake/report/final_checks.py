@@ -26,7 +26,7 @@ _MAX_LINES: Final = 10
 _WAY_OUT: Final = "With strict=False this is a warning."
 
 
-class Finding(NamedTuple):
+class Leftover(NamedTuple):
     """What a test has left behind.
 
     Attributes:
@@ -80,11 +80,11 @@ class FinalChecks:
             engine.settle_before_read()
         engine.core.raise_errors()
         clean = Labels(engine, self._api).clean
-        found = [finding._replace(text=clean(finding.text)) for finding in self._findings()]
-        errors = [finding for finding in found if self.strict and finding.error]
+        found = [leftover._replace(text=clean(leftover.text)) for leftover in self._leftovers()]
+        errors = [leftover for leftover in found if self.strict and leftover.error]
         if errors:
-            text = "\n".join([*(finding.text for finding in errors), _WAY_OUT])
-            is_unused = all(finding.error is UnusedFault for finding in errors)
+            text = "\n".join([*(leftover.text for leftover in errors), _WAY_OUT])
+            is_unused = all(leftover.error is UnusedFault for leftover in errors)
             error = UnusedFault if is_unused else UndeliveredWebhooks
             raise raised_at(error(text), errors[0].line)
         for text, line, _ in found:
@@ -101,7 +101,7 @@ class FinalChecks:
             error = UndeliveredWebhooks(Labels(self._engine, self._api).clean(text))
             raise raised_at(error, attempts[0].event.line)
 
-    def _findings(self) -> Iterator[Finding]:
+    def _leftovers(self) -> Iterator[Leftover]:
         """Find what was overlooked, the nearest to the app first."""
         engine, outbox = self._engine, self._engine.outbox
         is_explained = self.strict and is_in_a_test()  # its failure has a timeline
@@ -219,9 +219,9 @@ def _listed(
     what: str,
     found: list[tuple[str, Line]],
     error: type[ChatFakeError] | None = UndeliveredWebhooks,
-) -> Iterator[Finding]:
-    """Give a finding with its first lines, if there are any."""
+) -> Iterator[Leftover]:
+    """Give a leftover with its first lines, if there are any."""
     if found:
         head = f"{counted(len(found), what)}{problem}:"
         shown = folded((text for text, _ in found), _MAX_LINES)
-        yield Finding("\n".join([head, *(f"  {text}" for text in shown)]), found[0][1], error)
+        yield Leftover("\n".join([head, *(f"  {text}" for text in shown)]), found[0][1], error)

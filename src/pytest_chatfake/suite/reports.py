@@ -55,7 +55,7 @@ def add_timeline(item: pytest.Item, report: pytest.TestReport, error: BaseExcept
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the first line of an error; what deviated in the world comes first.
+    """Return the first line of an error; what an extra says of it comes first.
 
     Of what an app has raised, the event at which it did follows.
     """
@@ -65,7 +65,7 @@ def cause_of(error: BaseException) -> str:
         text = " ".join(lines[1:2] or lines)  # the first line counts what was overlooked
     elif not isinstance(error, AssertionError | pytest.skip.Exception | pytest.fail.Exception):
         text = f"{type(error).__name__}: {text}{event_of(error)}"
-    found = active_stories.exploration_of(error)
+    found = current().finding_about(error)
     if found is not None and found.sentence and not text.startswith(found.sentence):
         return f"{found.sentence}; {text}"
     return text
@@ -73,7 +73,7 @@ def cause_of(error: BaseException) -> str:
 
 def event_of(error: BaseException) -> str:
     """Name the event at which an app has raised an error; empty if no app has."""
-    found = active_stories.exploration_of(error)
+    found = current().finding_about(error)
     for story in active_stories.stories() if found is None else found.stories:
         attempt = story.attempt_of(error)
         if attempt is not None:
@@ -82,9 +82,9 @@ def event_of(error: BaseException) -> str:
 
 
 def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
-    """Leave what explorations noted at an error to its failure: CI shows no summary cut off."""
+    """Leave what extras noted at an error to its failure: CI shows no summary cut off."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
-    found = active_stories.exploration_of(error)
+    found = current().finding_about(error)
     if found is not None and crash is not None:
         crash.message = crash.message.partition(f"\n{found.notes[0]}")[0]
 
@@ -95,7 +95,7 @@ def add_hint(error: BaseException) -> None:
     Args:
         error: What the test failed with.
     """
-    if not active_stories.stories() and active_stories.exploration_of(error) is None:
+    if not active_stories.stories() and current().finding_about(error) is None:
         return
     hint = next((why for one in related(error) if (why := why_foreign(one))), "")
     if hint:
