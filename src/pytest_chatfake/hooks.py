@@ -12,12 +12,27 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from typing import Any
 
     from .http_api.account_api import AccountApi
     from .report.section import Section
     from .report.story import Story
     from .transport.server.replies import Reply
     from .webhooks.attempts import Attempt
+
+
+def pytest_chatfake_fields(item: pytest.Item, fields: dict[str, Any]) -> None:
+    """Take a plugin's own keywords out of what ``@pytest.mark.chat_fake`` says of a test.
+
+    Called when ``chat_fake`` or ``chat_explore`` is set up, before a fake is made, in the thread of
+    the test. It may change the dictionary, other fields included, and calls no verb. A
+    ``TypeError`` or ``ValueError`` fails the test with the text of the error.
+
+    Args:
+        item: The test.
+        fields: The keywords of its markers; of the same keyword, that of the nearest marker. What
+            is left has to be fields of ``ChatFakeConfig``.
+    """
 
 
 def pytest_chatfake_attempt(attempt: Attempt) -> AbstractContextManager[object] | None:

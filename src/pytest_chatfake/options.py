@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -23,7 +23,13 @@ _CHOICES = {
 }
 
 #: Options of the ini file: the default, the type, if it is no text, and the help.
-_INI: dict[str, tuple[Any, Any, str]] = {
+IniOptions: TypeAlias = Mapping[str, tuple[Any, Any, str]]
+
+#: Options of the command line: what each takes, if it is no flag, and its help. A flag with ``=``
+#: in its name needs no parsing: argparse knows it by its whole text.
+Flags: TypeAlias = Mapping[str, tuple[str, str]]
+
+_INI: IniOptions = {
     "chat_clock_start": (
         START,
         None,
@@ -70,17 +76,9 @@ _INI: dict[str, tuple[Any, Any, str]] = {
             "container (default: 127.0.0.1)"
         ),
     ),
-    "chat_fake_mutants_ignore": (
-        [],
-        "linelist",
-        "names of false facts, one in a line, that --chat-fake-mutants leaves out",
-    ),
 }
 
-#: Options of the command line: what each takes, if it is no flag, and its help. MUTANTS ask for the
-#: tests of a run again. A flag with ``=`` in its name needs no parsing: argparse knows it by its
-#: whole text.
-_OWN = {
+_OWN: Flags = {
     "--chat-fake-seed": (
         "SEED",
         (
@@ -89,38 +87,12 @@ _OWN = {
         ),
     ),
 }
-MUTANTS = {
-    "--chat-fake-mutants": (
-        "",
-        (
-            "run the tests again after the run, with one false fact about the service at a time, "
-            "and list the facts that no test noticed"
-        ),
-    ),
-    "--chat-fake-mutants=fast": (
-        "",
-        "the same, with each false fact only until a test has noticed it",
-    ),
-    "--chat-fake-mutants-seconds": (
-        "N",
-        "the same, and begin no more reruns after N seconds",
-    ),
-    "--chat-fake-mutants-fail-under": (
-        "N",
-        "the same, and fail the run if its tests noticed less than N percent",
-    ),
-}
-
 
 #: The names that were declared, by the core and by extras; True: one of the ini file.
 _declared: dict[str, bool] = {}
 
 
-def declare(
-    parser: pytest.Parser,
-    ini: Mapping[str, tuple[Any, Any, str]] = _INI,
-    flags: Mapping[str, tuple[str, str]] = _OWN,
-) -> None:
+def declare(parser: pytest.Parser, ini: IniOptions = _INI, flags: Flags = _OWN) -> None:
     """Declare the options of the core; an extra says which are its own."""
     for name, (default, kind, text) in ini.items():
         own = [*default] if kind == "linelist" else default  # pytest adds lines to it

@@ -31,7 +31,6 @@ _stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
 _listens_key = pytest.StashKey[bool]()
-_rerun_key = pytest.StashKey[str]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -44,7 +43,6 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     options.declare(parser)
-    options.declare(parser, {}, options.MUTANTS)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,8 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "chat_fake(**fields): fields of ChatFakeConfig for the chat_fake of a test, a class or a "
-        'module, as in @pytest.mark.chat_fake(price="0.10"); mutants=False leaves the test out of '
-        "--chat-fake-mutants",
+        'module, as in @pytest.mark.chat_fake(price="0.10")',
     )
     shares = config.getini("chat_fake_loop_scope") == "session"
     if (
@@ -79,12 +76,6 @@ def _prepare(config: pytest.Config) -> None:
         from .domain.instants import aware
 
         aware(start, "the ini option chat_clock_start")
-    if options.any_given(config, options.MUTANTS):
-        from .fake.mutants import MUTANTS, Mutation
-        from .suite.reruns import Reruns
-
-        reruns = Reruns(config, MUTANTS, Mutation, _rerun_key)
-        config.pluginmanager.register(reruns, "chatfake-mutants")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -230,8 +221,8 @@ def chat_explore(
         progress=progress(request.config),
     )
     explorer._item = request.node
-    if _rerun_key in request.node.stash:
-        explorer._first = request.node.stash.get(_explorer_key, None)
+    if current().again and (before := request.node.stash.get(_explorer_key, None)) is not None:
+        explorer._first = before._first or before
     request.node.stash[_explorer_key] = explorer
     yield explorer
     explorer._end()
@@ -304,8 +295,6 @@ def _configured(
     request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
 ) -> ChatFakeConfig:
     """Put together the configuration of one test: the fixture's, then its markers'."""
-    from .base.arguments import check_bool
-
     fields: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("chat_fake"))):
         if marker.args:
@@ -320,15 +309,15 @@ def _configured(
             f"the fixture chat_fake_config: expected a ChatFakeConfig(...), got {config!r}",
             pytrace=False,
         )
-    seed: str = request.node.stash.get(_rerun_key, request.node.nodeid)
+    seed = f"{request.node.nodeid}{current().again}"
     if request.config.stash[options.seed_key] != "fixed":
         seed = f"{request.config.stash[options.seed_key]} {seed}"
     strict = request.config.getini("chat_fake_strict")
-    for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
-        if fields.get(name, getattr(config, name)) is None:
-            fields[name] = default
     try:
-        check_bool(fields.pop("mutants", True), "mutants")  # it is for the run, and no field
+        request.node.ihook.pytest_chatfake_fields(item=request.node, fields=fields)
+        for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
+            if fields.get(name, getattr(config, name)) is None:
+                fields[name] = default
         return config.replace(**fields)
     except (TypeError, ValueError) as error:
         problem = str(error)
@@ -364,8 +353,7 @@ def pytest_runtest_makereport(
             from .exploring.webhook_tests import note_result
             from .suite.cards import locate_skip, row_of
 
-            if _rerun_key not in item.stash:  # a mutant makes it fail
-                note_result(item, call, report)
+            note_result(item, call, report)
             locate_skip(item, report)
             if row := row_of(item, call, report):
                 record_of(report)["row"] = list(row)

@@ -15,11 +15,11 @@ from unittest.mock import Mock
 
 import pytest
 import time_machine
+from pytest_chatfake.fake.mutants import MUTANTS
 from werkzeug.test import Client
 
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, plugin
-from pytest_chatfake.fake.mutants import MUTANTS
 from pytest_chatfake.http_api.account_api import AccountApi
 from pytest_chatfake.pages import plugin as pages_plugin
 

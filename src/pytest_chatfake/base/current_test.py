@@ -62,6 +62,8 @@ class CurrentTest:
         item: pytest's; None: no test runs.
 
     Attributes:
+        again: What sets a run of it apart that a plugin makes after its own, and of which nobody
+            is told; ids are derived from this, too.
         is_called: Whether its fixtures are done.
         thread: The thread that runs it.
         stories: The stories of the fakes that it may have used; of many, the last ones.
@@ -72,6 +74,7 @@ class CurrentTest:
 
     def __init__(self, item: Any) -> None:
         self.item: Any = item
+        self.again: str = ""
         self.stories: deque[Any] = deque(maxlen=_MAX_SHOWN)
         self.findings: deque[Finding] = deque(maxlen=_MAX_SHOWN)
         self.examples: dict[int, Any] = {}

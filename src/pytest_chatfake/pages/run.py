@@ -70,7 +70,7 @@ class Run:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the files, of an interrupted run too; and judge the coverage."""
         summary, status = self._summary, session.exitstatus
-        reruns: Any = session.config.pluginmanager.get_plugin("chatfake-mutants")
+        reruns: Any = session.config.pluginmanager.get_plugin("chatfake-reruns")
         for name, verdicts in reruns.verdicts.items() if reruns else ():
             self._results[name].mutants = verdicts
         facts = {

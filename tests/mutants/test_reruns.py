@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from pytest_chatfake.fake.mutants import MUTANTS
-from pytest_chatfake.suite import reruns
+from pytest_chatfake.mutants import reruns
+from pytest_chatfake.mutants.facts import MUTANTS
 
 #: An app, and what its tests use.
 APP = """
@@ -371,7 +371,7 @@ def test_a_rerun_that_takes_too_long_is_ended(pytester, clock, monkeypatch):
     body = """
     import signal
     from app import *
-    from pytest_chatfake.suite import reruns
+    from pytest_chatfake.mutants import reruns
 
     def test_it(chat_fake, app):
         reruns.monotonic.now += 0.3
@@ -394,7 +394,7 @@ def test_a_rerun_that_takes_too_long_is_ended(pytester, clock, monkeypatch):
 #: Three tests that kill what they exercise; each takes a second.
 THREE = """
     from app import *
-    from pytest_chatfake.suite import reruns
+    from pytest_chatfake.mutants import reruns
 
     KEPT = {}  # by an app that lives on, and takes no event twice
 

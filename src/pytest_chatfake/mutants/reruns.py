@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain
 from math import inf
 from operator import methodcaller
@@ -20,9 +21,10 @@ from typing import Any, Final
 import pytest
 
 from ..base.arguments import check_choice, shortened
+from ..base.current_test import current
 from ..base.views import counted
 from ..options import number_given
-from .mutation import (
+from ..suite.mutation import (
     BROKEN,
     KILLED,
     NOT_REPEATABLE,
@@ -30,18 +32,18 @@ from .mutation import (
     SURVIVED,
     TOO_GOOD,
     TOO_LONG,
-    Mutation,
 )
-from .private_names import copied, leave_junit_out, same_examples, select_hooks, tear_down
-from .reports import begin_line
+from ..suite.mutation import Mutation as Score
+from ..suite.reports import begin_line
+from .facts import MUTANTS, Mutation
+from .private_names import copied, leave_junit_out, same_examples
 
 #: Where a worker of xdist sends its verdicts.
 _OUTPUT: Final = "chat_fake_mutants"
 
-#: Hooks that report a test.
+#: Hooks that report a test, beside that which is told of each phase.
 _REPORTING: Final = {
     "pytest_runtest_logstart",
-    "pytest_runtest_logreport",
     "pytest_runtest_logfinish",
     "pytest_exception_interact",
     "pytest_warning_recorded",
@@ -61,12 +63,9 @@ class Reruns:
 
     Args:
         config: Has the options.
-        mutants: The subject and the sentence of each mutant, by its name.
-        mutation_of: Makes the mutation of one run of a test, as ``fake.mutants.Mutation``.
-        rerun_key: Where the stash of a test that is run again has what its ids are derived from.
 
     Attributes:
-        mutants: The same; and how many of them do not concern the app.
+        mutants: All mutants, and how many of them do not concern the app.
         least: How many percent of them must be killed.
         verdicts: By test, what became of each of the others.
 
@@ -74,30 +73,23 @@ class Reruns:
         ValueError: An option is no number, or out of range; or an ignored mutant is unknown.
     """
 
-    def __init__(
-        self,
-        config: Any,
-        mutants: Mapping[str, Sequence[str]],
-        mutation_of: Callable[[str | None, Any], Any],
-        rerun_key: pytest.StashKey[str],
-    ) -> None:
+    def __init__(self, config: Any) -> None:
         self._ignored: set[str] = set(config.getini("chat_fake_mutants_ignore"))
         for name in sorted(self._ignored):
-            check_choice(name, "mutant in chat_fake_mutants_ignore", mutants)
+            check_choice(name, "mutant in chat_fake_mutants_ignore", MUTANTS)
         seconds = number_given(config.getoption, "--chat-fake-mutants-seconds", "seconds", inf)
         self._seconds = inf if seconds is None else seconds
         self.least: float = number_given(config.getoption, "--chat-fake-mutants-fail-under") or 0
         self._config = config
-        self.mutants: tuple[Mapping[str, Sequence[str]], int] = mutants, len(self._ignored)
-        self._mutation_of = mutation_of
-        self._rerun_key = rerun_key
+        self.mutants: tuple[Mapping[str, Sequence[str]], int] = MUTANTS, len(self._ignored)
         self._plan: list[tuple[Any, float]] = []
         self.verdicts: dict[str, dict[str, str]] = {}
         self._reports: list[pytest.TestReport] = []
-        # Of the rerun; in the run itself there is no limit.
+        # Of the rerun; the run itself has no name and no limit.
+        self._again = ""
         self._mutant: str | None = None
-        self._truth: Any = None
-        self._mutation: Any = None
+        self._truth: Mutation | None = None
+        self._mutation = Mutation(None)
         self._limit = inf
         self._took = 0.0
         self._lines: list[str] = []
@@ -111,7 +103,8 @@ class Reruns:
         Others set an alarm of their own around it.
         """
         began = monotonic()
-        self._mutation = self._mutation_of(self._mutant, self._truth)
+        current().again = self._again
+        self._mutation = Mutation(self._mutant, self._truth)
         with _alarm(self._limit):
             result = yield
         self._took = monotonic() - began
@@ -119,7 +112,7 @@ class Reruns:
         marked = (marker.kwargs for marker in item.iter_markers("chat_fake"))
         takes_part = next((fields["mutants"] for fields in marked if "mutants" in fields), True)
         names = self._mutation.exercised - self._ignored
-        if self._limit == inf and names and passed and takes_part:
+        if not self._again and names and passed and takes_part:
             self._plan.append((item, self._took))
             self.verdicts[item.nodeid] = dict.fromkeys(sorted(names), NOT_RUN)
         return result
@@ -143,23 +136,14 @@ class Reruns:
         """Run the tests again when all are over, and other plugins have measured what they do."""
         done = yield
         if self._plan and not (session.shouldfail or session.shouldstop):
+            hooks_of = session.gethookproxy
             with pytest.MonkeyPatch.context() as patch:
-                self._hush(patch)
-                self._run_again(session)
+                patch.setattr(session, "gethookproxy", lambda path: _Quiet(hooks_of(path), self))
+                leave_junit_out(patch, self._config)
+                self._run_again()
         return done
 
-    def _hush(self, patch: pytest.MonkeyPatch) -> None:
-        """Report nothing of the tests that run from now on."""
-
-        def select(name: str, hooks: Any, arguments: Any) -> list[Any]:
-            if name == "pytest_runtest_logreport":
-                self.pytest_runtest_logreport(**arguments)
-            return [] if name in _REPORTING else [hook for hook in hooks if _is_needed(name, hook)]
-
-        select_hooks(patch, self._config.pluginmanager, select)
-        leave_junit_out(patch, self._config)
-
-    def _run_again(self, session: Any) -> None:
+    def _run_again(self) -> None:
         is_fast, done = self._config.getoption("--chat-fake-mutants=fast"), set[str]()
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
@@ -188,31 +172,43 @@ class Reruns:
             has_killed = KILLED in map(verdicts.get, left) and monotonic() < end
             if has_killed and self._run(item, None, "afterwards") != SURVIVED:
                 verdicts[TOO_GOOD] = self._error
-        tear_down(session, None)
+        self._tear_down(self._plan[-1][0], None)
 
     def _is_repeatable(self, item: Any, end: float) -> bool:
         """Return whether a test passes without a mutant, at last with new fixtures."""
         if self._run(item, None) == SURVIVED:
             return True
-        tear_down(item.session, None)  # mutants of an earlier test may have left false facts there
+        self._tear_down(item, None)  # mutants of an earlier test may have left false facts there
         return monotonic() < end and self._run(item, None, "once more") == SURVIVED
 
     def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
         """Run a copy of a test, which leaves nothing behind, and return what became of a mutant."""
-        tear_down(item.session, item)
+        self._tear_down(item, item)
         again = copied(item)
         # A traceback takes longer than the test, and nobody reads it.
         again.repr_failure = methodcaller("exconly")
-        again.stash[self._rerun_key] = f"{item.nodeid} {when}, {mutant}"
-        self._mutant, self._truth = mutant, mutant and self._truth
+        self._again = f" {when}, {mutant}"
+        self._mutant, self._truth = mutant, self._truth if mutant else None
         with suppress(LimitReached), same_examples(again):
             # The next one is the test itself: so the copy is torn down, and not its module.
-            item.ihook.pytest_runtest_protocol(item=again, nextitem=item)
+            self._call("pytest_runtest_protocol", _is_needed, item=again, nextitem=item)
         self._truth = self._truth or self._mutation
         failed = {report.when for report in self._reports if report.failed}
         if self._took >= self._limit:
             return TOO_LONG
         return KILLED if "call" in failed else BROKEN if failed else SURVIVED
+
+    def _tear_down(self, item: Any, following: Any) -> None:
+        """Finalise what the following test does not need: which one that is, a rerun can't know."""
+        call, item = partial(self._call, "pytest_runtest_teardown", _finalises), copied(item)
+        pytest.CallInfo.from_call(lambda: call(item=item, nextitem=following), "teardown")
+
+    def _call(self, name: str, is_called: Callable[[Any], bool], **arguments: Any) -> None:
+        """Call some of the implementations of a hook."""
+        manager = self._config.pluginmanager
+        found = getattr(manager.hook, name).get_hookimpls()
+        left_out = [one.plugin for one in found if not is_called(one)]
+        manager.subset_hook_caller(name, left_out)(**arguments)
 
     @property
     def _error(self) -> str:
@@ -228,17 +224,19 @@ class Reruns:
         """Add what a worker of xdist has found out."""
         self.verdicts.update(getattr(node, "workeroutput", {}).get(_OUTPUT, {}))
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Summarise; on a worker of xdist, send results to the controller."""
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Summarise, before others look at the exit status; a worker of xdist sends results."""
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[_OUTPUT] = self.verdicts
-            return
-        mutation = Mutation(*self.mutants, self.verdicts, self.least)
-        self._lines += mutation.lines()
-        if not mutation.is_enough:
-            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        else:
+            score = Score(*self.mutants, self.verdicts, self.least)
+            self._lines += score.lines()
+            if not score.is_enough:
+                session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        return (yield)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show what became of the mutants."""
         terminalreporter.section("chat_fake mutants")
@@ -246,11 +244,36 @@ class Reruns:
             terminalreporter.line(line)
 
 
-def _is_needed(name: str, hook: Any) -> Any:
-    """Leave out who would run a test that fails once more, and our own part of reports."""
-    if name == "pytest_runtest_protocol":
-        return hook.wrapper or hook.hookwrapper or hook.plugin_name == "runner"
-    return name != "pytest_runtest_makereport" or not hook.plugin_name.startswith("chatfake")
+class _Quiet:
+    """The hooks of a test, without those that report it: only the reruns are told."""
+
+    def __init__(self, hooks: Any, reruns: Reruns) -> None:
+        self._hooks = hooks
+        self._reruns = reruns
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "pytest_runtest_logreport":
+            return self._reruns.pytest_runtest_logreport
+        return _Silence() if name in _REPORTING else getattr(self._hooks, name)
+
+
+class _Silence:
+    """A hook that calls nobody."""
+
+    def __call__(self, **_: object) -> None:
+        """Call it now."""
+
+    call_historic = __call__
+
+
+def _is_needed(hook: Any) -> bool:
+    """Leave out who would run a test that fails once more."""
+    return bool(hook.wrapper or hook.hookwrapper or hook.plugin_name == "runner")
+
+
+def _finalises(hook: Any) -> bool:
+    """Leave out who looks at a test that ends: none does."""
+    return {"runner", "capturemanager"} >= {hook.plugin_name}
 
 
 @contextmanager

@@ -9,10 +9,10 @@ import pytest
 
 from pytest_chatfake import HmacSigner, Naming
 from pytest_chatfake.fake.fake import service
-from pytest_chatfake.fake.mutants import MUTANTS
+from pytest_chatfake.mutants.facts import MUTANTS
 
-from .api_clients import call_with_werkzeug, send_call
-from .fakes import START, frozen_fake, own_lines, played
+from ..unit.api_clients import call_with_werkzeug, send_call
+from ..unit.fakes import START, frozen_fake, own_lines, played
 from .mutations import mutated
 
 #: The field in which the app sees a difference, and what it sees there first.

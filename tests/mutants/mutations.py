@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 from pytest_chatfake.base.current_test import current, running
-from pytest_chatfake.fake.mutants import Mutation
+from pytest_chatfake.mutants.facts import Mutation
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from ..base.arguments import check_choice
 from ..domain.ids import other_id
 from ..domain.instants import SECOND, aware, nanoseconds, stamp
 from ..domain.money import EXACT, ZERO
+from ..fake.fake import opened
 from ..http_api.account_api import AccountApi
 from ..http_api.service import INVALID_KEY
 from ..transport.client.targets import ACCEPTED
@@ -31,7 +32,6 @@ from ..webhooks.endpoints import WebhookRequest
 from ..webhooks.events import Event
 from ..webhooks.signing import OwnSigner, sign
 from ..wire.exact_json import encode
-from .fake import opened
 
 _T = TypeVar("_T")
 

@@ -1,0 +1,1 @@
+"""Would your tests notice one false fact at a time? An extra, which no room of the core imports."""

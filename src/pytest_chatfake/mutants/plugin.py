@@ -1,0 +1,69 @@
+"""pytest's door of the mutants: their options, and the keyword of the marker.
+
+It is loaded in every run of pytest, so the rest is imported where an option asks for mutants.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from .. import options
+
+_INI: Final[options.IniOptions] = {
+    "chat_fake_mutants_ignore": (
+        [],
+        "linelist",
+        "names of false facts, one in a line, that --chat-fake-mutants leaves out",
+    ),
+}
+
+_FLAGS: Final[options.Flags] = {
+    "--chat-fake-mutants": (
+        "",
+        (
+            "run the tests again after the run, with one false fact about the service at a time, "
+            "and list the facts that no test noticed"
+        ),
+    ),
+    "--chat-fake-mutants=fast": (
+        "",
+        "the same, with each false fact only until a test has noticed it",
+    ),
+    "--chat-fake-mutants-seconds": (
+        "N",
+        "the same, and begin no more reruns after N seconds",
+    ),
+    "--chat-fake-mutants-fail-under": (
+        "N",
+        "the same, and fail the run if its tests noticed less than N percent",
+    ),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    options.declare(parser, _INI, _FLAGS)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker's keyword; and the reruns, if an option asks for them."""
+    config.addinivalue_line(
+        "markers", "chat_fake(mutants=False): leaves a test out of --chat-fake-mutants"
+    )
+    if options.any_given(config, _FLAGS):
+        from .reruns import Reruns
+
+        try:
+            reruns = Reruns(config)
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+        config.pluginmanager.register(reruns, "chatfake-reruns")
+
+
+def pytest_chatfake_fields(fields: dict[str, Any]) -> None:
+    """Take the keyword out: it is for the run, and no field of the fake."""
+    from ..base.arguments import check_bool
+
+    check_bool(fields.pop("mutants", True), "mutants")
