@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,17 @@ import pytest
 #: Real seconds that a run may take before it is killed.
 SECONDS = 120
 
+#: Our plugins: the core's, and those of the extras that are installed.
+PLUGINS = [
+    entry_point.value
+    for entry_point in entry_points(group="pytest11")
+    if entry_point.value.startswith("pytest_chatfake.")
+]
+
 #: The environment of a run on workers of xdist, which are processes that import every plugin anew.
 FEW_PLUGINS = {
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    "PYTEST_ADDOPTS": "-p xdist -p time_machine -p pytest_chatfake.plugin",
+    "PYTEST_ADDOPTS": " ".join(f"-p {name}" for name in ("xdist", "time_machine", *PLUGINS)),
 }
 
 #: A test that imports what later runs need; in a test, as pytest has a hand in imports.

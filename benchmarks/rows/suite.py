@@ -81,7 +81,8 @@ def over_plain_run(rounds: int) -> Iterator[float]:
         for file in ("shop.py", "with_plugin.py"):
             shutil.copy(SUITE / file, folder)
         (folder / "conftest.py").write_text(CONFTEST)
-        measured = run(folder, "with_plugin.py", "--chat-fake-mutants")
+        mutants = "-p", "pytest_chatfake.mutants.plugin", "--chat-fake-mutants"
+        measured = run(folder, "with_plugin.py", *mutants)
         for _ in range(rounds):
             measured()
             took = json.loads((folder / "took.json").read_text()).values()

@@ -15,12 +15,13 @@ from unittest.mock import Mock
 
 import pytest
 import time_machine
-from pytest_chatfake.fake.mutants import MUTANTS
 from werkzeug.test import Client
 
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, plugin
 from pytest_chatfake.http_api.account_api import AccountApi
+from pytest_chatfake.mutants import plugin as mutants_plugin
+from pytest_chatfake.mutants.facts import MUTANTS
 from pytest_chatfake.pages import plugin as pages_plugin
 
 from .pages import DOCS, ROOT, fences
@@ -84,7 +85,7 @@ def test_fields_have_the_defaults_that_are_shown(config: Any) -> None:
 
 def test_fixtures_and_options_are_described() -> None:
     parser = Mock()
-    for part in (plugin, pages_plugin):
+    for part in (plugin, pages_plugin, mutants_plugin):
         part.pytest_addoption(parser)
     options = {call.args[0]: call.kwargs["default"] for call in parser.addini.call_args_list}
     arguments = [call.args[0] for call in parser.getgroup.return_value.addoption.call_args_list]

@@ -12,7 +12,7 @@ from pytest_chatfake.fake.fake import service
 from pytest_chatfake.mutants.facts import MUTANTS
 
 from ..unit.api_clients import call_with_werkzeug, send_call
-from ..unit.fakes import START, frozen_fake, own_lines, played
+from ..unit.fakes import START, fake_with_receiver, frozen_fake, own_lines, played, received_bodies
 from .mutations import mutated
 
 #: The field in which the app sees a difference, and what it sees there first.
@@ -205,3 +205,19 @@ def test_an_unknown_mutant_is_refused_and_none_is_left_after_an_error(fake, rece
         pass
     fake.send_text()
     assert 1 == len(receiver.requests)
+
+
+def test_a_mutant_tells_nothing_that_the_form_of_the_event_leaves_out():
+    def outbound(event):
+        return {name: event["chatMessage"][name] for name in ("id", "totalPrice")}
+
+    with mutated(None) as plain, fake_with_receiver(outbound=outbound) as (fake, _):
+        fake.send_text().deliver()
+    assert {"unknown-message", "price-last-digit"} <= plain.exercised
+    assert set() == {"other-currency", "other-conversation", "other-text"} & plain.exercised
+
+    with mutated("price-times-ten"), fake_with_receiver(outbound=outbound) as (fake, receiver):
+        fake.send_text(price="0.10").deliver()
+    assert [b"1.00", b"1.00"] == [
+        body.partition(b'totalPrice":')[2][:4] for body in received_bodies(receiver)
+    ]

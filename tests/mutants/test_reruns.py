@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
+from pytest_chatfake.__main__ import main
 from pytest_chatfake.mutants import reruns
 from pytest_chatfake.mutants.facts import MUTANTS
 
@@ -574,3 +576,66 @@ def test_a_marker_that_is_no_bool_fails_its_test(pytester):
         def test_it(chat_fake): pass
         """)
     pytester.runpytest().stdout.fnmatch_lines(["*chat_fake: mutants: expected a bool, got 'no'"])
+
+
+def test_ready_made_tests_compare_worlds_that_have_the_same_false_fact(pytester):
+    body = """
+    from app import *
+    from pytest_chatfake import WebhookTests
+
+    class TestApp(WebhookTests):
+        def connect(self, chat_fake):
+            app = App(chat_fake)
+            return lambda: {key: told[-1]["status"] for key, told in app.told.items()}
+
+        def scenario(self, chat_fake):
+            chat_fake.send_text().deliver()
+    """
+    lines = run(pytester, body, "-k", "snapshot")
+    assert "killed 0 of 9" == lines[0]
+    assert "noticed nothing: test_it.py::TestApp::test_snapshot_changes" == lines[-1]
+
+
+def test_where_the_plugin_of_the_fake_is_left_out_that_of_the_mutants_does_nothing(pytester):
+    pytester.makepyfile("def test_it(): pass")
+    result = pytester.runpytest("-p", "no:chatfake", "--chat-fake-mutants")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["killed 0 of 0"])
+
+
+def test_a_mutant_is_killed_if_one_of_several_runs_kills_it(pytester, monkeypatch, capsys):
+    body = """
+    from app import *
+
+    @pytest.mark.parametrize("looks", [False, True])
+    def test_it(chat_fake, app, looks):
+        amount = app.balance()
+        assert not looks or amount == 100
+    """
+    single = run(pytester, body, "--chat-fake-report=page.html")
+    monkeypatch.chdir(pytester.path)
+    for name in ("False", "True"):
+        run(pytester, body, f"-k{name}", f"--chat-fake-data={name}")
+    pytester.runpytest("-kTrue", "--chat-fake-data=none")
+    required = ["--mutants", "--fail-under=100"]
+    capsys.readouterr()
+
+    assert 1 == main(["merge", "False", *required])
+    assert "FAIL: 100 % were required, and 60.0 % were killed" in capsys.readouterr().out
+    assert 0 == main(["merge", "False", "True", *required, "--report=merged.html"])
+    assert single == capsys.readouterr().out.splitlines()[1:2]
+    tables = [
+        re.findall("<table>.*</table>", Path(name).read_text())
+        for name in ("page.html", "merged.html")
+    ]
+    assert tables[0] == tables[1] != []
+    for files, error in [
+        (["none"], "none:1: expected a run with --chat-fake-mutants"),
+        (
+            ["none", "True"],
+            "True:1: expected nothing more as in none, got --chat-fake-mutants=True",
+        ),
+    ]:
+        with pytest.raises(SystemExit, match="2"):
+            main(["merge", *files, "--mutants"])
+        assert error in capsys.readouterr().err

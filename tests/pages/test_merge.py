@@ -166,29 +166,3 @@ def test_files_that_can_not_be_used_are_refused_by_their_names_and_lines(capsys)
 def test_data_are_not_written_over_a_test():
     assert pytest.ExitCode.USAGE_ERROR == run("--chat-fake-data=test_it.py").ret
     assert SUITE == Path("test_it.py").read_text("utf-8")
-
-
-def test_a_mutant_is_killed_if_one_of_the_runs_kills_it(capsys):
-    suite = """
-import pytest
-import requests
-
-@pytest.mark.parametrize("looks", [False, True])
-def test_it(chat_fake, looks):
-    asked = requests.get(chat_fake.base_url + "/v2/balance", headers=chat_fake.headers)
-    assert not looks or asked.json()["amount"] == 100
-"""
-    single = run("--chat-fake-mutants", "--chat-fake-report=page.html", suite=suite).outlines
-    for name in ("False", "True"):
-        run("-k", name, "--chat-fake-mutants", f"--chat-fake-data={name}", suite=suite)
-    required = ["--mutants", "--fail-under=100"]
-
-    assert 1 == main(["merge", "False", *required])
-    assert "FAIL: 100 % were required, and 20.0 % were killed" in capsys.readouterr().out
-    assert 0 == main(["merge", "False", "True", *required, "--report=merged.html"])
-    assert capsys.readouterr().out.splitlines()[1] in single
-    assert timeless("page.html") == timeless("merged.html")
-    run("-kFalse", "--chat-fake-data=none", suite=suite)
-    with pytest.raises(SystemExit, match="2"):
-        main(["merge", "none", "--mutants"])
-    assert "none:1: expected a run with --chat-fake-mutants" in capsys.readouterr().err

@@ -86,3 +86,36 @@ def test_a_conftest_looks_at_what_goes_from_a_test_and_at_its_report(pytester):
         """
     )
     pytester.runpytest().assert_outcomes(passed=2, failed=1)
+
+
+def test_a_conftest_takes_its_own_keyword_out_of_the_marker(pytester):
+    pytester.makeconftest(
+        """
+        def pytest_chatfake_fields(item, fields):
+            if fields.pop("ticket", "SHOP") != "SHOP":
+                raise ValueError(f"{item.name}: expected the ticket of a shop")
+        """
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.chat_fake(ticket="SHOP", price="0.10")
+        def test_it(chat_fake):
+            assert "0.10" == str(chat_fake.config.price)
+
+        @pytest.mark.chat_fake(ticket="7")
+        def test_another(chat_explore): pass
+
+        @pytest.mark.chat_fake(tickets="SHOP")
+        def test_nobody_s(chat_fake): pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*chat_fake: test_another: expected the ticket of a shop",
+            "*chat_fake: *got an unexpected argument 'tickets'*",
+        ]
+    )

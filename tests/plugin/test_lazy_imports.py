@@ -1,20 +1,16 @@
 """A run that does not use the fixtures pays for next to nothing."""
 
 import sys
-from importlib.metadata import entry_points
 
 import pytest
+
+from ..forked_pytest import PLUGINS
 
 #: What pdb imports since 3.14, and pytest imports pdb.
 OF_PDB = {"asyncio", "ssl"} if sys.version_info >= (3, 14) else set()
 HEAVY = {"pydantic", "werkzeug.wrappers", "http.client", "asyncio", "ssl", "trio", "zoneinfo"}
 HEAVY -= OF_PDB
 
-PLUGINS = [
-    entry_point.value
-    for entry_point in entry_points(group="pytest11")
-    if entry_point.value.startswith("pytest_chatfake.")
-]
 LIGHT = {f"pytest_chatfake.{name}" for name in ("base", "base.current_test", "hooks", "options")}
 LIGHT |= {*PLUGINS, *(name.rpartition(".")[0] for name in PLUGINS)}
 

@@ -1301,12 +1301,6 @@ def test_a_card_names_the_event_at_which_an_app_has_raised(run):
     )
 
 
-def test_mutants_are_found_by_the_tests_of_the_class(run):
-    result = run(WHOLE.format(mistake=""), "--chat-fake-mutants", "-k", "snapshot or duplicates")
-    result.stdout.fnmatch_lines(["*mutants*"])
-    assert 0 == result.ret
-
-
 BY_TIME = """
     import pytest
     from pytest_chatfake import ChatFakeConfig, WebhookTests

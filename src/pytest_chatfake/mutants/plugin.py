@@ -62,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(reruns, "chatfake-reruns")
 
 
+@pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
 def pytest_chatfake_fields(fields: dict[str, Any]) -> None:
     """Take the keyword out: it is for the run, and no field of the fake."""
     from ..base.arguments import check_bool

@@ -117,10 +117,12 @@ class Reruns:
             self.verdicts[item.nodeid] = dict.fromkeys(sorted(names), NOT_RUN)
         return result
 
+    @pytest.hookimpl(optionalhook=True)
     def pytest_chatfake_attempt(self, attempt: Any) -> Any:
         """Falsify what the app receives in an attempt."""
         return self._mutation.falsify(attempt)
 
+    @pytest.hookimpl(optionalhook=True)
     def pytest_chatfake_reply(self, api: Any, reply: Callable[[], Any], is_balance: bool) -> Any:
         """Falsify a response to the app."""
         return self._mutation.misreport(api, reply, is_balance)
@@ -137,8 +139,12 @@ class Reruns:
         done = yield
         if self._plan and not (session.shouldfail or session.shouldstop):
             hooks_of = session.gethookproxy
+
+            def quiet_hooks_of(path: Any) -> Any:
+                return _Quiet(hooks_of(path), self)
+
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(session, "gethookproxy", lambda path: _Quiet(hooks_of(path), self))
+                patch.setattr(session, "gethookproxy", quiet_hooks_of)
                 leave_junit_out(patch, self._config)
                 self._run_again()
         return done
