@@ -633,7 +633,7 @@ def test_a_mutant_is_killed_if_one_of_several_runs_kills_it(pytester, monkeypatc
         (["none"], "none:1: expected a run with --chat-fake-mutants"),
         (
             ["none", "True"],
-            "True:1: expected nothing more as in none, got --chat-fake-mutants=True",
+            "True:1: expected --chat-fake-mutants=None as in none, got --chat-fake-mutants=True",
         ),
     ]:
         with pytest.raises(SystemExit, match="2"):

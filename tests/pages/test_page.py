@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pytest_chatfake.mutants.verdicts import Score
 from pytest_chatfake.pages.page import page
 from pytest_chatfake.pages.result import Result
-from pytest_chatfake.suite.mutation import Mutation
 
 
 class Tags(HTMLParser):
@@ -46,8 +46,8 @@ def written(said, outcome="failed", times=1):
         for number in range(times)
     ]
     mutants = {"mutant": ("subject", said)}
-    mutation = Mutation(mutants, 0, {said: {"mutant": "survived"}}, 0)
-    return page([{"Options": said}], tests, [], mutation)
+    score = Score(mutants, 0, {said: {"mutant": "survived"}}, 0)
+    return page([{"Options": said}], tests, [], score)
 
 
 @settings(deadline=None, max_examples=25)
@@ -91,7 +91,7 @@ def test_mutants_are_a_table_with_the_tests_that_exercise_each():
         "a": {"killed": "killed", "kept": "survived"},
         "b": {"kept": "survived"},
     }
-    html = page([{}], [], None, Mutation(mutants, 0, verdicts, 0))
+    html = page([{}], [], None, Score(mutants, 0, verdicts, 0))
 
     assert "<small>1 of 2</small>" in html
     assert (
@@ -102,7 +102,7 @@ def test_mutants_are_a_table_with_the_tests_that_exercise_each():
 
 
 def test_where_no_mutant_was_exercised_the_page_says_so():
-    html = page([{}], [], None, Mutation({}, 0, {}, 0))
+    html = page([{}], [], None, Score({}, 0, {}, 0))
 
     assert "<small>0 of 0</small>" in html
     assert "<li>killed 0 of 0</li>" in html

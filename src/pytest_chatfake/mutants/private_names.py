@@ -23,6 +23,10 @@ def leave_junit_out(patch: pytest.MonkeyPatch, config: Any) -> None:
     patch.setitem(config.stash, getattr(junit, "xml_key", None), None)
 
 
+def _leave_out(*_: object) -> None:
+    pass
+
+
 def copied(item: Any) -> Any:
     """Return a copy of a test, which leaves nothing behind in it but in its stash.
 
@@ -31,7 +35,7 @@ def copied(item: Any) -> Any:
     """
     again = copy(item)
     again.user_properties = []
-    again.add_report_section = lambda *_: None
+    again.add_report_section = _leave_out
     for name in ("_obj", "_instance", "_excinfo") if getattr(item, "cls", None) else ():
         again.__dict__.pop(name, None)  # the test left traces on them
     return again

@@ -10,7 +10,6 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from itertools import chain
 from math import inf
 from operator import methodcaller
@@ -24,7 +23,10 @@ from ..base.arguments import check_choice, shortened
 from ..base.current_test import current
 from ..base.views import counted
 from ..options import number_given
-from ..suite.mutation import (
+from ..suite.reports import begin_line
+from .facts import MUTANTS, Mutation
+from .private_names import copied, leave_junit_out, same_examples
+from .verdicts import (
     BROKEN,
     KILLED,
     NOT_REPEATABLE,
@@ -32,22 +34,21 @@ from ..suite.mutation import (
     SURVIVED,
     TOO_GOOD,
     TOO_LONG,
+    Score,
 )
-from ..suite.mutation import Mutation as Score
-from ..suite.reports import begin_line
-from .facts import MUTANTS, Mutation
-from .private_names import copied, leave_junit_out, same_examples
 
 #: Where a worker of xdist sends its verdicts.
 _OUTPUT: Final = "chat_fake_mutants"
 
-#: Hooks that report a test, beside that which is told of each phase.
+#: Hooks that report a test, beside the one that the reruns read.
 _REPORTING: Final = {
     "pytest_runtest_logstart",
     "pytest_runtest_logfinish",
     "pytest_exception_interact",
     "pytest_warning_recorded",
 }
+
+_PACKAGE: Final = f"{__name__.partition('.')[0]}."
 
 #: How many times as long as its test a rerun may take, and how many real seconds in any case.
 _TIMES_AS_LONG: Final = 10
@@ -197,7 +198,7 @@ class Reruns:
         self._mutant, self._truth = mutant, self._truth if mutant else None
         with suppress(LimitReached), same_examples(again):
             # The next one is the test itself: so the copy is torn down, and not its module.
-            self._call("pytest_runtest_protocol", _is_needed, item=again, nextitem=item)
+            self._part_of("pytest_runtest_protocol", _is_needed)(item=again, nextitem=item)
         self._truth = self._truth or self._mutation
         failed = {report.when for report in self._reports if report.failed}
         if self._took >= self._limit:
@@ -206,15 +207,17 @@ class Reruns:
 
     def _tear_down(self, item: Any, following: Any) -> None:
         """Finalise what the following test does not need: which one that is, a rerun can't know."""
-        call, item = partial(self._call, "pytest_runtest_teardown", _finalises), copied(item)
+        call, item = self._part_of("pytest_runtest_teardown", _finalises), copied(item)
         pytest.CallInfo.from_call(lambda: call(item=item, nextitem=following), "teardown")
 
-    def _call(self, name: str, is_called: Callable[[Any], bool], **arguments: Any) -> None:
-        """Call some of the implementations of a hook."""
+    def _part_of(self, name: str, is_called: Callable[[Any], bool], hooks: Any = None) -> Any:
+        """Return a hook that calls only some of its implementations."""
         manager = self._config.pluginmanager
-        found = getattr(manager.hook, name).get_hookimpls()
-        left_out = [one.plugin for one in found if not is_called(one)]
-        manager.subset_hook_caller(name, left_out)(**arguments)
+        found = getattr(hooks or manager.hook, name).get_hookimpls()
+        called = [one.plugin for one in found if is_called(one)]
+        plugins = (one.plugin for one in getattr(manager.hook, name).get_hookimpls())
+        left_out = [plugin for plugin in plugins if plugin not in called]
+        return manager.subset_hook_caller(name, left_out)
 
     @property
     def _error(self) -> str:
@@ -251,7 +254,7 @@ class Reruns:
 
 
 class _Quiet:
-    """The hooks of a test, without those that report it: only the reruns are told."""
+    """The hooks of a test, without those that tell anybody of it: only the reruns are told."""
 
     def __init__(self, hooks: Any, reruns: Reruns) -> None:
         self._hooks = hooks
@@ -260,6 +263,8 @@ class _Quiet:
     def __getattr__(self, name: str) -> Any:
         if name == "pytest_runtest_logreport":
             return self._reruns.pytest_runtest_logreport
+        if name == "pytest_runtest_makereport":
+            return self._reruns._part_of(name, _is_of_others, self._hooks)
         return _Silence() if name in _REPORTING else getattr(self._hooks, name)
 
 
@@ -270,6 +275,11 @@ class _Silence:
         """Call it now."""
 
     call_historic = __call__
+
+
+def _is_of_others(hook: Any) -> bool:
+    """Leave out what this package adds to a report: nobody reads it, and it takes long."""
+    return not getattr(hook.function, "__module__", "").startswith(_PACKAGE)
 
 
 def _is_needed(hook: Any) -> bool:

@@ -20,7 +20,7 @@ from .coverage import Item, count, tried
 from .result import OUTCOMES, Result
 
 if TYPE_CHECKING:
-    from ..suite.mutation import Mutation
+    from ..mutants.verdicts import Score
 
 #: In a run of more tests, those that passed have no picture: the page would be too large.
 _PICTURED: Final = 100
@@ -30,7 +30,7 @@ def page(
     runs: Sequence[Mapping[str, str]],
     tests: Collection[Result],
     seen: Iterable[str] | None,
-    mutation: Mutation | None = None,
+    score: Score | None = None,
 ) -> str:
     """Write the page.
 
@@ -38,14 +38,14 @@ def page(
         runs: What is shown of each run, by its heading.
         tests: The tests.
         seen: What the suite exercised; None: that is not shown.
-        mutation: What became of the mutants; None: the run had none.
+        score: What became of the mutants; None: the run had none.
     """
     ordered, are_few = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
     parts = {
         "palette": STYLE,
         "totals": totals(tests),
         "facts": "".join(_facts(runs)),
-        "parts": "".join([*_cards(tests), *_coverage(seen), *_mutants(mutation)]),
+        "parts": "".join([*_cards(tests), *_coverage(seen), *_mutants(score)]),
         "pictured": _PICTURED,
         "tests": "".join(
             part
@@ -103,12 +103,12 @@ def _untried(item: Item) -> str:
     return f"<div>{escape(item.name)}: <code>{escape(item.how)}</code></div>"
 
 
-def _mutants(mutation: Mutation | None) -> Iterator[str]:
-    if mutation is None:
+def _mutants(score: Score | None) -> Iterator[str]:
+    if score is None:
         return
-    from ..suite.mutation import KILLED
+    from ..mutants.verdicts import KILLED
 
-    fates = mutation.fates()
+    fates = score.fates()
     rows = "".join(
         f'<tr><th scope="row">{escape(fate.fact)}</th>'
         f'<td class="{fate.verdict.split()[0]}">{fate.verdict}</td>'
@@ -116,7 +116,7 @@ def _mutants(mutation: Mutation | None) -> Iterator[str]:
         for fate in fates
     )
     table = _table(["False fact", "What became of it", "Exercised by"], rows)
-    notes = "".join(f"<li>{escape(note)}</li>" for note in (mutation.headline, *mutation.notes()))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in (score.headline, *score.notes()))
     bar = _bar(sum(fate.verdict == KILLED for fate in fates), len(fates))
     yield _part("What the tests notice", bar, f"{table}<ul>{notes}</ul>")
 

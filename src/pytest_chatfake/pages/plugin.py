@@ -64,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from None
 
 
+@pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
 def pytest_chatfake_section(
     item: pytest.Item, report: pytest.TestReport, section: Section | None
 ) -> None:

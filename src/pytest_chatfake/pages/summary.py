@@ -66,23 +66,23 @@ class Summary:
             least_killed: How many percent of the mutants must be killed.
         """
         self.results = [result for run in runs for result in run.results]
-        mutation = None
+        score = None
         if runs[0].mutants is not None:
-            from ..suite.mutation import Mutation
+            from ..mutants.verdicts import Score
 
             verdicts = {
                 result.nodeid: result.mutants
                 for result in self.results
                 if result.mutants is not None
             }
-            mutation = Mutation(*runs[0].mutants, verdicts, least_killed)
-            self.mutants += mutation.lines()
+            score = Score(*runs[0].mutants, verdicts, least_killed)
+            self.mutants += score.lines()
         is_written = True
         if self.page_at is not None:
             seen = self._exercised if self._counts else None
-            text = page([run.facts for run in runs], self.results, seen, mutation)
+            text = page([run.facts for run in runs], self.results, seen, score)
             is_written = self.write(self.page_at, text)
-        kills_enough = mutation is None or mutation.is_enough
+        kills_enough = score is None or score.is_enough
         return is_written and kills_enough and not self._falls_short
 
     def write(self, path: Path, text: str) -> bool:

@@ -37,7 +37,7 @@ class Fate(NamedTuple):
     tests: str
 
 
-class Mutation:
+class Score:
     """What became of the mutants of a run.
 
     Args:
