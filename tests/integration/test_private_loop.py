@@ -415,5 +415,5 @@ def test_what_an_interrupt_left_taken_stops_no_later_fake(session, monkeypatch):
     monkeypatch.setattr(private_loop, "TURN_SECONDS", 0.01)
     first, second = Portal(), Portal()
     loop = first.run(where())
-    first._loop._turn.acquire()  # and the interrupt comes before anybody can give it back
+    first._loop._lock.acquire()  # and the interrupt comes before anybody can give it back
     assert loop == second.run(where())

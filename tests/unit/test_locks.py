@@ -377,7 +377,7 @@ def test_what_is_added_while_the_watch_ends_is_watched(locked, lock, meeting):
 
 def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(locked, lock, meeting):
     with closing(meeting.standing(PrivateLoop, "_take")()) as loop:
-        loop._turn = lock
+        loop._lock = lock
         meeting.hold(*[lambda: (loop._take(object()), loop._give_back())] * 2)
 
     assert expected(locked) == meeting.outcome

@@ -143,7 +143,7 @@ def check_mapping(value: object, what: str) -> Mapping[str, object]:
 
 
 def takes(function: Callable[..., object], *arguments: object) -> bool:
-    """Return whether a function can be called with so many arguments, as far as it shows that."""
+    """Return whether a function takes these arguments, as far as its signature tells."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions of C show nothing

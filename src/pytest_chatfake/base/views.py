@@ -36,7 +36,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def folded(lines: Iterable[str], most: int) -> list[str]:
-    """Return so many lines at most: equal ones are one, with a count; of more, how many."""
+    """Return at most ``most`` different lines, with counts, and how many more there are."""
     counts = Counter(lines)
     shown = [
         line if times == 1 else f"{line} ({times:,} times)"

@@ -45,7 +45,7 @@ class Draft(NamedTuple):
         origin_type: None: the conversation's, or the default.
         price: What it costs where it is charged: an amount, or a function that is asked when the
             message is accepted.
-        assumed: Whether nobody said what that is: it is the fake's own default.
+        assumed: Whether the test named no price: it is the fake's default.
     """
 
     conversation: ConversationRecord | str | None

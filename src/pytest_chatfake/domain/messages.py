@@ -31,10 +31,10 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
 #: The verbs of a person's phone: they bring a message to it, or show it there.
 ARRIVALS: Final[frozenset[str]] = frozenset({"deliver", "read"})
 
-#: The person that messages go to where the test names nobody (assumed).
+#: The recipient of messages for which the test names none (assumed).
 DEFAULT_ADDRESS: Final = "+15550100"
 
-#: What a message costs where it is charged and nobody says so (assumed).
+#: The price of a message for which the test names none (assumed).
 DEFAULT_PRICE: Final = "0.05"
 
 #: The most devices of one delivery (assumed).

@@ -19,7 +19,7 @@ class PlannedStep(NamedTuple):
         run: Changes state, and yields where events are to be attempted.
         what: The call of the test.
         line: Where that is.
-        subject: What it is about, for whoever awaits that: a message or a wait; None: neither.
+        subject: The message or the wait whose ``await`` runs this step; None: neither.
         task: Whose call it is; None: that of plain code.
     """
 

@@ -47,7 +47,7 @@ _THREADS: Final = {
     "SyncToAsync.__call__",
 }
 
-#: What a chain of awaiting things is made of: where each has its frame, and the next one.
+#: The names of the attributes for frame and awaited object, by type of awaitable.
 _LINKS: Final[dict[type, tuple[str, str]]] = {
     CoroutineType: ("cr_frame", "cr_await"),
     GeneratorType: ("gi_frame", "gi_yieldfrom"),

@@ -62,8 +62,8 @@ class Kind(NamedTuple):
         verb: The method that a test calls for it, without the fake's name.
         sentence: What happened to an attempt, with gaps that :mod:`.description` fills. Kinds whose
             sentence depends on more have none.
-        distances: Past how many attempts it can move one, if so many follow in all, and so many
-            before the next barrier.
+        distances: The shifts that are possible, given how many attempts follow, and how many of
+            them before the next barrier.
         extent: The name of the argument that says how far it goes; empty: none.
         least: The least value of that argument, which is also its default.
         is_time: Whether that argument is a length of time.
@@ -283,7 +283,7 @@ class Deviation(NamedTuple):
 
 
 def moved(kind: str, start: int, extent: int) -> Deviation:
-    """Return a deviation that moves an attempt past so many others, whatever barriers there are."""
+    """Return a deviation that shifts an attempt past ``extent`` others, across barriers too."""
     flag = "new_id" if kind == "duplicate_new_id" else ""
     if kind == "duplicate" and extent > 0:  # after=0 leaves no room for a barrier
         flag = "past_barriers"

@@ -28,8 +28,8 @@ from .world import Body, Environment
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
-#: Of worlds, and of deviations in one: nobody has the time for more.
-_MOST: Final = 1_000_000
+#: Upper bound of ``limit=`` and ``depth=``.
+_UPPER_BOUND: Final = 1_000_000
 
 
 #: Functions; or these with what they raise.
@@ -192,8 +192,8 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
         raise ValueError(f"error: {KINDS['error'].needs}")
     return Scope(
         kinds,
-        check_int(options.get("limit", default.limit), "limit", 1, _MOST),
-        check_int(options.get("depth", default.depth), "depth", 0, _MOST),
+        check_int(options.get("limit", default.limit), "limit", 1, _UPPER_BOUND),
+        check_int(options.get("depth", default.depth), "depth", 0, _UPPER_BOUND),
         None if seconds is None else parse_length(seconds, "seconds") / SECOND,
         None if only is None else parse_deviations(only),
         found,

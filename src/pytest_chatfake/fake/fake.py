@@ -408,7 +408,7 @@ class ChatFake:
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events that were emitted, whoever listened, in order (§6)."""
+        """All events that were emitted, in order, whether or not an endpoint listened (§6)."""
         self._engine.ensure_readable()
         return View(self._engine.outbox.events)
 
@@ -929,10 +929,7 @@ class ChatFake:
 
 
 class _ExpectedCharge:
-    """A block that charges exactly so much.
-
-    It is no generator: a failure would show the frame of ``contextlib`` that goes on with it.
-    """
+    """Context manager of ``expect_charge()``; a class, to keep contextlib out of tracebacks."""
 
     def __init__(self, engine: Engine, story: Story, amount: Decimal) -> None:
         self._engine = engine

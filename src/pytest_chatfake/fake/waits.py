@@ -58,7 +58,7 @@ def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
 def wait_until(
     engine: Engine, portal: Portal, predicate: Callable[[], Any], limit: float, *, settle: bool
 ) -> Any:
-    """Wait as :meth:`.ChatFake.wait_until` does, for so many real seconds at most."""
+    """Wait as :meth:`.ChatFake.wait_until` does, for at most ``limit`` real seconds."""
     ordering = engine.drain.ordering
     first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
     apart: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -23,7 +23,7 @@ _Fields: TypeAlias = dict[str, Any]
 _Shown: TypeAlias = dict[str, str]
 _T = TypeVar("_T")
 
-#: Of a field that an event does not have.
+#: Marks an absent field.
 _MISSING: Final = "..."
 
 

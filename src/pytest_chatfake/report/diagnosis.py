@@ -22,7 +22,7 @@ from .pending import advance, first_pending, obstacle_of
 from .story import Story
 from .timeline_text import entry_text
 
-#: The report keeps what happened to so many messages of a total.
+#: How many messages of a total are kept in a folded timeline.
 _MAX_MENTIONED: Final = 5
 
 #: What releases what is held for a message.

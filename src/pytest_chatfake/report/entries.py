@@ -49,7 +49,7 @@ def amount_of(record: Record) -> Decimal | None:
 
 
 def line_of(record: Record) -> Line | None:
-    """Return where the test asked for it; None if it did not, or nobody knows the line."""
+    """Return where the test asked for it; None if it did not, or the line is unknown."""
     line = record.line if isinstance(record, (VerbRecord, ClockRecord, Trigger)) else None
     return None if line is None or line.is_stand_in else line
 

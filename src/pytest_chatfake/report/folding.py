@@ -17,12 +17,13 @@ from .trace import Trace
 #: An entry, or a text in place of entries that are not shown.
 TimelineRow: TypeAlias = Record | str
 
-#: Repetitions are looked for among so many entries at most. If more rows than these are left, the
-#: middle is folded instead.
+#: The longest timeline in which repetitions are looked for, and how many rows may be left of it.
+#: Otherwise the middle is folded instead.
 _READ: Final = 500
 _ROWS: Final = 50
 
-#: A repetition has so many entries at most, comes so often at least, and saves more rows than this.
+#: How many entries a repetition may have, how often it has to come, and how many rows folding it
+#: has to save.
 _LONGEST: Final = 40
 _TIMES: Final = 3
 _SAVED: Final = 10

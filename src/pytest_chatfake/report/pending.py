@@ -17,7 +17,7 @@ from .hints import awaited
 from .labels import Labels
 from .timeline_text import units
 
-#: How many are shown where nobody knows which one was missed.
+#: How many pending steps are listed if it is unclear which one a test missed.
 _MAX_PENDING: Final = 3
 
 
@@ -70,7 +70,7 @@ def first_pending(
 
 
 def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
-    """Give a line for what is pending, where nobody knows what a test missed."""
+    """Give a line for each pending step, if it is unclear which one a test missed."""
     found = _pending(engine)
     yield from (_sentence(engine, labels, due) for due in found[:_MAX_PENDING])
     if len(found) > _MAX_PENDING:
@@ -82,7 +82,7 @@ def advance(engine: Engine, moment: int) -> str:
     # A page may be written when the fake is closed, and real time is back.
     now = engine.time.stopped_at or engine.time.read()
     wait = max(moment - now, 0)
-    if wait % MILLISECOND:  # time runs, and nobody wants to read its digits
+    if wait % MILLISECOND:  # time runs: round up to a second
         wait += SECOND - wait % SECOND
     arguments = ", ".join(f"{name}={count:g}" for name, count in units(wait).items())
     return f"{awaited(engine)}chat_fake.clock.advance({arguments})"

@@ -216,7 +216,7 @@ def cells_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[tuple[
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: int = 0) -> list[str]:
-    """Write rows in columns, of which so many of the first are flush right."""
+    """Write rows in columns; the first ``right`` of them are flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     sides = [str.rjust] * right + [str.ljust] * (len(widths) - right)
     return [
@@ -243,7 +243,7 @@ def _absolute(moment: int) -> str:
 
 
 def legend(labels: Labels, shown: Sequence[Record], most: int = _EXPLAINED) -> Iterator[str]:
-    """Explain each label that is shown, once; of messages, so many at most."""
+    """Explain each label that is shown, once; at most ``most`` messages."""
     messages = sorted(
         {entry._message for entry in shown if entry._message}, key=attrgetter("number")
     )

@@ -54,7 +54,7 @@ class Trace:
 
     @property
     def postings(self) -> list[int]:
-        """How often the ledger had posted after so many records."""
+        """How many postings there were up to each record."""
         posted = (
             isinstance(record, LedgerEntry)
             or (isinstance(record, VerbRecord) and record.posted is not None)

@@ -45,7 +45,7 @@ class CustomEvent(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Event(Record):
-    """One event that the service emitted (§2.2, §6), whoever listens.
+    """One event that the service emitted (§2.2, §6), whether or not an endpoint listens.
 
     Attributes:
         id: The event's identifier, ``evt_...``.

@@ -170,7 +170,7 @@ class Outbox:
         )
 
     def _next_id(self, message: MessageState, ahead: int = 0) -> str:
-        """Return the id of an event about a message: the next one, or one after so many others."""
+        """Return the next id of an event about a message, or the one ``ahead`` places later."""
         number = message.number if self._per_message else self._of_messages + ahead + 1
         return self._ids.event % number
 

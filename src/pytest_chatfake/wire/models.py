@@ -131,7 +131,7 @@ class ChatApiError(_Model):
     error_data: ErrorData
 
 
-class Conversation(_Model):
+class AnyConversation(_Model):
     """The conversation (§2.4)."""
 
     id: Annotated[str, Field(pattern="^[0-9a-fA-F]+$")]
@@ -139,13 +139,13 @@ class Conversation(_Model):
     expire_time: Moment
 
 
-class PendingConversation(Conversation):
+class PendingConversation(AnyConversation):
     """The conversation of a sent message, whose session may not have begun (§2.4)."""
 
     type: Absent = None
 
 
-class StartedConversation(Conversation):
+class StartedConversation(AnyConversation):
     """The conversation of a message that was delivered (§2.4)."""
 
     type: Filled
@@ -246,7 +246,7 @@ class FailedMessage(ChatMessage):
     chat_api_error: Possible[ChatApiError] = None
 
 
-class Event(_Model):
+class Envelope(_Model):
     """The event envelope (§2.2): what events of every type have."""
 
     id: Annotated[str, Field(pattern="^evt_.+")]
@@ -255,7 +255,7 @@ class Event(_Model):
     create_time: Moment
 
 
-class ChatMessageUpdated(Event):
+class ChatMessageUpdated(Envelope):
     """The event of a message (§2.2, §6), with the names of the description."""
 
     chat_message: Annotated[

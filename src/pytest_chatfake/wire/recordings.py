@@ -90,7 +90,7 @@ def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
         yield begin[0] if begin else RecordedEvent(name, problem="no events")
 
 
-#: After so many entries that can't be used, a file is no recording.
+#: How many unusable entries show that a file is no recording.
 _MANY: Final = 100
 
 #: How a list begins; a line such as ``[INFO] started`` does not begin one.

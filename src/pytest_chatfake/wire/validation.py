@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from ..base.arguments import cited
 from ..base.escaping import one_line
 from ..base.views import counted
-from .models import Event, event_model
+from .models import Envelope, event_model
 from .naming import Naming
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -65,7 +65,7 @@ def deviations(
         extra_fields: Whether fields that the description does not have are allowed.
     """
     if is_other_type(event, naming):
-        return [_sentence(path, error) for path, error in _errors(Event, event).items()]
+        return [_sentence(path, error) for path, error in _errors(Envelope, event).items()]
     model, key = event_model(naming, "allow" if extra_fields else "forbid"), naming.message_key
     errors = _errors(model, event)
     refused, may_be_missing = errors.get((key,)), {(key, name) for name in omit}

@@ -1,7 +1,7 @@
 """Attempts into an ASGI app, without a socket.
 
 The messages are those of the ASGI specification 3.0, as uvicorn sends and accepts them. Everything
-runs in the loop of whoever awaits it, asyncio's or trio's. An app that breaks the protocol raises
+runs in the loop that awaits it, asyncio's or trio's. An app that breaks the protocol raises
 ``RuntimeError``; an exception that leaves it comes out as it is.
 """
 

@@ -1,8 +1,8 @@
 """Something awaited that another thread may end, in asyncio and in trio.
 
 An ASGI app or an async function that never ends would hang its test without a word. Nothing in the
-loop can end it in time, for the loop's timers stand still under freezegun. So whoever counts real
-seconds in another thread does it, by a cancellation that stays inside what is awaited here.
+loop can end it in time, for the loop's timers stand still under freezegun. So a thread that
+counts real seconds does it, by a cancellation that stays inside what is awaited here.
 """
 
 from __future__ import annotations

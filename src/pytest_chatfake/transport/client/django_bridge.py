@@ -1,6 +1,6 @@
 """Django in sync mode: its code runs in the test's thread, on the test's database connections.
 
-Nothing here is the first to import Django: whoever has a Django app has imported it.
+Nothing here is the first to import Django: an app that uses Django has imported it.
 """
 
 from __future__ import annotations

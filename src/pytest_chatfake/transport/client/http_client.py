@@ -45,7 +45,7 @@ class HttpClient:
 
     Args:
         url: Where to post, see `parse_url`.
-        timeout: Real seconds for connecting. Whoever calls `abort` counts those of the rest.
+        timeout: Real seconds for connecting. After that, the caller of `abort` counts.
     """
 
     def __init__(self, url: str, *, timeout: float) -> None:

@@ -114,7 +114,7 @@ class Lifespan:
         }
         try:
             await self._app(scope, self._receive, self._send)
-        except Exception as error:  # raised by whoever waits for this
+        except Exception as error:  # raised where this is awaited
             self._error = error
         finally:
             self._started.set()

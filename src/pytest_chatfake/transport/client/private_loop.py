@@ -30,7 +30,7 @@ class PrivateLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = Worker("chatfake-loop")
         # A thread may take it again, so what an interrupt left taken stops no later fake there.
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
         self._owner: object | None = None  # for whom the loop runs
 
     def run(self, coroutine: Coroutine[Any, Any, T], owner: object) -> T:
@@ -62,7 +62,7 @@ class PrivateLoop:
         Returns:
             Whether it did: not where there is no loop, or it is used.
         """
-        if self._loop is None or self._runs_here() or not self._turn.acquire(blocking=False):
+        if self._loop is None or self._runs_here() or not self._lock.acquire(blocking=False):
             return False
         try:
             self._run(pause(), self._loop)
@@ -94,13 +94,13 @@ class PrivateLoop:
             raise RuntimeError(
                 "the fake's event loop is waiting for this code to return: it can't be used now"
             )
-        if not self._turn.acquire(timeout=TURN_SECONDS):
+        if not self._lock.acquire(timeout=TURN_SECONDS):
             raise RuntimeError(f"another fake has used the shared loop for {TURN_SECONDS:g} s")
         self._owner = owner
 
     def _give_back(self) -> None:
         self._owner = None
-        self._turn.release()
+        self._lock.release()
 
     def _runs_here(self) -> bool:
         if self._loop is None:

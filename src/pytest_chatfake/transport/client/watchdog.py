@@ -106,7 +106,7 @@ class Watchdog:
     def _ends(self) -> bool:
         with self._lock:
             thread, self._thread = self._thread, None
-            if self._watched:  # since the last look; whoever comes later sees that there is none
+            if self._watched:  # since the last look; a later add() sees that there is none
                 self._thread = thread
             return self._thread is None
 

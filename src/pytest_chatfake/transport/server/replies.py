@@ -43,7 +43,7 @@ class Reply(NamedTuple):
         return [*fields, *self.headers], b"" if method == "HEAD" else self.body
 
     def cut_off(self, length: int | None = None) -> Reply:
-        """Return it cut off after so many bytes of the body; None: half of them."""
+        """Return it with only the first ``length`` bytes of its body; None: half of them."""
         kept = len(self.body) // 2 if length is None else length
         return self._replace(body=self.body[:kept], declared_length=len(self.body))
 
