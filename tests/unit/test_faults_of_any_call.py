@@ -7,7 +7,7 @@ from werkzeug import Response
 from werkzeug.exceptions import abort
 
 from pytest_chatfake import explore
-from pytest_chatfake.report.hints import why_unused
+from pytest_chatfake.report.hints import unused_line
 
 from .api_clients import call_with_werkzeug
 from .fakes import fake_with_receiver, frozen_fake, warnings_at_the_end
@@ -369,7 +369,9 @@ def test_a_fault_that_never_fired_says_what_there_was_instead(fake, where, why):
     fault.remove()
     status(fake)
 
-    assert f" ({why})" == why_unused(fault, fake._engine, str)
+    assert f"{fault.description}, set up at {fault.line} ({why})" == unused_line(
+        fault, fake._engine
+    )
 
 
 @pytest.mark.parametrize(
@@ -384,7 +386,9 @@ def test_without_a_request_it_says_that(fake, set_up, why):
     fault = set_up(fake.api)
     status(fake, key="wrong")
 
-    assert f" ({why})" == why_unused(fault, fake._engine, str)
+    assert f"{fault.description}, set up at {fault.line} ({why})" == unused_line(
+        fault, fake._engine
+    )
 
 
 def test_a_fault_whose_calls_another_one_took_says_that(fake):
@@ -392,7 +396,9 @@ def test_a_fault_whose_calls_another_one_took_says_that(fake):
     second = fake.api.fail()
     status(fake)
 
-    assert " (1 request matched, and got another response)" == why_unused(second, fake._engine, str)
+    assert unused_line(second, fake._engine).endswith(
+        " (1 request matched, and got another response)"
+    )
 
 
 def test_the_report_of_what_is_unused_has_the_request_that_there_was():
