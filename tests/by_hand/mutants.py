@@ -128,7 +128,8 @@ LIKELY = {
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
     "test_deviations test_emit test_replay test_other_events test_receiver "
     "test_handler_responses test_exploration test_threads",
-    "webhooks.faults": "test_faults test_refusals",
+    "webhooks.faults": "test_faults test_refusals test_concurrently test_retries test_crashes "
+    "test_injected_errors test_changed_contents test_disabled_endpoints",
     "webhooks.signing": "test_signing test_refusals",
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_refusals",

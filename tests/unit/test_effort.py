@@ -92,20 +92,20 @@ def test_what_is_done_for_a_message_takes_as_long_for_the_last_of_many(call):
 
 
 @pytest.mark.parametrize(
-    ("call", "kind", "past_barriers"),
+    ("call", "delay"),
     [
-        (Backlog.note_attempt, "reorder", False),
-        (Backlog.note_attempt, "duplicate", True),
-        (Backlog.take_peers, "concurrently", False),
-        (Backlog.release, "duplicate", True),
+        (Backlog.note_attempt, Backlog.delay),
+        (Backlog.note_attempt, partial(Backlog.repeat, past_barriers=True)),
+        (Backlog.take_peers, Backlog.await_peer),
+        (Backlog.release, partial(Backlog.repeat, past_barriers=True)),
     ],
 )
-def test_delayed_attempts_that_wait_on_take_no_time(call, kind, past_barriers):
+def test_delayed_attempts_that_wait_on_take_no_time(call, delay):
     lines = []
     for number in (10, 100):
         backlog = Backlog()
         for place in range(number):
-            backlog.take(kind, 1_000, place, SimpleNamespace(), past_barriers)
+            delay(backlog, place, 1_000, SimpleNamespace())
         lines.append(lines_of(partial(call, backlog)))
 
     assert lines[0] == lines[1]
@@ -121,7 +121,8 @@ def test_of_delayed_attempts_the_one_whose_turn_came_first_is_next(steps):
     backlog, waiting, made = Backlog(), [], 0
     for number, (what, length) in enumerate(steps):
         if what in ("take", "past"):
-            backlog.take("reorder", length, number, SimpleNamespace(), what == "past")
+            fault, is_past = SimpleNamespace(), what == "past"
+            backlog.repeat(number, length - 1, fault, past_barriers=is_past)
             waiting.append((number, made + length, what))
             continue
         made += what == "made"

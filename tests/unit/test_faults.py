@@ -105,6 +105,27 @@ def test_a_tampered_body_is_changed_after_it_was_signed():
         assert [("sent", 1, "tamper", 200)] == attempt_rows(fake)
 
 
+def test_a_body_is_tampered_with_in_the_order_in_which_the_faults_were_set_up(fake, receiver):
+    fake.webhooks.tamper(lambda body: body + b"1")
+    fake.webhooks.duplicate()
+    fake.webhooks.tamper(lambda body: body + b"2", times=2)
+    fake.send_text().deliver()
+
+    sent, delivered = (event.body for event in fake.events)
+    assert [sent + b"12", sent + b"12", delivered + b"2"] == received_bodies(receiver)
+
+
+def test_of_two_other_signers_the_last_one_signs():
+    with fake_with_receiver(signer=lambda _: {"X-Signature": "right"}) as (fake, receiver):
+        fake.webhooks.sign(lambda _: {"X-Signature": "first"})
+        fake.webhooks.sign(lambda _: {})
+        fake.send_text()
+
+        assert "X-Signature" not in receiver.requests[0].headers
+        (attempt,) = fake.webhooks.attempts
+        assert ["missing signature"] * 2 == [mark.text for mark in attempt.marks]
+
+
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [

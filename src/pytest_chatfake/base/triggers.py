@@ -2,43 +2,69 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Generic, Self, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from .arguments import check_int
+from .arguments import check_int, shown_arguments
 from .calling_line import Line, is_in_fixture
 from .history import History, Record
 from .views import counted
 
 
-class Trigger(Record, ABC):
+class Trigger(Record):
     """A fault that fires ``times`` times (None: always), from the ``start``-th match on.
 
-    Usable as a context manager, which removes it at the end.
+    Each kind is a class, which says all that concerns it. It is made of the arguments of its kind;
+    those that all kinds take are set up later. Usable as a context manager, which removes it at the
+    end.
 
     Attributes:
         fired: How often it fired so far.
         line: Where the test set it up.
     """
 
-    fired: int
+    #: The name of the public class.
+    _face: ClassVar[str]
+    #: Where its method is, without the fake's name; and the method's name.
+    _home: ClassVar[str]
+    _kind: ClassVar[str] = ""
+    #: How often it fires, unless the test says how often.
+    _usual_times: ClassVar[int | None] = 1
 
-    def __init__(self, times: int | None, start: int, line: Line) -> None:
+    fired: int
+    line: Line
+
+    def __init__(self, *arguments: str) -> None:
         self.fired = 0
+        self._arguments = arguments  # those of its kind alone, as a test would write them
+        self._matched = 0
+        self._is_removed = False
+        self._is_short = False  # a barrier came before as many attempts as it waited for
+
+    def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
+        """Note what it concerns, and where the test has said so."""
+        times = where.get("times", self._usual_times)
+        self._times = None if times is None else check_int(times, "times", 1)
+        self._start = check_int(where.get("start", 1), "start", 1)
         self.line = line
         self._is_shared = is_in_fixture()  # a fixture may set it up for other tests
-        self._matched = 0
-        self._times = None if times is None else check_int(times, "times", 1)
-        self._start = check_int(start, "start", 1)
-        self._is_removed = False
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.description}, fired {counted(self.fired, 'time')}>"
+        return f"<{self._face} {self.description}, fired {counted(self.fired, 'time')}>"
 
     @property
-    @abstractmethod
     def description(self) -> str:
         """What it is, as a test would write it."""
+        shown = [*self._arguments, *shown_arguments(**self._limits())]
+        if self._start != 1:
+            shown.append(f"start={self._start}")
+        if self._times != self._usual_times:
+            shown.append(f"times={self._times}")
+        return f"{self._kind}({', '.join(shown)})"
+
+    def _limits(self) -> Mapping[str, object]:
+        """Return the arguments that say what it concerns, as a test would write them."""
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self

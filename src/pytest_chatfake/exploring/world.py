@@ -29,7 +29,6 @@ from ..fake.inside import Inside, check_service, open_fakes, shut_all_but
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
-from ..webhooks.fault_kinds import effect_of
 from .baseline import Baseline, without_texts
 from .crash_watch import CrashWatch
 from .deviations import KINDS, OPEN, Call, Deviation
@@ -256,9 +255,7 @@ class World:
     @property
     def failed_before_barrier(self) -> bool:
         """Whether a body's own check failed before a barrier, and no app had raised an error."""
-        raised = any(
-            attempt.error and not effect_of(attempt.fault).fails for attempt in self.inside.attempts
-        )
+        raised = any(map(self.inside.has_failed_itself, self.inside.attempts))
         return not (raised or self.body_ended or self._seen.settled)
 
     @property
@@ -267,7 +264,7 @@ class World:
         crashed = (
             attempt
             for attempt in self._attempts
-            if attempt.fault == "crash" and (watch := self._watch_of(attempt)) and watch.stopped
+            if (watch := self._watch_of(attempt)) and watch.stopped
         )
         return not all(self.inside.is_made_anew(attempt.endpoint) for attempt in crashed)
 
@@ -446,7 +443,7 @@ class World:
         attempt, watch = entry.attempt, self._watch_of(entry.attempt)
         logged = waiting(entry.choice, attempt.event, attempt.endpoint)
         return logged._replace(
-            item=logged.item if effect_of(attempt.fault).reaches_app else -logged.item,
+            item=-logged.item if self.inside.kept_back(attempt) else logged.item,
             round=self.inside.round_of(attempt),
             is_retry=attempt.number > 1,
             points=() if watch is None else tuple(watch.points),
@@ -527,9 +524,9 @@ class World:
 
 def _outcome(entry: Ended) -> int | str | None:
     """Return how an attempt ended at the app; ``"refused"`` or ``"dropped"`` if it never came."""
-    effect, response = effect_of(entry.attempt.fault), entry.response
-    if not effect.reaches_app:
-        return effect.mark
+    response, kept_back = entry.response, Inside.kept_back(entry.attempt)
+    if kept_back:
+        return kept_back
     return response.status if response.error is None else type(response.error).__name__
 
 

@@ -31,7 +31,7 @@ class EventFilter(TypedDict, total=False):
 
 
 def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
-    """Check the arguments of a fault, and return them with defaults."""
+    """Check the arguments of a fault, and return them, with the state of a message."""
     engine.refuse_closed()
     check_names(where, EventFilter.__annotations__, call)
     status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
@@ -50,10 +50,6 @@ def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
     if endpoint is not None and endpoint not in engine.outbox.endpoints:
         raise ValueError(unexpected("endpoint", "one that is connected to this fake", endpoint))
     return {
-        "times": where.get("times", 1),
-        "start": where.get("start", 1),
+        **where,
         "message": None if message is None else state_of(message, engine),
-        "status": status,
-        "endpoint": endpoint,
-        "type": event_type,
     }

@@ -10,7 +10,6 @@ from ..base.arguments import cited
 from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
 from ..base.history import Record
-from ..base.marks import Mark
 from ..base.redaction import redacted
 from ..domain.ids import other_id
 from ..domain.instants import SECOND
@@ -18,7 +17,7 @@ from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event, under_id
-from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries, with_a_space
+from ..webhooks.forgeries import GENUINE, Forgery, forgeries
 from ..webhooks.outbox import Outbox
 from .snapshots import Snapshot, taken
 
@@ -124,18 +123,9 @@ class ForgeryCheck:
 
     async def _attempt(self, what: str, event: Event, endpoint: Endpoint, verb: Record) -> Attempt:
         """Attempt a forgery, or the genuine event, which has to be accepted."""
-        attempt = Attempt(
-            event,
-            endpoint,
-            event.body,
-            event.id,
-            fault="forgery",
-            _cause=verb,
-            _marks=(Mark("forgery", f"forgery check, {what}", calling_line()),),
-            _is_redelivered=True,
-            _change=with_a_space if what == CHANGED else None,
-            _signer=partial(forged, what),
-        )
+        posted = event.body, event.id
+        attempt = Attempt(event, endpoint, *posted, _cause=verb, _is_redelivered=True)
+        Forgery(what, calling_line())._shape(attempt)
         step = partial(self._outbox.forge, attempt)
         await self._engine.performed(self._engine.step(FORGING, step))
         is_made = attempt._was_made and attempt in self._outbox.attempts

@@ -18,11 +18,10 @@ from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
 from ..report.story import Story
-from ..webhooks.attempts import Attempt
+from ..webhooks.attempts import Attempt, Fault
 from ..webhooks.attending import Attendant
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
-from ..webhooks.faults import Fault
 from ..webhooks.observing import Observer
 from ..webhooks.ordering import Ordering
 from .fake import ChatFake, opened, service
@@ -205,6 +204,16 @@ class Inside:
     def was_made(attempt: Attempt) -> bool:
         """Return whether an attempt was made: it was not dropped, nor its endpoint disabled."""
         return attempt._was_made
+
+    @staticmethod
+    def kept_back(attempt: Attempt) -> str:
+        """Return how a fault kept an attempt from the app, in a word or two; empty: none did."""
+        return "" if attempt._effect._reaches_app else attempt._effect._text
+
+    @staticmethod
+    def has_failed_itself(attempt: Attempt) -> bool:
+        """Return whether an attempt ended with an error that no fault asked for."""
+        return attempt.error is not None and not attempt._effect._fails
 
     @staticmethod
     def attendant_of(attempt: Attempt) -> Attendant | None:

@@ -17,7 +17,7 @@ from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
-from ..webhooks.fault_kinds import EFFECTS
+from ..webhooks.faults import Concurrently
 
 _ORDERS = ("emitted", "reversed", "shuffled")
 
@@ -105,7 +105,7 @@ class Concurrent(HeldBack):
 
     def _release(self, indices: Sequence[int], line: Line) -> None:
         held, batch = [*chain.from_iterable(self._held[index] for index in indices)], object()
-        mark = Mark("concurrently", EFFECTS["concurrently"].mark, line)
+        mark = Mark(Concurrently._kind, Concurrently._text, line)
         are_several = sum(attempt.endpoint.connected for attempt in held) > 1
         for attempt in held:
             attempt._due = None

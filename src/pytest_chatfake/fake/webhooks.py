@@ -22,20 +22,30 @@ from ..base.errors import ChatFakeError, InjectedError
 from ..base.extras import extra
 from ..base.views import counted
 from ..domain.facts import Verb
-from ..domain.instants import parse_delay, parse_length, seconds
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
-from ..webhooks.attempts import Attempt
+from ..webhooks.attempts import Attempt, Fault
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
-from ..webhooks.fault_kinds import FaultKind
-from ..webhooks.faults import Fault
-from ..webhooks.forgeries import with_a_space
+from ..webhooks.faults import (
+    Concurrently,
+    Crash,
+    Delay,
+    Drop,
+    Duplicate,
+    Error,
+    Evolve,
+    LoseResponse,
+    Refuse,
+    Reorder,
+    Sign,
+    Tamper,
+)
 from ..webhooks.signing import OwnSigner, check_signer, retired, rotated
-from ..webhooks.synthetic import UNKNOWN, custom_event, edits, with_unknown
+from ..webhooks.synthetic import custom_event, edits
 from .config import ChatFakeConfig
 from .endpoint_arguments import (
     check_asgi,
@@ -280,35 +290,8 @@ class Webhooks:
                 other bytes stay.
             **where: Which events; see :class:`Webhooks`.
         """
-        check_bool(past_barriers, "past_barriers")
-        check_bool(new_id, "new_id")
-        if past_barriers and after is None:
-            raise ValueError("duplicate() takes past_barriers= only with after=")
-        if not (after is None or pause is None):
-            raise ValueError("duplicate() takes after= or pause=, not both")
-        steps = 0 if after is None else check_int(after, "after", 0)
-        length = 0 if pause is None else parse_delay(pause, "pause")
-        if pause is not None and not length:
-            raise ValueError(
-                "pause: expected a length greater than 0; after=0 attempts it again at once"
-            )
-        given = {
-            "after": after,
-            "pause": None if pause is None else seconds(length),
-            "past_barriers": past_barriers or None,
-            "new_id": new_id or None,
-        }
-        shown = (f"{name}={value}" for name, value in given.items() if value is not None)
-        return self._fault(
-            "duplicate",
-            where,
-            ", ".join(shown),
-            details=", new id" if new_id else "",
-            steps=steps,
-            pause=length,
-            past_barriers=past_barriers,
-            new_id=new_id,
-        )
+        kind = Duplicate(after, pause, past_barriers=past_barriers, new_id=new_id)
+        return self._fault(kind, where)
 
     @overload
     def concurrently(self) -> Concurrent: ...
@@ -335,8 +318,7 @@ class Webhooks:
             RuntimeError: The block is inside another one, or one of ``paused()``.
         """
         if by is not None:
-            steps = check_int(by, "by", 0)
-            return self._fault("concurrently", where, f"by={by}", steps=steps)
+            return self._fault(Concurrently(by), where)
         if where:
             text = f"concurrently() takes {', '.join(where)} only with by="
             raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
@@ -350,38 +332,29 @@ class Webhooks:
             duration: How much later; a ``timedelta`` or seconds.
             **where: Which attempts; see :class:`Webhooks`.
         """
-        pause = parse_length(duration, "duration")
-        length = seconds(pause)
-        return self._fault("delay", where, length, details=f" {length} s", pause=pause)
+        return self._fault(Delay(duration), where)
 
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
     ) -> Fault:
-        """Change an event's body after it was signed.
+        """Change an event's body after it was signed; several change it in turn.
 
         Args:
             change: Takes the body, returns another; None: a space is added.
             **where: Which events; see :class:`Webhooks`.
         """
-        if change is not None:
-            check_function(change, "change", "lambda body: body[:-1]", "the body")
-        return self._fault(
-            "tamper", where, _named(change), change=with_a_space if change is None else change
-        )
+        return self._fault(Tamper(change), where)
 
     def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
         """Sign an event with another signer: another secret, a stale timestamp, no header at all.
+
+        If several match one event, the last that was set up signs it.
 
         Args:
             signer: Signs in place of the configured one; ``lambda request: {}`` leaves it out.
             **where: Which events; see :class:`Webhooks`.
         """
-        if signer is None:
-            raise TypeError(
-                "signer: expected a function, got None. To sign nothing, write lambda request: {}"
-            )
-        check_signer(signer)
-        return self._fault("sign", where, _named(signer), signer=signer)
+        return self._fault(Sign(signer), where)
 
     def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
         """Write events as a later version of the service may, with fields that nobody knows.
@@ -402,13 +375,7 @@ class Webhooks:
         Raises:
             ValueError: ``unknown`` is none of these fields.
         """
-        where = {"times": None, **where}
-        if unknown is None:
-            return self._fault("evolve", where)
-        check_choice(unknown, "field in unknown=", [*UNKNOWN])
-        key = self._config.naming.message_key
-        evolve = partial(with_unknown, path=unknown, resource=key)
-        return self._fault("evolve", where, f"{unknown=}", evolve=evolve)
+        return self._fault(Evolve(unknown, self._config.naming.message_key), where)
 
     # Faults that decide whether and when an attempt is made
 
@@ -421,8 +388,7 @@ class Webhooks:
             by: How many others, of any event; at least 1.
             **where: Which attempts; see :class:`Webhooks`.
         """
-        steps = check_int(by, "by", 1)
-        return self._fault("reorder", where, f"by={by}", steps=steps)
+        return self._fault(Reorder(by), where)
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
         """Lose the response to an attempt after the app has acted, and retry it (assumed).
@@ -433,7 +399,7 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._fault("lose_response", where)
+        return self._fault(LoseResponse(), where)
 
     def refuse(self, **where: Unpack[EventFilter]) -> Fault:
         """Refuse an attempt before it reaches the app, and retry it (assumed).
@@ -444,7 +410,7 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._fault("refuse", where)
+        return self._fault(Refuse(), where)
 
     def crash(
         self,
@@ -476,8 +442,8 @@ class Webhooks:
                 is not written in Python.
         """
         crashes = extra("exploring.crashes", "crash()")
-        shown, attend = crashes.crash_at(nth, line=line, before=before, after=after)
-        return self._fault("crash", where, shown, attend=attend)
+        point = crashes.crash_at(nth, line=line, before=before, after=after)
+        return self._fault(Crash(*point), where)
 
     def error(
         self,
@@ -506,8 +472,8 @@ class Webhooks:
             TypeError: A function is not written in Python, or ``raises`` is no subclass of
                 ``Exception``.
         """
-        shown, attend = extra("exploring.crashes", "error()").error_at(nth, before, raises)
-        return self._fault("error", where, shown, attend=attend)
+        point = extra("exploring.crashes", "error()").error_at(nth, before, raises)
+        return self._fault(Error(*point), where)
 
     def drop(self, **where: Unpack[EventFilter]) -> Fault:
         """Drop an event on its way to an endpoint: it is never attempted there.
@@ -515,21 +481,13 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._fault("drop", where)
+        return self._fault(Drop(), where)
 
-    def _fault(
-        self,
-        kind: FaultKind,
-        where: EventFilter,
-        arguments: str = "",
-        **how: Any,
-    ) -> Fault:
-        """Set up a fault; ``arguments`` are those of its kind alone, as the test wrote them."""
-        concerned = checked(where, f"{kind}()", self._engine)
-        fault = Fault(kind, arguments, line=calling_line(3), **concerned, **how)
+    def _fault(self, fault: Fault, where: EventFilter) -> Fault:
+        concerned = checked(where, f"{fault.kind}()", self._engine)
+        fault._set_up(concerned, calling_line(3))
         self._engine.drain.enable_ordering()
-        self._outbox.faults.add(fault, self._engine.catch_up())
-        return fault
+        return self._outbox.faults.add(fault, self._engine.catch_up())
 
     # Events that come again, and events that should not come
 
@@ -748,8 +706,3 @@ class Webhooks:
         check_snapshot(snapshot)
         check = ForgeryCheck(self._engine, self._outbox, snapshot)
         return self._engine.check(FORGING, check.run)
-
-
-def _named(function: Callable[..., Any] | None) -> str:
-    """Return a function's name, as an argument that a test wrote; empty without one."""
-    return "" if function is None else getattr(function, "__name__", None) or repr(function)

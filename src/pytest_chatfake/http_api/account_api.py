@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
 
-from ..base.arguments import (
-    check_bool,
-    check_bytes,
-    check_int,
-    check_names,
-    check_str,
-    cited,
-    shown_arguments,
-)
 from ..base.calling_line import Line, calling_line
 from ..base.current_test import current
 from ..base.errors import IllegalTransition
@@ -30,18 +20,21 @@ from ..base.redaction import tail
 from ..base.triggers import Triggers
 from ..base.views import counted
 from ..domain.facts import Verb
-from ..domain.instants import SECOND, instant, parse_duration
+from ..domain.instants import instant
 from ..engine.engine import Engine
 from ..transport.server.replies import Reply, error_reply, plain, server_error
 from ..wire.bodies import balance_body
-from ..wire.exact_json import encode
 from .faults import (
     NO_REPLY,
-    TAKES_EFFECT,
     ApiFault,
-    ApiFaultKind,
-    Damage,
+    Delay,
+    Disconnect,
+    Fail,
+    LoseResponse,
+    RateLimit,
     RequestFilter,
+    Truncate,
+    WebhooksFirst,
     damaged,
     shown_method,
 )
@@ -52,9 +45,6 @@ if TYPE_CHECKING:
     from werkzeug import Request, Response
 
     from ..transport.server.listener import ByHandler
-
-#: The longest real wait that a declared delay may ask for, in seconds.
-_MAX_DELAY = 60
 
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
@@ -204,9 +194,9 @@ class AccountApi:
         found = self._routes.find(path, method)
         faults = self._due(method, path, asked.moment, calls_route=found is not None)
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
-        if faults and faults[-1]._kind not in TAKES_EFFECT:
+        if faults and not faults[-1]._takes_effect:
             return damaged(NO_REPLY, faults, asked.moment)
-        races = [fault for fault in faults if fault._kind == "webhooks_first"]
+        races = [fault for fault in faults if isinstance(fault, WebhooksFirst)]
         try:
             while found is not None:
                 response = self._call(asked, request, *found, races=races)
@@ -236,7 +226,7 @@ class AccountApi:
         route: Route,
         variables: dict[str, Any],
         *,
-        races: Sequence[ApiFault],
+        races: Sequence[WebhooksFirst],
     ) -> Response | Reply | None:
         """Call a route of the user's, and attempt its webhooks if they come first."""
         try:
@@ -301,17 +291,17 @@ class AccountApi:
             due = [
                 fault
                 for fault in self._faults.active
-                if (calls_route or fault._kind != "webhooks_first") and fault._is_due(method, path)
+                if (calls_route or not fault._is_race) and fault._is_due(method, path)
             ]
-            for fault in sorted(due, key=lambda fault: fault._kind != "webhooks_first"):
+            for fault in sorted(due, key=lambda fault: not fault._is_race):
                 if fault._is_over(now):
                     fault.remove()
                     continue
                 fired.append(fault)
-                if fault._kind not in {"delay", "webhooks_first"}:  # it decides the response
+                if fault._decides:
                     break
-            if fired and fired[-1]._kind not in TAKES_EFFECT:  # there are no webhooks
-                fired = [fault for fault in fired if fault._kind != "webhooks_first"]
+            if fired and not fired[-1]._takes_effect:  # there are no webhooks
+                fired = [fault for fault in fired if not fault._is_race]
             for fault in fired:
                 fault._fire()
         return fired
@@ -346,17 +336,7 @@ class AccountApi:
             times: How many of them.
             start: The first of them.
         """
-        check_int(status, "status", 200, 599)
-        if body is None:
-            error = _error_reply(status, code, message)
-            shown = shown_arguments(code=code, message=message)
-        else:
-            if code is not None or message is not None:
-                raise ValueError("body: expected either body= or code= and message=, got both")
-            text = encode(dict(body)) if isinstance(body, Mapping) else body
-            error = Reply(status, check_bytes(text, "body"))
-            shown = ["body=..."]
-        return self._add("fail", [str(status), *shown], partial(_replaced, error), where)
+        return self._add(Fail(status, code, message, body), where)
 
     def delay(
         self,
@@ -367,17 +347,7 @@ class AccountApi:
 
         The request takes effect first. Over a socket this is real time; in process nothing waits.
         """
-        seconds = parse_duration(duration, "duration") / SECOND
-        if not 0 < seconds <= _MAX_DELAY:
-            raise ValueError(
-                f"duration: expected more than 0 and at most {_MAX_DELAY} s, got {seconds:g} s"
-            )
-        return self._add(
-            "delay",
-            [f"{seconds:g}"],
-            lambda reply, _: reply._replace(delay=reply.delay + seconds),
-            where,
-        )
+        return self._add(Delay(duration), where)
 
     def disconnect(
         self,
@@ -387,7 +357,7 @@ class AccountApi:
 
         In process the client gets a ``ConnectionResetError``.
         """
-        return self._add("disconnect", (), _cut_off, where)
+        return self._add(Disconnect(), where)
 
     def lose_response(
         self,
@@ -401,11 +371,7 @@ class AccountApi:
         process it gets a ``ConnectionResetError``. With a ``status``, it gets the error that
         :meth:`fail` sends, as from a gateway that did not wait for the response.
         """
-        damage = _cut_off
-        if status is not None:
-            error = _error_reply(check_int(status, "status", 200, 599))
-            damage = partial(_replaced, error)
-        fault = self._add("lose_response", shown_arguments(status=status), damage, where)
+        fault = self._add(LoseResponse(status), where)
         self._engine.await_retries()
         return fault
 
@@ -418,14 +384,7 @@ class AccountApi:
 
         The headers promise all of it. The request takes effect first.
         """
-        if length is not None:
-            check_int(length, "length", 0)
-
-        def cut(reply: Reply, _: int) -> Reply:
-            return reply.cut_off(length)
-
-        shown = [] if length is None else [cited(length)]
-        return self._add("truncate", shown, cut, where)
+        return self._add(Truncate(length), where)
 
     def rate_limit(
         self,
@@ -437,16 +396,7 @@ class AccountApi:
         It is a ``timedelta`` or seconds, and runs from the first request that gets it. Nothing of
         your own is called.
         """
-        length = parse_duration(retry_after, "retry_after")
-        if not length:
-            raise ValueError("retry_after: expected more than 0 seconds, got 0")
-
-        def limited(reply: Reply, left: int) -> Reply:
-            error = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
-            seconds = str(-(-left // SECOND))
-            return _replaced(error._replace(headers=(("Retry-After", seconds),)), reply, left)
-
-        return self._add("rate_limit", [f"{length / SECOND:g}"], limited, where, length)
+        return self._add(RateLimit(retry_after), where)
 
     def webhooks_first(
         self,
@@ -467,42 +417,11 @@ class AccountApi:
             times: How many of them.
             start: The first of them.
         """
-        check_bool(delivered, "delivered")
-        shown = ["delivered=True"] * delivered
-        fault = self._add(
-            "webhooks_first", shown, lambda reply, _: reply, where, delivers=delivered
-        )
+        fault = self._add(WebhooksFirst(delivered=delivered), where)
         self._engine.await_retries()
         return fault
 
-    def _add(
-        self,
-        kind: ApiFaultKind,
-        arguments: Iterable[str],
-        damage: Damage,
-        where: RequestFilter,
-        lasts: int = 0,
-        *,
-        delivers: bool = False,
-    ) -> ApiFault:
+    def _add(self, fault: ApiFault, where: RequestFilter) -> ApiFault:
         self._engine.refuse_closed()
-        check_names(where, RequestFilter.__annotations__, f"api.{kind}()")
-        line = calling_line(3)
-        fault = ApiFault(kind, arguments, damage, where, lasts, line, delivers=delivers)
+        fault._set_up(where, calling_line(3))
         return self._faults.add(fault, self._engine.catch_up())
-
-
-def _cut_off(reply: Reply, _: int) -> Reply:
-    return reply._replace(disconnect=True)
-
-
-def _replaced(error: Reply, reply: Reply, _: int) -> Reply:
-    return error._replace(delay=reply.delay)
-
-
-def _error_reply(status: int, code: str | None = None, message: str | None = None) -> Reply:
-    """Return an error of the API; by default its code is the status's name."""
-    if code is None:
-        code = HTTPStatus(status).name if status in list(HTTPStatus) else f"STATUS_{status}"
-    check_str(code, "code")
-    return error_reply(status, code, code if message is None else check_str(message, "message"))

@@ -1,36 +1,48 @@
-"""Faults of the HTTP API: which requests they concern, and what becomes of the response."""
+"""Faults of the HTTP API: which requests they concern, and what becomes of the response.
+
+Each kind is a class, which says all that concerns it; :class:`ApiFault` says what they have in
+common. Their public methods are those of :class:`.AccountApi`.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Final, Literal, TypeAlias, TypedDict
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any, ClassVar, Final, TypedDict
 
 from werkzeug.routing import Rule
 
-from ..base.arguments import check_str, shortened, shown_arguments, unexpected
+from ..base.arguments import (
+    check_bool,
+    check_bytes,
+    check_int,
+    check_names,
+    check_str,
+    cited,
+    shortened,
+    shown_arguments,
+    unexpected,
+)
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
-from ..transport.server.replies import Reply
+from ..domain.instants import SECOND, parse_duration
+from ..transport.server.replies import Reply, error_reply
+from ..wire.exact_json import encode
 from .routes import bound, check_path, map_of
-
-ApiFaultKind: TypeAlias = Literal[
-    "fail", "delay", "disconnect", "truncate", "rate_limit", "lose_response", "webhooks_first"
-]
-
-#: With these the request takes effect first; with the others nothing of the user's is called.
-TAKES_EFFECT: Final = {"delay", "truncate", "lose_response", "webhooks_first"}
-
-#: Takes the response, and how long a fault that ends by itself still lasts, in
-#: nanoseconds; returns what is sent.
-Damage: TypeAlias = Callable[[Reply, int], Reply]
 
 #: The reply that a fault damages if nothing was called.
 NO_REPLY: Final = Reply(200, b"")
 
+_CUT_OFF: Final = NO_REPLY._replace(disconnect=True)
+
 #: How many characters are shown of a method.
 _MAX_SHOWN: Final = 20
+
+#: The longest real wait that a declared delay may ask for, in seconds.
+_MAX_DELAY: Final = 60
 
 
 class RequestFilter(TypedDict, total=False):
@@ -53,43 +65,36 @@ class RequestFilter(TypedDict, total=False):
 class ApiFault(Trigger):
     """A fault of requests with the fake's key, as ``chat_fake.api.fail()`` returns it."""
 
-    def __init__(
-        self,
-        kind: ApiFaultKind,
-        arguments: Iterable[str],
-        damage: Damage,
-        where: RequestFilter,
-        lasts: int,
-        line: Line,
-        *,
-        delivers: bool = False,
-    ) -> None:
-        times = where.get("times", None if lasts else 1)
-        super().__init__(times, where.get("start", 1), line)
+    _face, _home = "ApiFault", "api"
+
+    #: Whether the request takes effect first; else nothing of the user's is called.
+    _takes_effect: ClassVar[bool] = True
+    #: Whether it decides the response: no later fault does then.
+    _decides: ClassVar[bool] = True
+    #: Whether webhooks come before the response: it concerns only endpoints of the user's.
+    _is_race: ClassVar[bool] = False
+    #: Which requests it waits for, where the test names none.
+    _usual_target: ClassVar[str] = "with the fake's key"
+
+    _error: Reply | None = None  # comes in place of the response
+
+    def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
+        check_names(where, RequestFilter.__annotations__, f"api.{self._kind}()")
+        super()._set_up(where, line)
         path, method = where.get("path"), where.get("method")
-        self._kind: ApiFaultKind = kind
-        self._arguments = tuple(arguments)
-        self._damage = damage
-        self._delivers = delivers  # what the request has sent, before its response
         self._path = path
         self._rules = None if path is None else map_of([Rule(check_path(path))])
         self._method = None if method is None else _check_method(method)
-        self._lasts = lasts
-        self._end: int | None = None
-        self._target = _target(path, self._method) or (
-            "to an endpoint of your own" if kind == "webhooks_first" else "with the fake's key"
-        )
+        self._target = _target(path, self._method) or self._usual_target
         self._others: Counter[str] = Counter()  # the targets of requests that did not match
 
     @property
     def description(self) -> str:
         """The call that set the fault up, as a test would write it."""
-        shown = [*self._arguments, *shown_arguments(path=self._path, method=self._method)]
-        if self._times != (None if self._lasts else 1):
-            shown.append(f"times={self._times}")
-        if self._start != 1:
-            shown.append(f"start={self._start}")
-        return f"api.{self._kind}({', '.join(shown)})"
+        return f"api.{super().description}"
+
+    def _limits(self) -> Mapping[str, object]:
+        return {"path": self._path, "method": self._method}
 
     @property
     def _mark(self) -> Mark:
@@ -105,14 +110,124 @@ class ApiFault(Trigger):
         self._others[_target(shortened(path), shown_method(method) if self._method else None)] += 1
         return False
 
+    def _is_over(self, now: int) -> bool:  # noqa: ARG002 - one of a length of time may be
+        """Return whether it ends before a request that it is due for."""
+        return False
+
+    def _damage(self, reply: Reply, now: int) -> Reply:  # noqa: ARG002 - likewise
+        """Return what is sent in place of a reply."""
+        return reply if self._error is None else self._error._replace(delay=reply.delay)
+
+
+class Fail(ApiFault):
+    """Responds with an error, and calls nothing."""
+
+    _kind, _takes_effect = "fail", False
+
+    def __init__(
+        self,
+        status: int,
+        code: str | None,
+        message: str | None,
+        body: str | bytes | Mapping[str, object] | None,
+    ) -> None:
+        check_int(status, "status", 200, 599)
+        if body is None:
+            self._error = _error_reply(status, code, message)
+            shown = shown_arguments(code=code, message=message)
+        else:
+            if code is not None or message is not None:
+                raise ValueError("body: expected either body= or code= and message=, got both")
+            text = encode(dict(body)) if isinstance(body, Mapping) else body
+            self._error = Reply(status, check_bytes(text, "body"))
+            shown = ["body=..."]
+        super().__init__(str(status), *shown)
+
+
+class Delay(ApiFault):
+    """Responds late."""
+
+    _kind, _decides = "delay", False
+
+    def __init__(self, duration: timedelta | float) -> None:
+        self._seconds = parse_duration(duration, "duration") / SECOND
+        shown = f"{self._seconds:g}"
+        if not 0 < self._seconds <= _MAX_DELAY:
+            raise ValueError(
+                f"duration: expected more than 0 and at most {_MAX_DELAY} s, got {shown} s"
+            )
+        super().__init__(shown)
+
+    def _damage(self, reply: Reply, now: int) -> Reply:  # noqa: ARG002 - likewise
+        return reply._replace(delay=reply.delay + self._seconds)
+
+
+class Disconnect(ApiFault):
+    """Closes the connection, and calls nothing."""
+
+    _kind, _takes_effect, _error = "disconnect", False, _CUT_OFF
+
+
+class LoseResponse(ApiFault):
+    """Carries the request out, and closes the connection or responds with an error."""
+
+    _kind, _error = "lose_response", _CUT_OFF
+
+    def __init__(self, status: int | None) -> None:
+        if status is not None:
+            self._error = _error_reply(check_int(status, "status", 200, 599))
+        super().__init__(*shown_arguments(status=status))
+
+
+class Truncate(ApiFault):
+    """Cuts the body off."""
+
+    _kind = "truncate"
+
+    def __init__(self, length: int | None) -> None:
+        self._length = None if length is None else check_int(length, "length", 0)
+        super().__init__(*([] if length is None else [cited(length)]))
+
+    def _damage(self, reply: Reply, now: int) -> Reply:  # noqa: ARG002 - likewise
+        return reply.cut_off(self._length)
+
+
+class RateLimit(ApiFault):
+    """Responds with 429 until some time has passed, and calls nothing."""
+
+    _kind, _usual_times, _takes_effect = "rate_limit", None, False
+
+    def __init__(self, retry_after: timedelta | float) -> None:
+        self._length = parse_duration(retry_after, "retry_after")
+        if not self._length:
+            raise ValueError("retry_after: expected more than 0 seconds, got 0")
+        super().__init__(f"{self._length / SECOND:g}")
+        self._end: int | None = None  # it runs from the first request that it is due for
+
     def _left(self, now: int) -> int:
-        """Return how long it lasts still, counted from the first request that it was due for."""
         if self._end is None:
-            self._end = now + self._lasts
+            self._end = now + self._length
         return self._end - now
 
     def _is_over(self, now: int) -> bool:
-        return self._left(now) <= 0 < self._lasts
+        return self._left(now) <= 0
+
+    def _damage(self, reply: Reply, now: int) -> Reply:
+        error = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
+        seconds = str(-(-self._left(now) // SECOND))
+        return error._replace(headers=(("Retry-After", seconds),), delay=reply.delay)
+
+
+class WebhooksFirst(ApiFault):
+    """Responds after the webhooks that the request causes."""
+
+    _kind, _decides, _is_race = "webhooks_first", False, True
+    _usual_target = "to an endpoint of your own"
+
+    def __init__(self, *, delivered: bool) -> None:
+        check_bool(delivered, "delivered")
+        self._delivers = delivered  # what the request has sent
+        super().__init__(*["delivered=True"] * delivered)
 
 
 def shown_method(method: str) -> str:
@@ -123,7 +238,7 @@ def shown_method(method: str) -> str:
 def damaged(reply: Reply, faults: Iterable[ApiFault], now: int) -> Reply:
     """Return what is sent in place of a reply."""
     for fault in faults:
-        reply = fault._damage(reply, fault._left(now))
+        reply = fault._damage(reply, now)
     return reply
 
 
@@ -138,3 +253,22 @@ def _check_method(method: object) -> str:
     if not name.isalpha():
         raise ValueError(unexpected("method", "a name such as 'POST'", name))
     return name.upper()
+
+
+def _error_reply(status: int, code: str | None = None, message: str | None = None) -> Reply:
+    """Return an error of the API; by default its code is the status's name."""
+    if code is None:
+        code = HTTPStatus(status).name if status in list(HTTPStatus) else f"STATUS_{status}"
+    check_str(code, "code")
+    return error_reply(status, code, code if message is None else check_str(message, "message"))
+
+
+#: The kinds that reports list, in their order.
+KINDS: Final[tuple[type[ApiFault], ...]] = (
+    Fail,
+    Delay,
+    Disconnect,
+    Truncate,
+    RateLimit,
+    LoseResponse,
+)

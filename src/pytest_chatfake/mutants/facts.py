@@ -310,7 +310,7 @@ class Mutation:
             return
         noted: set[str] = set()
         event, request = attempt.event, attempt._request
-        is_genuine = attempt._signer is None and attempt._change is None
+        is_genuine = attempt._signer is None and not attempt._changes
         attempt_key = attempt._ordinal, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake

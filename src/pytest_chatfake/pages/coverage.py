@@ -11,15 +11,13 @@ from ..domain.people import PersonFact
 from ..domain.reasons import ChargePer
 from ..engine.records import VerbRecord
 from ..http_api.account_api import ApiRequest
+from ..http_api.faults import KINDS as API_KINDS
 from ..report.entries import kind_of
-from ..webhooks.attempts import Attempt
-from ..webhooks.fault_kinds import EFFECTS, effect_of
+from ..webhooks.attempts import Attempt, Fault
+from ..webhooks.faults import KINDS
+from ..webhooks.forgeries import Forgery
 
-#: How to try those faults that have no verb of their name.
-_SET_UP: Final = {
-    "disable_after": "webhooks.connect(disable_after=)",
-    "forgery": "webhooks.assert_rejects_forgeries()",
-}
+_KINDS: Final[tuple[type[Fault], ...]] = (*KINDS, Forgery)
 
 #: All that a suite may try, in the order in which it is shown: by its group and its name, a pattern
 #: of the signs of entries that show it, and how to try it.
@@ -67,8 +65,8 @@ _SIGNS: Final = {
     },
     "webhook faults": {
         **{
-            effect.mark: (f"mark {kind}", _SET_UP.get(kind, f"webhooks.{kind}()"))
-            for kind, effect in EFFECTS.items()
+            kind._text: (f"mark {kind._kind}", f"webhooks.{kind._set_up_by or kind._kind + '()'}")
+            for kind in _KINDS
         },
         "held back": ("mark paused", "webhooks.paused()"),
         "made up by the test": ("mark emit", "webhooks.emit()"),
@@ -85,10 +83,7 @@ _SIGNS: Final = {
         "sent through a route": ("inside", "send_endpoint()"),
     },
     "API faults": {
-        **{
-            kind: (f"mark api.{kind}", f"api.{kind}()")
-            for kind in ("fail", "delay", "disconnect", "truncate", "rate_limit", "lose_response")
-        },
+        **{kind._kind: (f"mark api.{kind._kind}", f"api.{kind._kind}()") for kind in API_KINDS},
         "key rotated": ("verb rotate_key.*", "rotate_key()"),
     },
     "time": {"time moved": ("kind clock", "clock.advance()")},
@@ -137,7 +132,7 @@ def _signs(record: Record) -> Iterator[str]:
             shows = {
                 "took": made.ok,
                 "refused": made.status_code is not None and not made.ok,
-                "raised": made.error is not None and not effect_of(made.fault).fails,
+                "raised": made.error is not None and not made._effect._fails,
                 "again": made.number > 1,
                 "signed": made.endpoint.signer is not None,
             }

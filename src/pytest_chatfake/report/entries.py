@@ -14,7 +14,6 @@ from ..engine.records import ClockRecord, DropRecord, VerbRecord
 from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
-from ..webhooks.fault_kinds import effect_of
 
 RecordKind: TypeAlias = Literal[
     "verb", "hold", "charge", "release", "event", "attempt", "request", "clock", "drop", "fault"
@@ -60,7 +59,7 @@ def has_failed(record: Record) -> bool:
     A forgery has failed if it got through.
     """
     if isinstance(record, Attempt):
-        is_meant = record.ok or effect_of(record.fault).fails
+        is_meant = record.ok or record._effect._fails
         return record._got_through or (record._ended and not is_meant)
     if isinstance(record, ApiRequest) and record.status is not None:
         return not 200 <= record.status <= 299 and not record.marks
@@ -69,7 +68,7 @@ def has_failed(record: Record) -> bool:
 
 def has_reached_app(attempt: Attempt) -> bool:
     """Return whether no fault kept an attempt from the app."""
-    return not attempt._ended or effect_of(attempt.fault).reaches_app
+    return not attempt._ended or attempt._effect._reaches_app
 
 
 def is_retry(record: Record) -> bool:

@@ -15,7 +15,6 @@ from ..http_api.account_api import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
-from ..webhooks.fault_kinds import effect_of
 from .active_stories import is_in_a_test
 from .hints import awaited, beginning_of_body, hint, unused_faults, unused_line, why_queued
 from .labels import Labels
@@ -172,7 +171,7 @@ def _failed(engine: Engine, seen: int = 0) -> Iterator[Attempt]:
     last = {
         (attempt.event, attempt.endpoint): attempt
         for attempt in attempts
-        if attempt.fault != "forgery" and (attempt.ok or not _is_caused(attempt))
+        if attempt._effect._counts and (attempt.ok or not _is_caused(attempt))
     }
     later = retried(engine)
     for attempt in failed:
@@ -193,11 +192,10 @@ def retried(engine: Engine) -> set[tuple[Event, Endpoint]]:
 
 def _is_caused(attempt: Attempt) -> bool:
     """Whether the test wanted an attempt to fail, or the app had reason to refuse it."""
-    effects = map(effect_of, [attempt.fault, *(mark.kind for mark in attempt.marks)])
     return (
         attempt.endpoint._is_receiver
         or attempt.event.synthetic
-        or any(effect.fails or effect.is_wrong for effect in effects)
+        or any(fault._fails or fault._is_wrong for fault in attempt._faults)
     )
 
 

@@ -21,6 +21,7 @@ from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event, events_are
+from ..webhooks.forgeries import Forgery
 from ..wire.exact_json import number
 from .entries import has_failed, is_unused, kind_of, likeness, line_of, number_of
 from .explanations import Explanations
@@ -157,7 +158,7 @@ class Highlights:
         """Say what the endpoint of an attempt had taken before: the event, or a later one."""
         if not (isinstance(attempt, Attempt) and attempt._was_made and attempt._message):
             return ""
-        if attempt.fault == "forgery":  # it has an id of its own
+        if isinstance(attempt._effect, Forgery):  # it has an id of its own
             return ""
         latest = ""
         for before in self._trace.of(attempt._message):

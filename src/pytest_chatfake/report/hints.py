@@ -14,9 +14,7 @@ from ..domain.messages import STATUSES
 from ..engine.engine import Engine
 from ..http_api.account_api import AccountApi
 from ..http_api.faults import ApiFault
-from ..webhooks.attempts import Attempt
-from ..webhooks.fault_kinds import effect_of
-from ..webhooks.faults import Fault
+from ..webhooks.attempts import Attempt, Fault
 from ..webhooks.signing import how_signed
 from .entries import number_of
 
@@ -58,13 +56,13 @@ _OF_A_FRAMEWORK: Final = re.compile(rb"$|\s*<|.*Server Error", re.DOTALL)
 
 def hint(attempt: Attempt) -> str:
     """Say what a response or an error may mean; empty if there is nothing to say."""
-    if attempt.fault == "forgery":
+    if not attempt._effect._counts:
         return ""
     if attempt.error is not None:
         noted = NO_LIFESPAN in getattr(attempt.error, "__notes__", ())
         return f" ({NO_LIFESPAN})" if noted else ""
     if attempt.status_code in {401, 403} and attempt.endpoint.signer is not None:
-        if effect_of(attempt.fault).is_wrong:  # so it is right to refuse it
+        if attempt._effect._is_wrong:  # so it is right to refuse it
             return ""
         signed = how_signed(attempt._request)
         return f" ({signed}: does the app verify just that, with the same secret?)"
@@ -132,7 +130,7 @@ def missed(fault: Trigger, engine: Engine) -> Attempt | None:
     if not isinstance(fault, Fault) or fault._matched:
         return None
     for attempt in reversed(engine.outbox.attempts):
-        if attempt._index < fault._index and fault._concerns(attempt.event, attempt.endpoint):
+        if attempt._index < fault._index and fault._concerns(attempt):
             return attempt
     return None
 
@@ -148,8 +146,10 @@ def _why_unused(fault: Trigger, engine: Engine) -> str:
     if (attempt := missed(fault, engine)) is not None:
         at = f"{attempt.event._name} ({number_of(attempt)})"
         return f", after the attempt at {at}: it reaches later events only"
-    status = fault._status if isinstance(fault, Fault) and not fault._matched else None
-    if status is None or status in STATUSES:
+    if not isinstance(fault, Fault) or fault._matched:
+        return ""
+    status = fault._where.get("status", "sent")
+    if status in STATUSES:
         return ""
     return f" (unknown status {status!r}: the service has {listed(STATUSES)})"
 

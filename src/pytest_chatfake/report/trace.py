@@ -14,6 +14,7 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
+from ..webhooks.forgeries import Forgery
 from .entries import RecordKind, is_odd, kind_of
 
 
@@ -69,4 +70,8 @@ class Trace:
 
 def _is_forgery(record: Record) -> bool:
     """Return whether a record is an attempt of a forgery that did not get through."""
-    return isinstance(record, Attempt) and record.fault == "forgery" and not record._got_through
+    return (
+        isinstance(record, Attempt)
+        and isinstance(record._effect, Forgery)
+        and not record._got_through
+    )

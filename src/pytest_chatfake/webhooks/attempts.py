@@ -1,33 +1,35 @@
-"""Attempts: one event on its way to one endpoint, and how that ended.
+"""Attempts: one event on its way to one endpoint, and how that ended; and faults on that way.
 
 An :class:`Attempt` is made when its event is emitted, and stays the same object until the test
 reads how it ended. It is *queued*, or a block, a fault or the schedule delays it. It *begins* when
 the drain takes it from the queue, and is an entry of the history from then on. It has *ended* when
 its response is known. What comes after it, a retry or the repeat of a fault, is another attempt.
+
+A :class:`Fault` changes the way of an attempt. Each kind is a class of :mod:`.faults`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, cast
+from typing import Any, ClassVar, Final, Protocol, cast
 
+from ..base.calling_line import Line
 from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import redacted
 from ..base.tracebacks import text_of
-from ..domain.ids import other_id
+from ..base.triggers import Trigger
 from ..domain.instants import instant
 from ..domain.messages import MessageState
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
-from .attending import Attendant
+from .attending import Attend, Attendant
+from .backlog import Backlog
 from .endpoints import Endpoint, Signer, WebhookRequest
 from .events import Event, under_id
-from .fault_kinds import NOT_ATTEMPTED
-from .faults import FaultHit
 from .logged_errors import LoggedError
 
 _NO_RESPONSE: Final = Response(None)
@@ -45,11 +47,6 @@ class Attempt(Record):
         endpoint: Where it went.
         number: 1 for the first attempt, 2 for the first retry.
         moment: When it was made, in nanoseconds since the epoch.
-        fault: The kind of the last fault that shaped it; None without. It is ``"duplicate"``,
-            ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``, ``"lose_response"``,
-            ``"refuse"``, ``"crash"``, ``"error"``, ``"concurrently"`` or ``"evolve"``; or
-            ``"forgery"``, if ``assert_rejects_forgeries()`` made it; or ``"disable_after"``,
-            if its endpoint was disabled.
     """
 
     event: Final[Event]
@@ -58,7 +55,6 @@ class Attempt(Record):
     _id: str  # the event's id in that
     number: Final[int] = 1
     moment: int = 0  # until it begins
-    fault: str | None = None
     _marks: tuple[Mark, ...] = ()
     _cause: Record | None = None  # the failed attempt or the verb; None: the event itself
 
@@ -70,12 +66,13 @@ class Attempt(Record):
     _is_redelivered: bool = False  # the test attempts a past event again: no fault concerns that
 
     # What faults have changed
+    _faults: tuple[Fault, ...] = ()  # in the order in which they did; one that fails it comes last
     _is_evolved: bool = False  # whether a later version of the service writes the body
     _known: bytes | None = None  # the body before a field had an unknown value
-    _change: Callable[[bytes], bytes] | None = None  # changes the body after it was signed
+    _changes: tuple[Callable[[bytes], bytes], ...] = ()  # of the body, after it was signed
     _signer: Signer | None = None  # signs in place of the endpoint's own
-    _repeats: tuple[FaultHit, ...] = ()  # that repeat it, once it is made
-    _failure: FaultHit | None = None  # by which it fails
+    _repeats: tuple[Fault, ...] = ()  # that repeat it, once it is made
+    _failure: Fault | None = None  # by which it fails
 
     # In flight, from when it begins
     _ordinal: int = 0  # how many attempts of the fake have begun, this one included
@@ -97,6 +94,15 @@ class Attempt(Record):
     def __repr__(self) -> str:
         event = f"{self.event.id}, {self.event._full_name}"
         return one_line(f"<Attempt {self.number} at {event}, {self._end}>")
+
+    @property
+    def fault(self) -> str | None:
+        """The last fault that shaped it, by the name of its method; None without.
+
+        ``"forgery"``, if ``assert_rejects_forgeries()`` made it; ``"disable_after"``, if its
+        endpoint was disabled.
+        """
+        return self._faults[-1]._kind if self._faults else None
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -141,14 +147,19 @@ class Attempt(Record):
         status = f"status {self.status_code}"
         if self.error is None:
             return status
-        if self.fault == "crash":
+        if self._effect._crashes_app:
             return f"{status}, then " * (self.status_code is not None) + text_of(self.error)
         late = f", then status {self.late}" if self.late is not None else ""
         return f"{type(self.error).__name__}: {text_of(self.error)}".rstrip(": ") + late
 
     @property
+    def _effect(self) -> Fault | type[Fault]:
+        """The last fault that shaped it; without one, a fault that has no effect."""
+        return self._faults[-1] if self._faults else Fault
+
+    @property
     def _was_made(self) -> bool:
-        return self.fault not in NOT_ATTEMPTED
+        return self._effect._is_made
 
     @property
     def _message(self) -> MessageState | None:
@@ -199,29 +210,137 @@ class Attempt(Record):
             _known=self._known,
         )
 
-    def _shape(self, hit: FaultHit) -> None:
-        """Change it as a fault asks for."""
-        if hit.evolve is not None:
-            body = hit.evolve(self._body)
-            if body == self._body:
-                hit.fault.fired -= 1  # the event has no such field
-                return
-            self._known, self._body = self._body, body
-        self.fault = hit.kind
-        self._change = hit.change or self._change
-        self._signer = hit.signer or self._signer
-        self._marks += (hit.mark,)
-        if hit.kind == "evolve" and hit.evolve is None:
-            self._is_evolved = True
-        if hit.new_id:
-            self._put_under_id(other_id(self._id))
+    def _repeated(self, fault: Fault) -> Attempt:
+        """Return its repeat by a fault, which does not fail; that of a dropped one is dropped."""
+        repeat = replace(self)
+        repeat._note(fault)
+        if self._failure is None or self._failure._is_made:
+            repeat._failure = repeat._outcome = None
+        return repeat
+
+    def _note(self, fault: Fault) -> None:
+        """Note a fault that has shaped it."""
+        self._faults += (fault,)
+        self._marks += (fault._mark,)
 
     def _put_under_id(self, new: str) -> None:
         """Give what it posts another event id."""
         self._body, self._id = under_id(self._body, self._id, new), new
 
-    def _name_mark(self, kind: str, text: str) -> None:
-        """Replace the text of the marks of a kind."""
-        self._marks = tuple(
-            mark._replace(text=text) if mark.kind == kind else mark for mark in self._marks
+
+class Delays(Protocol):
+    """Where a fault puts what is to be made later.
+
+    Attributes:
+        backlog: Has what waits for other attempts, or for a barrier.
+    """
+
+    backlog: Backlog[Attempt]
+
+    def delay(self, attempt: Attempt, pause: int) -> None:
+        """Schedule an attempt: so many nanoseconds later."""
+
+    def repeat(self, repeat: Attempt, pause: int, fault: Fault) -> None:
+        """Schedule a repeat, for which ``settle()`` moves the clock."""
+
+
+class Fault(Trigger):
+    """A fault of matching events, as ``webhooks.duplicate()`` and others return it.
+
+    An event counts once for each endpoint, at its first attempt there. Retries and repeats do not
+    count, nor does what ``redeliver()`` sends again.
+    """
+
+    # A kind overrides what is different with it. In the order in which an attempt comes to that:
+    # `_meet` and `_shape`, `_repeat`, `_attend`, `_signed`, `_end`.
+
+    _face, _home = "Fault", "webhooks"
+
+    #: What sets it up, if no method of its name does.
+    _set_up_by: ClassVar[str] = ""
+    #: What its mark says, in a word or two.
+    _text: ClassVar[str] = ""
+    #: Whether other faults may have the same attempt.
+    _combines: ClassVar[bool] = False
+    #: Whether the attempt is made, and if so, whether the app gets the event.
+    _is_made: ClassVar[bool] = True
+    _reaches_app: ClassVar[bool] = True
+    #: Whether the attempt counts as failed, because the test said so; and because the app crashed.
+    _fails: ClassVar[bool] = False
+    _crashes_app: ClassVar[bool] = False
+    #: Whether the app has reason to refuse the event.
+    _is_wrong: ClassVar[bool] = False
+    #: Whether the attempt counts for other faults and for its endpoint, and may be retried.
+    _counts: ClassVar[bool] = True
+
+    _attend: Attend | None = None  # makes what befalls the app in the attempt
+    _details: str = ""  # what its mark says beside
+    _mark: Mark
+    _where: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The name of the method that set it up."""
+        return self._kind
+
+    def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
+        super()._set_up(where, line)
+        self._mark = Mark(self._kind, self._text + self._details, line)
+        names = ("message", "status", "type", "endpoint")
+        self._where = {name: where[name] for name in names if where.get(name) is not None}
+
+    def _limits(self) -> Mapping[str, object]:
+        def shown(name: str, value: Any) -> object:
+            if name == "message":
+                return value.id or "a message"  # that is yet to be sent
+            return value._shown if name == "endpoint" else value
+
+        return {name: shown(name, value) for name, value in self._where.items()}
+
+    def _strikes(self, attempt: Attempt, *, is_taken: bool) -> bool:
+        """Count a first attempt, and return whether to shape it.
+
+        Args:
+            attempt: The attempt.
+            is_taken: Whether it belongs to another fault, or to a batch: only a fault that combines
+                with others fires then.
+        """
+        if not (self._concerns(attempt) and self._should_fire()):
+            return False
+        if is_taken and not self._combines:
+            return False
+        self._fire()
+        return True
+
+    def _concerns(self, attempt: Attempt) -> bool:
+        where, event = self._where, attempt.event
+        return not where or (
+            where.get("type") in (None, event.type)
+            and where.get("status") in (None, event.status)
+            and where.get("message") in (None, event._message)
+            and where.get("endpoint") in (None, attempt.endpoint)
         )
+
+    def _meet(self, attempt: Attempt, delays: Delays) -> bool:  # noqa: ARG002 - some delay it
+        """Change a first attempt, or delay it; return whether it is made now."""
+        self._shape(attempt)
+        return True
+
+    def _shape(self, attempt: Attempt) -> None:
+        """Change an attempt; if that fails by it, note the fault at the end: it may not come."""
+        if self._fails:
+            attempt._failure = self
+        else:
+            attempt._note(self)
+
+    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:
+        """Delay the repeat of an attempt; or return it, if it is made at the same time."""
+        raise NotImplementedError
+
+    def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
+        """Look at the headers of the signature."""
+
+    def _end(self, attempt: Attempt, response: Response) -> Response:
+        """End an attempt that fails by it, and return the response that the service gets."""
+        attempt._note(self)
+        return response

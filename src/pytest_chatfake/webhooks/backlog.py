@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from .attempts import Attempt
-from .faults import Fault
+from ..base.triggers import Trigger
+
+T = TypeVar("T")
 
 
-class _Delayed(NamedTuple):
+class _Delayed(NamedTuple, Generic[T]):
     """A delayed attempt; the least is the next one.
 
     Attributes:
@@ -23,83 +24,75 @@ class _Delayed(NamedTuple):
 
     until: int
     number: int
-    item: Attempt
-    fault: Fault
+    item: T
+    fault: Trigger
 
 
-class Backlog:
-    """A queue of delayed attempts.
-
-    An attempt may be delayed:
-
-    - *reordered*, until so many others were made;
-    - *duplicated*: its repeat, until so many others were made;
-    - by *concurrently*, until the next attempt with which it is made at the same time;
-    - *failed* (a lost response, a refusal, a response that is not 2xx): its repeat, until the next
-      barrier.
-    """
+class Backlog(Generic[T]):
+    """A queue of delayed attempts."""
 
     def __init__(self) -> None:
         self._made = 0
         self._count = 0
         # Heaps, so that those that wait on are not looked at: the first is the next one.
-        self._delayed: list[_Delayed] = []
-        self._past_barriers: list[_Delayed] = []  # those that wait past barriers, too
-        self._peers: list[_Delayed] = []
-        self._failed: list[Attempt] = []
+        self._delayed: list[_Delayed[T]] = []
+        self._past_barriers: list[_Delayed[T]] = []  # those that wait past barriers, too
+        self._peers: list[_Delayed[T]] = []
+        self._failed: list[T] = []
 
     @property
-    def items(self) -> list[Attempt]:
+    def items(self) -> list[T]:
         """All delayed attempts."""
         delayed = [*self._delayed, *self._past_barriers, *self._peers]
         delayed.sort(key=attrgetter("number"))
         return [*(attempt.item for attempt in delayed), *self._failed]
 
-    def take(
-        self,
-        kind: str,
-        steps: int,
-        item: Attempt,
-        fault: Fault,
-        past_barriers: bool = False,
-    ) -> bool:
-        """Delay an attempt, or its repeat, if a kind of fault asks for that.
+    # What is delayed
 
-        Returns:
-            Whether the attempt itself is made now.
-        """
-        until = self._made + steps + (kind == "duplicate")  # a repeat waits for its attempt, too
+    def delay(self, item: T, steps: int, fault: Trigger) -> None:
+        """Delay an attempt until so many others were made, or until the next barrier."""
+        heappush(self._delayed, self._until(steps, item, fault))
+
+    def repeat(self, item: T, steps: int, fault: Trigger, *, past_barriers: bool) -> None:
+        """Delay a repeat until its attempt and so many others were made."""
+        queue = self._past_barriers if past_barriers else self._delayed
+        heappush(queue, self._until(steps + 1, item, fault))
+
+    def await_peer(self, item: T, steps: int, fault: Trigger) -> None:
+        """Delay an attempt until so many others come; it is made together with the last of them."""
+        heappush(self._peers, self._until(steps, item, fault))
+
+    def keep_failed(self, item: T) -> None:
+        """Keep the repeat of a failed attempt until the next barrier."""
+        self._failed.append(item)
+
+    def _until(self, steps: int, item: T, fault: Trigger) -> _Delayed[T]:
         self._count += 1
-        delayed = _Delayed(until, self._count, item, fault)
-        if kind in {"duplicate", "reorder"}:
-            heappush(self._past_barriers if past_barriers else self._delayed, delayed)
-        elif kind == "concurrently":
-            heappush(self._peers, delayed)
-        return kind not in {"reorder", "concurrently"}
+        return _Delayed(self._made + steps, self._count, item, fault)
 
-    def take_peers(self) -> list[Attempt]:
+    # What comes next
+
+    def take_peers(self) -> list[T]:
         """Remove and return the attempts that are made at the same time as the next one."""
-        peers: list[Attempt] = []
+        peers: list[T] = []
         while self._peers and self._peers[0].until <= self._made + 1:
             peers.append(heappop(self._peers).item)
         return peers
 
-    def note_attempt(self) -> Attempt | None:
+    def note_attempt(self) -> T | None:
         """Count an attempt that was made; remove and return a delayed one that comes next."""
         self._made += 1
         queues = (self._delayed, self._past_barriers)
         ready = [queue for queue in queues if queue and queue[0].until <= self._made]
         return heappop(min(ready)).item if ready else None
 
-    def keep_failed(self, repeat: Attempt) -> None:
-        """Keep the repeat of a failed attempt until the next barrier."""
-        self._failed.append(repeat)
-
-    def forget_failed(self, is_over: Callable[[Attempt], bool]) -> None:
+    def forget_failed(self, is_over: Callable[[T], bool]) -> None:
         """Forget the repeats of failed attempts that will not be made."""
         self._failed = [repeat for repeat in self._failed if not is_over(repeat)]
 
-    def release(self) -> list[Attempt]:
+    # Barriers
+
+    def release(self) -> list[T]:
         """Remove and return the attempts that a barrier releases.
 
         The repeats of failed attempts come last: once no others are left.

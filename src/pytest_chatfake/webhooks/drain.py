@@ -33,6 +33,7 @@ from typing import Final
 
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
+from ..base.marks import Mark
 from ..base.terminal import say
 from ..domain.instants import SECOND
 from ..transport.client.django_bridge import has_broken_transaction
@@ -43,9 +44,10 @@ from .attempts import Attempt
 from .core import Core
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
+from .faults import Disabled
 from .in_flight import make
 from .observing import Observer
-from .ordering import DROPPED, Ordering
+from .ordering import Ordering
 from .outbox import Outbox
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
@@ -213,8 +215,7 @@ class Drain:
         if not attempt._is_wanted or not self._core.history.has(attempt.event):
             return ()
         if attempt.endpoint.disabled:
-            attempt.fault, attempt._outcome = "disable_after", DROPPED
-            attempt._marks = (attempt.endpoint._disabled_by("disable_after"),)
+            Disabled(attempt.endpoint)._shape(attempt)
         elif self.ordering is not None:
             return self.ordering.decide(attempt, in_batch=in_batch)
         return (attempt,)
@@ -278,19 +279,19 @@ class Drain:
                 attempt._forget_request()
             if self._core.history.has(attempt):  # it is not of before a reset
                 self._outbox.attempts.append(attempt)
-                if attempt._was_made and not attempt.ok and attempt.fault != "forgery":
+                if attempt._was_made and attempt._effect._counts and not attempt.ok:
                     self._try_again(attempt)
         return self._surface(attempt, error)
 
     def _count(self, attempt: Attempt, response: Response) -> Response:
         """Count an attempt for faults and for its endpoint; return the service's response."""
         endpoint = attempt.endpoint
-        if attempt.fault in {"disable_after", "forgery"}:
+        if not attempt._effect._counts:
             return response
         if self.ordering is not None:
             response = self.ordering.note_attempt(attempt, response)
         if attempt._was_made and endpoint._count(ok=response.is_success):
-            attempt._marks += (endpoint._disabled_by("disable"),)
+            attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
         return response
 
     def _try_again(self, attempt: Attempt) -> None:
@@ -327,7 +328,7 @@ class Drain:
         event, endpoint = attempt.event, attempt.endpoint
         if error is None or (attempt._is_posted and not endpoint._surfaces(error)):
             return None
-        if attempt.fault == "forgery" and isinstance(error, Exception):
+        if not attempt._effect._counts and isinstance(error, Exception):
             return None  # its check reports it
         attempt._surfaced = True
         if not isinstance(error, Exception):

@@ -12,12 +12,10 @@ from typing import Any, TypeAlias
 
 from ..base.arguments import check_list, unexpected
 from ..base.calling_line import Line, calling_line
-from ..base.marks import Mark
 from ..base.redaction import redacted_place
 from ..domain.instants import parse_delay
 from ..transport.client.targets import Target
 from .events import Event
-from .fault_kinds import EFFECTS
 
 
 class Endpoint:
@@ -130,10 +128,6 @@ class Endpoint:
         is_last = self._failures == self._disable_after
         self.disabled = self.disabled or is_last
         return is_last
-
-    def _disabled_by(self, kind: str) -> Mark:
-        """Return the mark of the attempt that disabled it, or of one that it has missed since."""
-        return Mark(kind, EFFECTS["disable_after"].mark, self._line)
 
     def disconnect(self) -> None:
         """Stop attempts at this endpoint, scheduled retries included, and close its connection.

@@ -1,125 +1,316 @@
-"""Faults of webhooks: what goes wrong on the way to an endpoint because a test asks for it."""
+"""The kinds of faults: what each does, and when, and how a test writes it.
+
+Each is a class, which says all that concerns it; :class:`.Fault` says what they have in common.
+Their public methods are those of :class:`.Webhooks`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, Final
 
-from ..base.calling_line import Line
+from ..base.arguments import (
+    check_bool,
+    check_choice,
+    check_function,
+    check_int,
+    shown_arguments,
+)
 from ..base.marks import Mark
-from ..base.triggers import Trigger
-from ..domain.messages import MessageState
+from ..domain.ids import other_id
+from ..domain.instants import parse_delay, parse_length, seconds
+from ..transport.client.responses import Response
+from .attempts import Attempt, Delays, Fault
 from .attending import Attend
 from .endpoints import Endpoint, Signer
-from .events import Event
-from .fault_kinds import FaultKind, effect_of
+from .signing import check_signer, flaw_of
+from .synthetic import UNKNOWN, with_unknown
+
+#: How an attempt ends that is not made.
+_NOT_MADE: Final = Response(None)
+
+# Kinds that combine with all others
 
 
-class FaultHit(NamedTuple):
-    """What a fault does with an attempt.
+class Duplicate(Fault):
+    """Attempts an event twice."""
 
-    Attributes:
-        kind: The kind of the fault.
-        mark: The mark of the attempt, or of its repeat.
-        fault: The fault.
-        steps: After how many other attempts it is made, or repeated.
-        pause: How much time passes before it, or before its repeat, in nanoseconds.
-        past_barriers: Whether a repeat waits for so many others, barriers or not.
-        new_id: Whether a repeat has another event id.
-        evolve: Gives a field in the service's own body an unknown value.
-        change: Changes the body after it was signed.
-        signer: Signs in place of the endpoint's own.
-        attend: Makes what attends the attempt, and ends it or raises an error in the app.
-    """
-
-    kind: FaultKind
-    mark: Mark
-    fault: Fault
-    steps: int = 0
-    pause: int = 0
-    past_barriers: bool = False
-    new_id: bool = False
-    evolve: Callable[[bytes], bytes] | None = None
-    change: Callable[[bytes], bytes] | None = None
-    signer: Signer | None = None
-    attend: Attend | None = None
-
-
-class Fault(Trigger):
-    """A fault of matching events, as ``webhooks.duplicate()`` and others return it.
-
-    An event counts once for each endpoint, at its first attempt there. Retries and repeats do not
-    count, nor does what ``redeliver()`` sends again.
-
-    Attributes:
-        kind: The name of the method that set it up.
-    """
+    _kind, _text, _combines = "duplicate", "duplicate", True
 
     def __init__(
         self,
-        kind: FaultKind,
-        arguments: str = "",
+        after: int | None,
+        pause: timedelta | float | None,
         *,
-        times: int | None,
-        start: int,
-        message: MessageState | None,
-        status: str | None,
-        endpoint: Endpoint | None,
-        type: str | None,  # noqa: A002 - as §2.2 names it
-        line: Line,
-        details: str = "",
-        **how: Any,
+        past_barriers: bool,
+        new_id: bool,
     ) -> None:
-        super().__init__(times, start, line)
-        self.kind: FaultKind = kind
-        self._arguments = arguments  # those of its kind alone, as a test would write them
-        self._of_message = message
-        self._status = status
-        self._endpoint = endpoint
-        self._type = type
-        self._is_short = False  # a barrier came before as many attempts as it waited for
-        mark = Mark(kind, effect_of(kind).mark + details, line)
-        self._own_hit = FaultHit(kind, mark, self, **how)
-
-    @property
-    def description(self) -> str:
-        """What it is, as a test would write it."""
-        limits = {
-            "message": self._of_message and (self._of_message.id or "a message"),
-            "status": self._status,
-            "type": self._type,
-            "endpoint": self._endpoint and self._endpoint._shown,
-            "start": self._start if self._start != 1 else None,
-        }
-        arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
-        if self._times != (None if self.kind == "evolve" else 1):
-            arguments.append(f"times={self._times}")
-        return f"{self.kind}({', '.join(filter(None, [self._arguments, *arguments]))})"
-
-    def _hit(self, event: Event, endpoint: Endpoint, *, taken: bool) -> FaultHit | None:
-        """Count a first attempt; return what to do with it, if anything.
-
-        Args:
-            event: What is attempted.
-            endpoint: Where.
-            taken: Whether it belongs to another fault, or to a batch: only a fault that combines
-                with others fires then.
-        """
-        if not (self._concerns(event, endpoint) and self._should_fire()):
-            return None
-        if taken and not effect_of(self.kind).combines:
-            return None
-        self._fire()
-        mark = self._own_hit.mark
-        if self.kind == "delay" and mark not in event._marks:
-            event._marks += (mark,)
-        return self._own_hit
-
-    def _concerns(self, event: Event, endpoint: Endpoint) -> bool:
-        """Return whether an event matches at an endpoint."""
-        return (
-            self._type in (None, event.type)
-            and self._status in (None, event.status)
-            and self._of_message in (None, event._message)
-            and self._endpoint in (None, endpoint)
+        check_bool(past_barriers, "past_barriers")
+        check_bool(new_id, "new_id")
+        if past_barriers and after is None:
+            raise ValueError("duplicate() takes past_barriers= only with after=")
+        if not (after is None or pause is None):
+            raise ValueError("duplicate() takes after= or pause=, not both")
+        self._steps = 0 if after is None else check_int(after, "after", 0)
+        self._pause = 0 if pause is None else parse_delay(pause, "pause")
+        if pause is not None and not self._pause:
+            raise ValueError(
+                "pause: expected a length greater than 0; after=0 attempts it again at once"
+            )
+        self._past_barriers, self._has_new_id = past_barriers, new_id
+        super().__init__(
+            *shown_arguments(after=after),
+            *([] if pause is None else [f"pause={seconds(self._pause)}"]),
+            *shown_arguments(past_barriers=past_barriers or None, new_id=new_id or None),
         )
+        self._details = ", new id" if new_id else ""
+
+    def _shape(self, attempt: Attempt) -> None:
+        attempt._repeats += (self,)
+
+    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:
+        repeat = attempt._repeated(self)
+        if self._has_new_id:
+            repeat._put_under_id(other_id(repeat._id))
+        if self._pause:
+            delays.repeat(repeat, self._pause, self)
+        elif in_batch and not self._steps:
+            return repeat
+        else:
+            delays.backlog.repeat(repeat, self._steps, self, past_barriers=self._past_barriers)
+        return None
+
+
+class Tamper(Fault):
+    """Changes the body after it was signed; several do so one after the other."""
+
+    _kind, _text, _combines, _is_wrong = "tamper", "tampered", True, True
+
+    def __init__(self, change: Callable[[bytes], bytes] | None) -> None:
+        if change is not None:
+            check_function(change, "change", "lambda body: body[:-1]", "the body")
+        super().__init__(*([] if change is None else [_name_of(change)]))
+        self._change = with_a_space if change is None else change
+
+    def _shape(self, attempt: Attempt) -> None:
+        super()._shape(attempt)
+        attempt._changes += (self._change,)
+
+
+class Sign(Fault):
+    """Signs with another signer than the endpoint's; of several, the last one signs."""
+
+    _kind, _text, _combines, _is_wrong = "sign", "wrong signature", True, True
+
+    def __init__(self, signer: Signer) -> None:
+        if signer is None:
+            raise TypeError(
+                "signer: expected a function, got None. To sign nothing, write lambda request: {}"
+            )
+        check_signer(signer)
+        super().__init__(_name_of(signer))
+        self._signer = signer
+
+    def _shape(self, attempt: Attempt) -> None:
+        super()._shape(attempt)
+        attempt._signer = self._signer
+
+    def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
+        """Name the flaw of the signature in the marks, if this one has signed."""
+        if attempt._signer is not self._signer:
+            return
+        flaw = flaw_of(self._signer, attempt.endpoint.signer, headers)
+        attempt._marks = tuple(
+            mark._replace(text=flaw) if mark.kind == self._kind else mark for mark in attempt._marks
+        )
+
+
+class Evolve(Fault):
+    """Writes events as a later version of the service may."""
+
+    _kind, _text, _combines, _usual_times = "evolve", "evolved", True, None
+
+    def __init__(self, unknown: str | None, resource: str) -> None:
+        if unknown is not None:
+            check_choice(unknown, "field in unknown=", [*UNKNOWN])
+        super().__init__(*shown_arguments(unknown=unknown))
+        self._unknown, self._resource = unknown, resource
+
+    def _shape(self, attempt: Attempt) -> None:
+        if self._unknown is None:
+            attempt._is_evolved = True
+        else:
+            body = with_unknown(attempt._body, self._unknown, self._resource)
+            if body == attempt._body:
+                self.fired -= 1  # the event has no such field
+                return
+            attempt._known, attempt._body = attempt._body, body
+        super()._shape(attempt)
+
+
+# Kinds that decide when an attempt is made
+
+
+class Delay(Fault):
+    """Makes an attempt later, on the fake's clock."""
+
+    _kind, _text = "delay", "delayed"
+
+    def __init__(self, duration: timedelta | float) -> None:
+        self._pause = parse_length(duration, "duration")
+        length = seconds(self._pause)
+        super().__init__(length)
+        self._details = f" {length} s"
+
+    def _meet(self, attempt: Attempt, delays: Delays) -> bool:
+        self._shape(attempt)
+        if self._mark not in attempt.event._marks:
+            attempt.event._marks += (self._mark,)
+        delays.delay(attempt, self._pause)
+        return False
+
+
+class Reorder(Fault):
+    """Makes an attempt after others that were queued behind it."""
+
+    _kind, _text = "reorder", "reordered"
+
+    def __init__(self, by: int) -> None:
+        self._steps = check_int(by, "by", 1)
+        super().__init__(*shown_arguments(by=by))
+
+    def _meet(self, attempt: Attempt, delays: Delays) -> bool:
+        self._shape(attempt)
+        delays.backlog.delay(attempt, self._steps, self)
+        return False
+
+
+class Concurrently(Fault):
+    """Makes an attempt at the same time as another one, or as its own repeat."""
+
+    _kind, _text = "concurrently", "at the same time"
+
+    def __init__(self, by: int) -> None:
+        self._steps = check_int(by, "by", 0)
+        super().__init__(*shown_arguments(by=by))
+
+    def _meet(self, attempt: Attempt, delays: Delays) -> bool:
+        if not self._steps:
+            attempt._repeats += (self,)
+            return True
+        self._shape(attempt)
+        delays.backlog.await_peer(attempt, self._steps, self)
+        return False
+
+    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:  # noqa: ARG002 - it is made at once
+        return attempt._repeated(self)
+
+
+# Kinds by which an attempt fails
+
+
+class Drop(Fault):
+    """Drops an event on its way to an endpoint."""
+
+    _kind, _text = "drop", "dropped"
+    _is_made, _reaches_app, _fails = False, False, True
+
+    def _shape(self, attempt: Attempt) -> None:
+        super()._shape(attempt)
+        attempt._outcome = _NOT_MADE
+
+
+class Refuse(Fault):
+    """Refuses an attempt before it reaches the app."""
+
+    _kind, _text, _reaches_app, _fails = "refuse", "refused", False, True
+
+    def _shape(self, attempt: Attempt) -> None:
+        super()._shape(attempt)
+        error = ConnectionRefusedError("refused before it reached the app: refuse()")
+        attempt._outcome = Response(None, b"", error)
+
+
+class LoseResponse(Fault):
+    """Loses the response to an attempt after the app has acted."""
+
+    _kind, _text, _fails = "lose_response", "response lost", True
+
+    def _end(self, attempt: Attempt, response: Response) -> Response:
+        super()._end(attempt, response)
+        if response.error is not None:
+            return response
+        return Response(None, b"", TimeoutError("the app's response was lost: lose_response()"))
+
+
+class _Attended(Fault):
+    """Befalls the app at a point to which an attempt may not come."""
+
+    _fails = True
+
+    def __init__(self, point: str, attend: Attend) -> None:
+        super().__init__(point)
+        self._attend = attend
+
+    def _end(self, attempt: Attempt, response: Response) -> Response:
+        if attempt._attendant is None or not attempt._attendant.deed:
+            self.fired -= 1
+            attempt._failure = None
+            return response
+        return super()._end(attempt, response)
+
+
+class Crash(_Attended):
+    """Crashes the app in the middle of an attempt."""
+
+    _kind, _text, _crashes_app = "crash", "crashed", True
+
+
+class Error(_Attended):
+    """Raises an error at a call inside the app."""
+
+    _kind, _text = "error", "error raised"
+
+
+class Disabled(Fault):
+    """Makes no attempt at an endpoint that was disabled; no method sets it up."""
+
+    _kind, _text, _set_up_by = "disable_after", "endpoint disabled", "connect(disable_after=)"
+    _is_made, _reaches_app, _fails, _counts = False, False, True, False
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__()
+        self._mark = Mark(self._kind, self._text, endpoint._line)
+
+    def _shape(self, attempt: Attempt) -> None:
+        attempt._faults, attempt._marks = (self,), (self._mark,)
+        attempt._outcome = _NOT_MADE
+
+
+def with_a_space(body: bytes) -> bytes:
+    """Return a body with other bytes, which mean the same as JSON."""
+    return body + b" "
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Return a function's name, as an argument that a test wrote."""
+    return getattr(function, "__name__", None) or repr(function)
+
+
+#: The kinds in the order in which reports list them.
+KINDS: Final[tuple[type[Fault], ...]] = (
+    Duplicate,
+    Drop,
+    Delay,
+    Reorder,
+    LoseResponse,
+    Refuse,
+    Crash,
+    Error,
+    Concurrently,
+    Evolve,
+    Tamper,
+    Sign,
+    Disabled,
+)

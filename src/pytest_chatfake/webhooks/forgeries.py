@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, cast
 
+from ..base.calling_line import Line
+from ..base.marks import Mark
+from .attempts import Attempt, Fault
 from .endpoints import Signer, WebhookRequest
+from .faults import with_a_space
 from .signing import OwnSigner, guessed, retired, sign
 
 #: Not a forgery: an app that refuses it, too, has not recognised the others.
@@ -19,6 +24,24 @@ _DAY: Final = 86_400  # in seconds
 
 #: A timestamp, a signature in hex or base64, or an id.
 _LONG: Final = re.compile(r"[\w+/]{9,}=*")
+
+
+class Forgery(Fault):
+    """Attempts an event forged, or genuine; ``assert_rejects_forgeries()`` does."""
+
+    _kind, _text, _set_up_by = "forgery", "forgery check", "assert_rejects_forgeries()"
+    _fails, _counts = True, False
+
+    def __init__(self, what: str, line: Line) -> None:
+        super().__init__()
+        self._what = what
+        self._mark = Mark(self._kind, f"{self._text}, {what}", line)
+
+    def _shape(self, attempt: Attempt) -> None:
+        attempt._note(self)
+        attempt._signer = partial(_forged, self._what)
+        if self._what == CHANGED:
+            attempt._changes = (with_a_space,)
 
 
 def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
@@ -66,14 +89,9 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     }
 
 
-def forged(what: str, request: WebhookRequest) -> dict[str, str]:
+def _forged(what: str, request: WebhookRequest) -> dict[str, str]:
     """Return the headers of a forgery."""
     return forgeries(request)[what] or {}
-
-
-def with_a_space(body: bytes) -> bytes:
-    """Return a body with other bytes, which mean the same as JSON."""
-    return body + b" "
 
 
 def _malformed(value: re.Match[str]) -> str:

@@ -17,7 +17,7 @@ from ..transport.client.responses import Response
 from ..transport.client.targets import Target
 from .attempts import Attempt
 from .logged_errors import ErrorLog
-from .signing import flaw_of, sign
+from .signing import sign
 from .synthetic import evolved
 
 
@@ -109,11 +109,10 @@ def _write(attempt: Attempt) -> None:
     if signer is not None:
         headers = sign(signer, request)
         request.headers = {**request.endpoint.headers, **headers}
-        if attempt._signer is not None:
-            flaw = flaw_of(attempt._signer, request.endpoint.signer, headers)
-            attempt._name_mark("sign", flaw)
-    if attempt._change is not None:
-        request.body = _tampered(attempt._change, request.body)
+        for fault in attempt._faults:
+            fault._signed(attempt, headers)
+    for change in attempt._changes:
+        request.body = _tampered(change, request.body)
 
 
 def _tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:

@@ -12,34 +12,21 @@ repeats that wait for a moment. ``settle()`` moves the clock to these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ..base.calling_line import Line
 from ..transport.client.responses import Response
-from .attempts import Attempt
+from .attempts import Attempt, Fault
 from .attending import Attendant
 from .backlog import Backlog
 from .core import Core
 from .endpoints import Endpoint
 from .events import Event
-from .fault_kinds import effect_of
-from .faults import FaultHit
+from .faults import Concurrently
 from .observing import Observer
 from .outbox import Outbox
-
-#: How attempts end that are refused or dropped: they are never made.
-REFUSED: Final = Response(
-    None, b"", ConnectionRefusedError("refused before it reached the app: refuse()")
-)
-DROPPED: Final = Response(None)
-
-#: By kinds of faults: how attempts end that are not made.
-_NOT_MADE: Final[Mapping[str, Response]] = {"drop": DROPPED, "refuse": REFUSED}
-
-_LOST: Final = "the app's response was lost: lose_response()"
 
 
 class TimedRepeat(NamedTuple):
@@ -71,6 +58,7 @@ class Ordering:
         awaits_retries: Whether ``settle()`` moves the clock to the retries of what the app has
             refused: since a fault has changed when attempts are made, it may have had reason to.
         observer: Sees what is attempted; None: nobody does.
+        backlog: Has what waits for other attempts, or for a barrier.
         only_waits: Whether time moves to repeats that wait for a moment, and these are not made.
         choices: The numbers of the choices so far: one for each event and endpoint, in the order
             of first attempts.
@@ -86,7 +74,7 @@ class Ordering:
 
     def clear(self) -> None:
         """Forget all choices and delayed attempts; an observer goes on."""
-        self._backlog: Backlog = Backlog()
+        self.backlog: Backlog[Attempt] = Backlog()
         self._repeats: list[TimedRepeat] = []
         self._retries: list[TimedRepeat] = []  # that are awaited, too
         self.choices: dict[tuple[Event, Endpoint], int] = {}
@@ -94,7 +82,7 @@ class Ordering:
     @property
     def held(self) -> list[Event]:
         """The events of delayed attempts."""
-        delayed = [attempt.event for attempt in self._backlog.items]
+        delayed = [attempt.event for attempt in self.backlog.items]
         return delayed + [repeat.event for repeat in self._still_open(self._repeats)]
 
     # Before an attempt
@@ -109,78 +97,55 @@ class Ordering:
         key = (attempt.event, attempt.endpoint)
         if key not in self.choices and attempt._is_new:
             self.choices[key] = len(self.choices) + 1
-            hit = self._choose(attempt, taken=in_batch)
-            if hit is not None and not self._deviate(hit, attempt):
+            if not self._meet_faults(attempt, is_taken=in_batch):
                 return []
         batch = [attempt, *self._begin_repeats(attempt, in_batch=in_batch)]
         if in_batch:
             return batch
-        peers = [peer for peer in self._backlog.take_peers() if peer.endpoint.connected]
+        peers = [peer for peer in self.backlog.take_peers() if peer.endpoint.connected]
         return _batched([*peers, *batch])
 
-    def _choose(self, attempt: Attempt, *, taken: bool) -> FaultHit | None:
-        """Let each fault count a choice; those that combine with others change the attempt.
+    def _meet_faults(self, attempt: Attempt, *, is_taken: bool) -> bool:
+        """Let each fault count a choice and change it; return whether it is made now.
 
-        Returns:
-            The one that decides whether and when the attempt is made; None: none does.
+        Those that combine with others change it at once. The first of those that don't comes last.
         """
-        chosen: FaultHit | None = None
+        chosen: Fault | None = None
         for fault in self._outbox.faults.active:
-            taken = taken or chosen is not None
-            hit = fault._hit(attempt.event, attempt.endpoint, taken=taken)
-            if hit is None:
+            if not fault._strikes(attempt, is_taken=is_taken or chosen is not None):
                 continue
-            if hit.kind == "duplicate":
-                attempt._repeats += (hit,)
-            elif effect_of(hit.kind).combines:
-                attempt._shape(hit)
+            if fault._combines:
+                fault._meet(attempt, self)
             else:
-                chosen = hit
-        return chosen
-
-    def _deviate(self, hit: FaultHit, attempt: Attempt) -> bool:
-        """Apply a fault to a choice; return whether the attempt is made now."""
+                chosen = fault
+        if chosen is None:
+            return True
         self.awaits_retries = True
-        if effect_of(hit.kind).fails:
-            attempt._failure, attempt._outcome = hit, _NOT_MADE.get(hit.kind)
-            return True
-        if hit.kind == "concurrently" and not hit.steps:
-            attempt._repeats += (hit,)  # made at the same time
-            return True
-        attempt._shape(hit)
-        if hit.kind == "delay":
-            self._outbox.plan(attempt, hit.pause)
-            return False
-        return self._backlog.take(hit.kind, hit.steps, attempt, hit.fault)
+        return chosen._meet(attempt, self)
 
     def _begin_repeats(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
         """Delay the repeats of an attempt; return those that are made at the same time."""
-        hits, attempt._repeats = attempt._repeats, ()
-        self.awaits_retries = self.awaits_retries or bool(hits)
-        beside: list[Attempt] = []
-        for hit in hits:
-            repeat = replace(attempt)
-            repeat._shape(hit)
-            if attempt._outcome is not DROPPED:  # a repeat of a dropped attempt is dropped, too
-                repeat._failure = repeat._outcome = None
-            if hit.pause:
-                if not self.only_waits:
-                    self._outbox.plan(repeat, hit.pause)
-                due, fault = self._core.now() + hit.pause, hit.fault
-                self._repeats.append(
-                    TimedRepeat(due, repeat.event, repeat.endpoint, fault.description, fault.line)
-                )
-            elif hit.kind == "concurrently" or (in_batch and not hit.steps):
-                beside.append(repeat)
-            else:
-                self._backlog.take(hit.kind, hit.steps, repeat, hit.fault, hit.past_barriers)
-        return beside
+        faults, attempt._repeats = attempt._repeats, ()
+        self.awaits_retries = self.awaits_retries or bool(faults)
+        repeats = [fault._repeat(attempt, self, in_batch=in_batch) for fault in faults]
+        return [repeat for repeat in repeats if repeat is not None]
+
+    def delay(self, attempt: Attempt, pause: int) -> None:
+        """Schedule an attempt: so many nanoseconds later."""
+        self._outbox.plan(attempt, pause)
+
+    def repeat(self, repeat: Attempt, pause: int, fault: Fault) -> None:
+        """Schedule a repeat, for which ``settle()`` moves the clock."""
+        if not self.only_waits:
+            self._outbox.plan(repeat, pause)
+        due, what = self._core.now() + pause, fault.description
+        self._repeats.append(TimedRepeat(due, repeat.event, repeat.endpoint, what, fault.line))
 
     def attendant_of(self, attempt: Attempt) -> Attendant | None:
         """Return who attends an attempt; None: nobody does."""
         failure = attempt._failure
-        if failure is not None and failure.attend is not None:
-            return failure.attend()
+        if failure is not None and failure._attend is not None:
+            return failure._attend()
         attend = None if self.observer is None else self.observer.attend
         if attend is None or not (attempt._is_new and attempt.endpoint._target.in_process):
             return None
@@ -190,24 +155,17 @@ class Ordering:
 
     def note_attempt(self, attempt: Attempt, response: Response) -> Response:
         """Count an attempt that has ended; return the response that the service gets."""
-        failure, attendant = attempt._failure, attempt._attendant
-        if failure and failure.attend and not (attendant and attendant.deed):
-            failure.fault.fired -= 1  # the app never came to that point
-            failure = attempt._failure = None
         if self.observer is not None:
             choice = self.choices.get((attempt.event, attempt.endpoint), 0)
             self.observer.ended(attempt, choice, response)
-        if (overtaken := self._backlog.note_attempt()) is not None:
+        if (overtaken := self.backlog.note_attempt()) is not None:
             self._outbox.queue.appendleft(overtaken)
-        if failure is None:
-            return response
-        attempt._shape(failure)
-        is_lost = failure.kind == "lose_response" and response.error is None
-        return Response(None, b"", TimeoutError(_LOST)) if is_lost else response
+        failure = attempt._failure
+        return response if failure is None else failure._end(attempt, response)
 
     def keep_failed(self, repeat: Attempt) -> None:
         """Keep the repeat of a failed attempt until the next barrier."""
-        self._backlog.keep_failed(repeat)
+        self.backlog.keep_failed(repeat)
 
     def await_retry(self, failed: Attempt, due: int) -> None:
         """Let ``settle()`` wait for the retry of what the app has refused."""
@@ -216,7 +174,7 @@ class Ordering:
 
     def forget_unwanted(self) -> None:
         """Forget the repeats of failed attempts at an endpoint that was disabled now."""
-        self._backlog.forget_failed(lambda repeat: not repeat._is_wanted)
+        self.backlog.forget_failed(lambda repeat: not repeat._is_wanted)
 
     # Barriers
 
@@ -248,7 +206,7 @@ class Ordering:
         if self.observer is not None:
             self.observer.barrier()
         yield
-        while released := self._backlog.release():
+        while released := self.backlog.release():
             self._outbox.queue.extend(released)
             yield
         if self.observer is not None:
@@ -256,7 +214,7 @@ class Ordering:
 
     def finish(self) -> None:
         """Make all repeats at the next barrier, after the test's last attempt."""
-        self._backlog.finish()
+        self.backlog.finish()
 
     # Repeats that wait for a moment
 
@@ -278,9 +236,9 @@ class Ordering:
 
 def _batched(batch: list[Attempt]) -> list[Attempt]:
     """Give all attempts of a batch the mark of the fault that has asked for it."""
-    mark = next((each._marks[-1] for each in batch if each.fault == "concurrently"), None)
-    if mark is not None and len(batch) > 1:
-        for attempt in batch:
-            if attempt.fault != "concurrently":
-                attempt._marks += (mark,)
+    peers = [isinstance(attempt._effect, Concurrently) for attempt in batch]
+    if len(batch) > 1 and any(peers):
+        mark = batch[peers.index(True)]._marks[-1]
+        for attempt, is_peer in zip(batch, peers, strict=True):
+            attempt._marks += () if is_peer else (mark,)
     return batch

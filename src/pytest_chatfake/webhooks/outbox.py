@@ -22,11 +22,10 @@ from ..domain.ids import Ids
 from ..domain.instants import MILLISECOND, Moment, shown
 from ..domain.messages import MessageState
 from ..wire.bodies import EventWriter
-from .attempts import Attempt
+from .attempts import Attempt, Fault
 from .core import Core
 from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event
-from .faults import Fault
 from .outbound import Outbound
 from .synthetic import Edit
 
