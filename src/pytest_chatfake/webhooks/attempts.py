@@ -313,13 +313,14 @@ class Fault(Trigger):
         return True
 
     def _concerns(self, attempt: Attempt) -> bool:
-        where, event = self._where, attempt.event
-        return not where or (
-            where.get("type") in (None, event.type)
-            and where.get("status") in (None, event.status)
-            and where.get("message") in (None, event._message)
-            and where.get("endpoint") in (None, attempt.endpoint)
-        )
+        event = attempt.event
+        has = {
+            "message": event._message,
+            "status": event.status,
+            "type": event.type,
+            "endpoint": attempt.endpoint,
+        }
+        return self._where.items() <= has.items()
 
     def _meet(self, attempt: Attempt, delays: Delays) -> bool:  # noqa: ARG002 - some delay it
         """Change a first attempt, or delay it; return whether it is made now."""

@@ -279,7 +279,7 @@ class Drain:
                 attempt._forget_request()
             if self._core.history.has(attempt):  # it is not of before a reset
                 self._outbox.attempts.append(attempt)
-                if attempt._was_made and attempt._effect._counts and not attempt.ok:
+                if not attempt.ok and attempt._was_made and attempt._effect._counts:
                     self._try_again(attempt)
         return self._surface(attempt, error)
 
