@@ -79,7 +79,7 @@ def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
 
 def advance(engine: Engine, moment: int) -> str:
     """Write the call that moves the clock to a moment."""
-    # A page may be written when the fake is closed, and real time is back.
+    # A report may be written when the fake is closed, and real time is back.
     now = engine.time.stopped_at or engine.time.read()
     wait = max(moment - now, 0)
     if wait % MILLISECOND:  # time runs: round up to a second

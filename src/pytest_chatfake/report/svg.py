@@ -1,7 +1,6 @@
 """The timeline as a picture: its lines, and beside them who acts on whom, and the balance.
 
-The page of a run, pytest-html and a file show the same picture. Its letters have a fixed size: what
-is too narrow for it lets it scroll.
+Its letters have a fixed size: what is too narrow for it lets it scroll.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def svg(
         start: The first entry that is drawn.
         labels: The short names, as of the text.
         mentioned: The messages that matter most, as of the text.
-        styled: Whether the picture has its style inside; a page has it once.
+        styled: Whether the picture has its style inside; many side by side need ``STYLE`` once.
     """
     trace, labels = story.trace, labels or story.labels
     rows = rows_of(trace, start, mentioned)
