@@ -82,9 +82,7 @@ def pytest_chatfake_forget(story: Story) -> None:
     """
 
 
-def pytest_chatfake_section(
-    item: pytest.Item, report: pytest.TestReport, text: str, section: Section | None
-) -> None:
+def pytest_chatfake_section(item: pytest.Item, report: pytest.TestReport, section: Section) -> None:
     """Look at what the report of a failure shows of a fake.
 
     Called for each fake that has something to show, once the text is in the report, from the
@@ -95,7 +93,5 @@ def pytest_chatfake_section(
     Args:
         item: The test.
         report: The report of one of its phases.
-        text: The text.
-        section: What the text is made of, and the picture of it. None: an error has kept it from
-            being made, and the text says which.
+        section: Its ``str()`` is the text, and its attributes are what that is made of.
     """

@@ -53,8 +53,8 @@ def test_a_conftest_looks_at_what_goes_from_a_test_and_at_its_report(pytester):
         def pytest_chatfake_forget(story):
             told.append(f"gone {len(story.trace.records)}")
 
-        def pytest_chatfake_section(item, report, text, section):
-            assert section.timeline in text
+        def pytest_chatfake_section(item, report, section):
+            assert str(section) in report.longreprtext
             told.append(f"shown {item.name} {report.when}")
         """
     )

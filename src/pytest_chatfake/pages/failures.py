@@ -29,14 +29,9 @@ class Failures:
             record_of(report)["failure"] = _text_of(item, call, report)
         return report
 
-    def pytest_chatfake_section(
-        self, report: pytest.TestReport, text: str, section: Section | None
-    ) -> None:
+    def pytest_chatfake_section(self, report: pytest.TestReport, section: Section) -> None:
         """Record what a failure shows of a fake, and draw it."""
         record = record_of(report)
-        if section is None:
-            record.setdefault("sections", []).append((text, ""))
-            return
         with log_errors("the picture of a timeline"):
             picture = section.picture(styled=False)
             record.setdefault("highlights", []).extend(section.highlights)

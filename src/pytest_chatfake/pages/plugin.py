@@ -65,14 +65,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
-def pytest_chatfake_section(
-    item: pytest.Item, report: pytest.TestReport, section: Section | None
-) -> None:
+def pytest_chatfake_section(item: pytest.Item, report: pytest.TestReport, section: Section) -> None:
     """Draw a failure for pytest-html.
 
     No extras: it shows these in all rows of a test, the row of a rerun that passed among them.
     """
-    if section is not None and item.config.getoption("htmlpath", None):
+    if item.config.getoption("htmlpath", None):
         from ..suite.reports import log_errors, record_of
 
         with log_errors("the picture of a timeline"):

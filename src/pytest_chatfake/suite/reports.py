@@ -48,10 +48,8 @@ def add_timeline(item: pytest.Item, report: pytest.TestReport, error: BaseExcept
         text, section = _section(story, error)
         if text:
             _add(report, text)
-            if report.failed:
-                item.ihook.pytest_chatfake_section(
-                    item=item, report=report, text=text, section=section
-                )
+            if report.failed and section is not None:
+                item.ihook.pytest_chatfake_section(item=item, report=report, section=section)
 
 
 def cause_of(error: BaseException) -> str:
