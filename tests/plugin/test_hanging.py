@@ -16,15 +16,15 @@ TESTS = """
     import threading
     import pytest
     from pytest_chatfake import ChatFake
-    from pytest_chatfake.webhooks import drain
+    from pytest_chatfake.webhooks import overdue
 
-    said, say = threading.Event(), drain.say
+    said, say = threading.Event(), overdue.say
 
     def loudly(text):
         say(text)
         said.set()
 
-    drain.say = loudly
+    overdue.say = loudly
 
     def slow_app(environ, start_response):
         assert said.wait(30)

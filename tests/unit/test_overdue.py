@@ -16,7 +16,7 @@ from pytest_chatfake import ChatFake, UndeliveredWebhooks
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledExternally
 from pytest_chatfake.transport.client.loops import new_event
-from pytest_chatfake.webhooks import drain
+from pytest_chatfake.webhooks import overdue
 
 from .asgi_apps import respond
 from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_trio, perform  # noqa: F401
@@ -207,7 +207,7 @@ def test_nothing_is_cancelled_while_somebody_debugs(mode, monkeypatch):
     asked = threading.Semaphore(0)
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
     said = []
-    monkeypatch.setattr(drain, "say", said.append)
+    monkeypatch.setattr(overdue, "say", said.append)
 
     async def app(scope, receive, send):
         with hanging():
@@ -281,7 +281,7 @@ class Words:
 @pytest.fixture
 def words(monkeypatch):
     words = Words()
-    monkeypatch.setattr(drain, "say", words)
+    monkeypatch.setattr(overdue, "say", words)
     return words
 
 
@@ -316,7 +316,7 @@ def test_a_plain_function_is_waited_for_with_a_line(mode, words):
 
 
 def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(words, monkeypatch):
-    monkeypatch.setattr(drain, "GRACE_SECONDS", SHORT)
+    monkeypatch.setattr(overdue, "GRACE_SECONDS", SHORT)
 
     async def stubborn(scope, receive, send):
         with hanging():
@@ -336,7 +336,7 @@ def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(words, 
 
 
 def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(words, monkeypatch):
-    monkeypatch.setattr(drain, "GRACE_SECONDS", SHORT)
+    monkeypatch.setattr(overdue, "GRACE_SECONDS", SHORT)
 
     async def blocks(scope, receive, send):
         words.wait()

@@ -1,5 +1,14 @@
 """The drain: attempts what the outbox has queued, and records how each attempt ended.
 
+The way of a webhook
+--------------------
+The outbox has made an :class:`.Attempt` of an :class:`.Event` for each endpoint that listens for
+it, and queued it. *Begin*: the drain takes it from the queue, lets the faults change or delay it,
+and adds it to the history. *Make*: :func:`.make` writes a :class:`.WebhookRequest` and signs it,
+the endpoint's target posts it and returns the app's :class:`.Response`. *End*: the drain notes that
+in the attempt, and for a failed one it plans the next: a retry by the clock, or after a fault. So
+a plain webhook has four objects of ours; each fault on its way is one more, of its kind's class.
+
 Theory of operation
 -------------------
 *No lock is held* while an attempt is made, because a receiver may call back: ask for the balance
@@ -34,10 +43,8 @@ from typing import Final
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
 from ..base.marks import Mark
-from ..base.terminal import say
 from ..domain.instants import SECOND
 from ..transport.client.django_bridge import has_broken_transaction
-from ..transport.client.loops import GRACE_SECONDS
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
 from .attempts import Attempt
@@ -49,6 +56,7 @@ from .in_flight import make
 from .observing import Observer
 from .ordering import Ordering
 from .outbox import Outbox
+from .overdue import Overdue
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
 MAX_DEPTH: Final = 10_000
@@ -372,58 +380,3 @@ class Drain:
         except Exception as error:
             return error
         return None
-
-
-class Overdue:
-    """Attempts that take too long, as the watchdog sees them.
-
-    Over a socket an attempt ends when its time is up: the connection is shut down under it. In
-    process it is late from then on, whatever comes of it: an ASGI app gets ``http.disconnect``, and
-    what can be awaited has as long again before it is cancelled. What can't be ended (a WSGI app, a
-    plain function, an app that survives its cancellation) is waited for, and one line on the
-    terminal names it.
-
-    Attributes:
-        current: The attempts that are being made; None: none.
-        limit: As given.
-    """
-
-    def __init__(self, limit: float) -> None:
-        self.current: list[Attempt] | None = None
-        self.limit = limit
-        self._late: list[Attempt] | None = None
-        self._endable: list[Attempt] = []
-        self._is_ending = False
-
-    def on_timeout(self, current: list[Attempt]) -> float | None:
-        """Note that attempts are late; at the second call, end them; in the watchdog's thread.
-
-        Returns:
-            After how many real seconds to call it again; None: never.
-        """
-        running = [attempt for attempt in current if attempt._outcome is None]
-        if self._late is not current:
-            self._late, self._is_ending = current, False
-            for attempt in running:
-                attempt._is_late = attempt._target.response_so_far() is None
-            endable = [one for one in running if one._target.disconnect(one._request)]
-            self._endable = endable
-            self._say([attempt for attempt in running if attempt not in endable], self.limit)
-            return self.limit if self._endable else None
-        left = [attempt for attempt in self._endable if attempt in running]
-        if self._is_ending:
-            self._say(left, 2 * self.limit)
-            return None
-        self._is_ending = True
-        for attempt in left:
-            overdue = timed_out(self.limit, attempt.endpoint._stopped)
-            attempt._target.cancel(attempt._request, overdue)
-        return GRACE_SECONDS
-
-    def _say(self, attempts: Sequence[Attempt], seconds: float) -> None:
-        for attempt in attempts:
-            event, where = attempt.event, attempt.endpoint.label
-            say(
-                f"webhook handler still running after {seconds:g} s: {where}, {event._full_name} "
-                f"(from {event.line})"
-            )
