@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from pytest_chatfake import explore
+from pytest_chatfake.fake.inside import Inside
 
 from .fakes import (
     attempt_rows,
@@ -81,7 +82,7 @@ BARRIERS = {
 @pytest.mark.parametrize("kind", ["reorder", "lose_response", "refuse"])
 def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(fake, receiver, barrier, kind):
     getattr(fake.webhooks, kind)()
-    fake.webhooks.duplicate(after=2, past_barriers=True, start=2)
+    Inside.let_wait(fake.webhooks.duplicate(after=2, start=2))
     fake.send_text("+1", to="+1")
     fake.send_text("+2", to="+2")
     before = len(receiver.requests)
@@ -175,7 +176,7 @@ def test_each_endpoint_has_a_choice_of_its_own():
         fake.webhooks.connect(handler=lambda request: got.append(f"a {request.event.status}"))
         fake.webhooks.connect(handler=lambda request: got.append(f"b {request.event.status}"))
         fake.webhooks.reorder(start=1)
-        fake.webhooks.duplicate(after=1, past_barriers=True, start=4)
+        Inside.let_wait(fake.webhooks.duplicate(after=1, start=4))
         fake.send_text().deliver()
         fake.settle()
         fake.send_text()
@@ -260,8 +261,6 @@ def test_what_waits_for_the_clock_at_the_end_is_told_of():
     [
         ("reorder", TypeError, {"after": 2}),
         ("duplicate", ValueError, {"pause": 1, "after": 1}),
-        ("duplicate", ValueError, {"past_barriers": True}),
-        ("duplicate", ValueError, {"past_barriers": True, "pause": 1}),
         ("concurrently", TypeError, {"start": 2}),
         ("concurrently", TypeError, {"strat": 2, "by": 1}),
     ],

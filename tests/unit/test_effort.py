@@ -95,9 +95,9 @@ def test_what_is_done_for_a_message_takes_as_long_for_the_last_of_many(call):
     ("call", "delay"),
     [
         (Backlog.note_attempt, Backlog.delay),
-        (Backlog.note_attempt, partial(Backlog.repeat, past_barriers=True)),
+        (Backlog.note_attempt, partial(Backlog.repeat, waits_on=True)),
         (Backlog.take_peers, Backlog.await_peer),
-        (Backlog.release, partial(Backlog.repeat, past_barriers=True)),
+        (Backlog.release, partial(Backlog.repeat, waits_on=True)),
     ],
 )
 def test_delayed_attempts_that_wait_on_take_no_time(call, delay):
@@ -122,7 +122,7 @@ def test_of_delayed_attempts_the_one_whose_turn_came_first_is_next(steps):
     for number, (what, length) in enumerate(steps):
         if what in ("take", "past"):
             fault, is_past = SimpleNamespace(), what == "past"
-            backlog.repeat(number, length - 1, fault, past_barriers=is_past)
+            backlog.repeat(number, length - 1, fault, waits_on=is_past)
             waiting.append((number, made + length, what))
             continue
         made += what == "made"

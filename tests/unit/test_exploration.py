@@ -933,10 +933,7 @@ def test_a_body_that_resets_its_fake_at_the_end_has_sent_something():
         ("webhooks.reorder(by=1, start=9)", "it never came to that"),
         ("api.fail(path='/', method='GET', start=3)", "it never came to that"),
         ("webhooks.reorder(by=2, start=1)", "a barrier came before so many attempts"),
-        (
-            "webhooks.duplicate(after=3, past_barriers=True)",
-            "a barrier came before so many attempts",
-        ),
+        ("webhooks.duplicate(after=3)", "a barrier came before so many attempts"),
     ],
 )
 def test_a_listed_deviation_that_comes_to_nothing_is_refused(only, words):
@@ -944,12 +941,32 @@ def test_a_listed_deviation_that_comes_to_nothing_is_refused(only, words):
         explore(sending, only=[only])
 
 
-@pytest.mark.parametrize(
-    "given", ["after=0", "after=1, past_barriers=True", "pause=2", "new_id=True"]
-)
+@pytest.mark.parametrize("given", ["after=0", "after=1", "pause=2", "new_id=True"])
 def test_a_listed_world_is_run_alone(given):
     exploration = explore(sending, only=[f"webhooks.duplicate({given}, start=1)"])
     assert (1, False) == (exploration.worlds, exploration.complete)
+
+
+def test_a_duplicate_past_a_barrier_is_no_test_to_paste_but_a_world():
+    def world(chat_fake):
+        taken = []
+
+        def take(request):
+            if taken[-1:] != [request.id]:  # a duplicate that comes at once is known
+                taken.append(request.id)
+
+        chat_fake.webhooks.connect(handler=take)
+        for _ in range(2):
+            chat_fake.send_text()
+            chat_fake.settle()
+        assert len(chat_fake.events) == len(taken)
+
+    found = notes(world, deviations=["duplicate"])
+    assert "sent m1 was attempted twice, the second time after sent m2" in found
+    assert "There is no test to paste: on its own, with these lines, the body does not" in found
+    only = ["webhooks.duplicate(after=1, start=1)"]
+    assert f"This world alone: chat_explore(only={only})" in found
+    assert "the second time after sent m2" in notes(world, only=only)
 
 
 # -- bodies that are not the same twice ------------------------------------------------------------
@@ -1732,9 +1749,6 @@ def test_outside_an_exploration_there_is_nothing_to_compare():
         "webhooks.reorder(3)",
         "webhooks.reorder(after=3)",
         "webhooks.duplicate(after=True)",
-        "webhooks.duplicate(after=1)",
-        "webhooks.duplicate(past_barriers=True)",
-        "webhooks.reorder(by=1, past_barriers=True)",
         "webhooks.duplicate(after=1, pause=1)",
         "webhooks.duplicate(pause=0)",
         "webhooks.duplicate(pause='day')",

@@ -122,7 +122,6 @@ KINDS: Final[Mapping[str, Kind]] = {
         "{event} was attempted twice{second_time}{after}",
         _any_later,
         extent="after",
-        more=("past_barriers",),
     ),
     "reorder": Kind(
         "webhooks.reorder",
@@ -284,10 +283,8 @@ class Deviation(NamedTuple):
 
 def moved(kind: str, start: int, extent: int) -> Deviation:
     """Return a deviation that shifts an attempt past ``extent`` others, across barriers too."""
-    flag = "new_id" if kind == "duplicate_new_id" else ""
-    if kind == "duplicate" and extent > 0:  # after=0 leaves no room for a barrier
-        flag = "past_barriers"
-    return Deviation(kind, start, extent, ((flag, True),) if flag else ())
+    more = (("new_id", True),) if kind == "duplicate_new_id" else ()
+    return Deviation(kind, start, extent, more)
 
 
 def parse_deviations(only: Iterable[Any]) -> tuple[Deviation, ...]:

@@ -272,9 +272,15 @@ class Exploration:
         *,
         other_ids: bool = False,
         only_waits: bool = False,
+        by_hand: bool = False,
     ) -> World:
         world = World(
-            self._environment, baseline, deviations, other_ids=other_ids, only_waits=only_waits
+            self._environment,
+            baseline,
+            deviations,
+            other_ids=other_ids,
+            only_waits=only_waits,
+            by_hand=by_hand,
         )
         await world.run(self._body)
         return world
@@ -539,7 +545,7 @@ class Exploration:
             body = row.as_written(baseline)
         seed = world.seed_of_ids_in(repr(baseline.values))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
-        alone = await self._ran_again(world)
+        alone = await self._ran(world.deviations, baseline, by_hand=True)
         if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
             raise NoTestError("on its own, with these lines, the body does not fail the same way")
         return test

@@ -150,6 +150,7 @@ class World:
         deviations: What is different in it.
         other_ids: Whether its ids are others than those of the other worlds.
         only_waits: Whether time moves to repeats that are not made: a world to compare with.
+        by_hand: Whether no duplicate waits past a barrier, as in a test that is printed.
 
     Attributes:
         baseline, deviations: As given.
@@ -169,6 +170,7 @@ class World:
         *,
         other_ids: bool = False,
         only_waits: bool = False,
+        by_hand: bool = False,
     ) -> None:
         self.baseline = baseline
         self.deviations: tuple[Deviation, ...] = tuple(deviations)
@@ -178,6 +180,7 @@ class World:
         self._other_ids = other_ids
         self._is_written = False
         self._only_waits = only_waits
+        self._by_hand = by_hand
         self._faults: list[Trigger] = []
 
     async def run(self, body: Body) -> None:
@@ -220,6 +223,9 @@ class World:
         self._ordering = self.inside.observe(self._seen, environment.config.seed or "")
         self._ordering.only_waits = self._only_waits
         self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]
+        if not self._by_hand:
+            for fault in self._faults:
+                self.inside.let_wait(fault)
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"

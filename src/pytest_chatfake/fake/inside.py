@@ -22,6 +22,7 @@ from ..webhooks.attempts import Attempt, Fault
 from ..webhooks.attending import Attendant
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
+from ..webhooks.faults import Duplicate
 from ..webhooks.observing import Observer
 from ..webhooks.ordering import Ordering
 from .fake import ChatFake, opened, service
@@ -219,6 +220,12 @@ class Inside:
     def attendant_of(attempt: Attempt) -> Attendant | None:
         """Return who has attended an attempt; None: nobody did."""
         return attempt._attendant
+
+    @staticmethod
+    def let_wait(fault: Trigger) -> None:
+        """Let a duplicate wait for other attempts past barriers, until the body ends."""
+        if isinstance(fault, Duplicate):
+            fault._waits_on = True
 
     @staticmethod
     def is_short(fault: Trigger) -> bool:

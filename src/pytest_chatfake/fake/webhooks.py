@@ -273,7 +273,6 @@ class Webhooks:
         *,
         after: int | None = None,
         pause: timedelta | float | None = None,
-        past_barriers: bool = False,
         new_id: bool = False,
         **where: Unpack[EventFilter],
     ) -> Fault:
@@ -284,14 +283,11 @@ class Webhooks:
                 ``settle()``, assertion or move of time comes first. None: none.
             pause: Or how much time passes in between, a ``timedelta`` or seconds; the next
                 ``settle()`` moves the clock, unless the test does.
-            past_barriers: Whether ``after`` is waited for however often the test looks; as an
-                exploration does.
             new_id: Whether the second attempt has another event id, made from the first one's; the
                 other bytes stay.
             **where: Which events; see :class:`Webhooks`.
         """
-        kind = Duplicate(after, pause, past_barriers=past_barriers, new_id=new_id)
-        return self._fault(kind, where)
+        return self._fault(Duplicate(after, pause, new_id=new_id), where)
 
     @overload
     def concurrently(self) -> Concurrent: ...

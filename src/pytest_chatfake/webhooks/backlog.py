@@ -36,14 +36,14 @@ class Backlog(Generic[T]):
         self._count = 0
         # Heaps, so that those that wait on are not looked at: the first is the next one.
         self._delayed: list[_Delayed[T]] = []
-        self._past_barriers: list[_Delayed[T]] = []  # those that wait past barriers, too
+        self._waiting_on: list[_Delayed[T]] = []  # those that wait past barriers, too
         self._peers: list[_Delayed[T]] = []
         self._failed: list[T] = []
 
     @property
     def items(self) -> list[T]:
         """All delayed attempts."""
-        delayed = [*self._delayed, *self._past_barriers, *self._peers]
+        delayed = [*self._delayed, *self._waiting_on, *self._peers]
         delayed.sort(key=attrgetter("number"))
         return [*(attempt.item for attempt in delayed), *self._failed]
 
@@ -53,9 +53,9 @@ class Backlog(Generic[T]):
         """Delay an attempt until so many others were made, or until the next barrier."""
         heappush(self._delayed, self._until(steps, item, fault))
 
-    def repeat(self, item: T, steps: int, fault: Trigger, *, past_barriers: bool) -> None:
+    def repeat(self, item: T, steps: int, fault: Trigger, *, waits_on: bool) -> None:
         """Delay a repeat until its attempt and so many others were made."""
-        queue = self._past_barriers if past_barriers else self._delayed
+        queue = self._waiting_on if waits_on else self._delayed
         heappush(queue, self._until(steps + 1, item, fault))
 
     def await_peer(self, item: T, steps: int, fault: Trigger) -> None:
@@ -82,7 +82,7 @@ class Backlog(Generic[T]):
     def note_attempt(self) -> T | None:
         """Count an attempt that was made; remove and return a delayed one that comes next."""
         self._made += 1
-        queues = (self._delayed, self._past_barriers)
+        queues = (self._delayed, self._waiting_on)
         ready = [queue for queue in queues if queue and queue[0].until <= self._made]
         return heappop(min(ready)).item if ready else None
 
@@ -109,6 +109,6 @@ class Backlog(Generic[T]):
 
     def finish(self) -> None:
         """Release all repeats at the next barrier: no more attempts will be made."""
-        self._delayed += self._past_barriers
+        self._delayed += self._waiting_on
         heapify(self._delayed)
-        self._past_barriers = []
+        self._waiting_on = []

@@ -37,19 +37,16 @@ class Duplicate(Fault):
     """Attempts an event twice."""
 
     _kind, _text, _combines = "duplicate", "duplicate", True
+    _waits_on = False  # past barriers: explorations let it
 
     def __init__(
         self,
         after: int | None,
         pause: timedelta | float | None,
         *,
-        past_barriers: bool,
         new_id: bool,
     ) -> None:
-        check_bool(past_barriers, "past_barriers")
         check_bool(new_id, "new_id")
-        if past_barriers and after is None:
-            raise ValueError("duplicate() takes past_barriers= only with after=")
         if not (after is None or pause is None):
             raise ValueError("duplicate() takes after= or pause=, not both")
         self._steps = 0 if after is None else check_int(after, "after", 0)
@@ -58,11 +55,11 @@ class Duplicate(Fault):
             raise ValueError(
                 "pause: expected a length greater than 0; after=0 attempts it again at once"
             )
-        self._past_barriers, self._has_new_id = past_barriers, new_id
+        self._has_new_id = new_id
         super().__init__(
             *shown_arguments(after=after),
             *([] if pause is None else [f"pause={seconds(self._pause)}"]),
-            *shown_arguments(past_barriers=past_barriers or None, new_id=new_id or None),
+            *shown_arguments(new_id=new_id or None),
         )
         self._details = ", new id" if new_id else ""
 
@@ -78,7 +75,7 @@ class Duplicate(Fault):
         elif in_batch and not self._steps:
             return repeat
         else:
-            delays.backlog.repeat(repeat, self._steps, self, past_barriers=self._past_barriers)
+            delays.backlog.repeat(repeat, self._steps, self, waits_on=self._waits_on)
         return None
 
 

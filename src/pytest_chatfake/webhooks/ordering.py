@@ -6,8 +6,8 @@ attempt at an event at an endpoint is a *choice*: the faults decide then what ha
 delayed attempts.
 
 A *barrier* is where a test looks: ``settle()``, an assertion, a move of time. All delayed attempts
-are made there without moving time, with two exceptions: repeats with ``past_barriers=True``, and
-repeats that wait for a moment. ``settle()`` moves the clock to these.
+are made there without moving time, with two exceptions: repeats that wait for
+a moment, to which ``settle()`` moves the clock, and in explorations those that wait for attempts.
 """
 
 from __future__ import annotations
