@@ -45,6 +45,7 @@ ROOMS = (
     "fake",
     "exploring",
     "learning",
+    "mutants.facts",
     "http_api",
     "transport",
     "transport.client",
@@ -100,6 +101,8 @@ LIKELY = {
     "http_api": "test_api test_api_routes test_api_faults test_faults_of_any_call "
     "test_send_endpoint",
     "learning": "learning/test_learning",
+    "mutants": "mutants/test_reruns",
+    "mutants.facts": "mutants/test_facts",
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
     "transport": "integration/test_connection integration/test_url_answers",
     "transport.client": "integration/test_targets integration/test_url_answers",

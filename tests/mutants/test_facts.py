@@ -105,7 +105,7 @@ def difference(truth, told):
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_changes_one_fact_of_what_the_app_sees_and_nothing_that_the_fake_says(name, mode):
+def test_a_mutant_changes_one_fact_for_the_app_and_none_for_the_fake(name, mode):
     config = {"naming": Naming(message_key="my.message"), "signer": SIGNERS[0], "api_key": "key"}
     play = partial(played, mode, story, **config)
     truth, face = play()

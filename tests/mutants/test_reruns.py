@@ -393,6 +393,24 @@ def test_a_rerun_that_takes_too_long_is_ended(pytester, clock, monkeypatch):
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
+def test_what_the_fixtures_of_a_module_print_in_reruns_is_not_shown(pytester):
+    body = """
+    from app import *
+
+    @pytest.fixture(scope="module")
+    def store():
+        yield
+        print("torn", "down")
+
+    def test_it(store, chat_fake, app):
+        chat_fake.send_text()
+    """
+    pytester.makepyfile(app=APP, test_it=body)
+    result = pytester.runpytest("--chat-fake-mutants")
+    result.stdout.fnmatch_lines(["killed 0 of 6"])
+    assert "torn down" not in result.stdout.str()
+
+
 #: Three tests that kill what they exercise; each takes a second.
 THREE = """
     from app import *
@@ -596,7 +614,7 @@ def test_ready_made_tests_compare_worlds_that_have_the_same_false_fact(pytester)
     assert "noticed nothing: test_it.py::TestApp::test_snapshot_changes" == lines[-1]
 
 
-def test_where_the_plugin_of_the_fake_is_left_out_that_of_the_mutants_does_nothing(pytester):
+def test_without_the_plugin_of_the_fake_that_of_the_mutants_does_nothing(pytester):
     pytester.makepyfile("def test_it(): pass")
     result = pytester.runpytest("-p", "no:chatfake", "--chat-fake-mutants")
     result.assert_outcomes(passed=1)
