@@ -112,11 +112,12 @@ def any_given(config: pytest.Config, names: Iterable[str]) -> bool:
 
 def values(config: pytest.Config, *, without: Container[str]) -> dict[str, str]:
     """Return the values of all options of the core and its extras, but for some."""
-    return {
-        name: str(config.getini(name) if is_ini else config.getoption(name))
-        for name, is_ini in _declared.items()
-        if name not in without
-    }
+    found: dict[str, str] = {}
+    for name, is_ini in _declared.items():
+        with suppress(ValueError):  # its plugin is left out of this run inside another one
+            if name not in without:
+                found[name] = str(config.getini(name) if is_ini else config.getoption(name))
+    return found
 
 
 def number_given(

@@ -656,6 +656,14 @@ def test_a_worker_gathers_and_writes_nothing(pytester):
     assert 0 == run(pytester, "-n1", "--chat-fake-coverage", body=body).ret
 
 
+def test_a_run_without_the_fake_has_a_page_too(pytester):
+    result = run(
+        pytester, "-pno:chatfake", "--chat-fake-report=page.html", body="def test_it(): pass"
+    )
+    assert 0 == result.ret
+    assert ["passed test_it.py::test_it"] == shown_tests(page_of(pytester))
+
+
 def test_a_page_is_written_where_the_run_began(pytester):
     body = """
     def test_it(chat_fake, monkeypatch, tmp_path):

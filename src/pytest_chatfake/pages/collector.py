@@ -37,6 +37,7 @@ class Collector:
             record_of(report).update(self.collected())
         return report
 
+    @pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
     def pytest_chatfake_forget(self, story: Story) -> None:
         """Look at a fake that is forgotten before its test is over."""
         with log_errors("what a test exercised"):

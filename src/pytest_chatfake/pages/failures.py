@@ -29,6 +29,7 @@ class Failures:
             record_of(report)["failure"] = _text_of(item, call, report)
         return report
 
+    @pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
     def pytest_chatfake_section(self, report: pytest.TestReport, section: Section) -> None:
         """Record what a failure shows of a fake, and draw it."""
         record = record_of(report)

@@ -79,7 +79,7 @@ class Run:
             "Python": platform.python_version(),
             "pytest": pytest.__version__,
             "pytest-chatfake": version("pytest-chatfake"),
-            "Seed": session.config.stash[seed_key],
+            "Seed": session.config.stash.get(seed_key, ""),
             "Options": redacted(shlex.join(session.config.invocation_params.args)),
         }
         run = RunData(
