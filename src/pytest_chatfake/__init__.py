@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .base.errors import UndeliveredWebhooks as UndeliveredWebhooks
     from .base.errors import UnusedFault as UnusedFault
     from .base.errors import WebhookWarning as WebhookWarning
-    from .domain.failures import PlatformError as PlatformError
+    from .domain.failure_codes import PlatformError as PlatformError
     from .domain.ledger import Balance as Balance
     from .domain.ledger import LedgerEntry as LedgerEntry
     from .exploring.deviations import DEFAULT as DEFAULT
@@ -91,7 +91,7 @@ else:
         "Naming": "wire.naming",
         "NotAwaited": "base.errors",
         "NotRepeatable": "base.errors",
-        "PlatformError": "domain.failures",
+        "PlatformError": "domain.failure_codes",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
         "StandardWebhooksSigner": "webhooks.signing",

@@ -60,7 +60,7 @@ LIKELY = {
     "test_failure_texts test_people test_resets test_presence test_emit "
     "test_refusals",
     "domain.conversations": "test_conversation_rules test_conversation_messages test_edges",
-    "domain.failures": "test_presence test_refusals test_transitions",
+    "domain.failure_codes": "test_presence test_refusals test_transitions",
     "domain.ids": "test_ids test_conversation_messages",
     "domain.instants": "test_clock test_edges test_refusals",
     "domain.ledger": "test_money_rules test_failure_texts",

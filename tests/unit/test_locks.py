@@ -249,7 +249,7 @@ def test_one_thread_drains_the_queue_at_a_time(locked, lock):
     """A thread that emits while another one attempts leaves its event to that one."""
     seen = []
     with ChatFake() as fake, suppress(IndexError):  # without the lock, two threads collide
-        fake._engine.drain._turn = lock
+        fake._engine.drain._drain_lock = lock
 
         def app(request):
             seen.append(request.event.message_id)

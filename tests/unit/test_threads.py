@@ -41,9 +41,9 @@ class Turn:
     """The lock of a drain; it shows when a thread begins to wait for it."""
 
     def __init__(self, drain):
-        self._lock = drain._turn
+        self._lock = drain._drain_lock
         self.is_awaited = threading.Event()
-        drain._turn = self
+        drain._drain_lock = self
 
     def acquire(self, blocking=True, timeout=-1):
         if blocking:

@@ -21,7 +21,7 @@ from ..base.growing_index import GrowingIndex
 from . import reasons
 from .conversations import ConversationRecord, Conversations
 from .facts import Draft, Fact, Happening, Verb
-from .failures import CATALOGUE, Failure
+from .failure_codes import CATALOGUE, Failure
 from .ids import Ids
 from .instants import stamp
 from .ledger import EntryKind, Ledger, LedgerEntry

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .conversations import ConversationRecord
-from .failures import Failure
+from .failure_codes import Failure
 from .ledger import LedgerEntry
 from .messages import MessageState
 from .reasons import Rule

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from ..base.errors import IllegalTransition
 from .conversations import ConversationRecord
-from .failures import Failure
+from .failure_codes import Failure
 from .ids import Ids
 from .money import ZERO
 

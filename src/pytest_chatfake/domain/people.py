@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ..base.errors import ClosedError, IllegalTransition
 from ..base.growing_index import GrowingIndex
 from .facts import Fact, Verb
-from .failures import failure
+from .failure_codes import failure
 from .messages import ARRIVALS, MessageState
 
 

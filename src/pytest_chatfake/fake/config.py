@@ -20,7 +20,7 @@ from ..base.arguments import (
 )
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
-from ..domain.failures import Failure
+from ..domain.failure_codes import Failure
 from ..domain.instants import SECOND, parse_duration, parse_length
 from ..domain.messages import DEFAULT_PRICE
 from ..domain.money import Money, amount

@@ -57,7 +57,7 @@ from .drafts import Drafts
 from .handles import Conversation, Message, Submission, state_of
 from .message_search import MessageSearch
 from .recipients import Recipient, address_of
-from .send_endpoint import Parse, Reply, SendEndpoint
+from .send_endpoint import Parse, ReplyFunction, SendEndpoint
 from .snapshots import Snapshot, check_snapshot, expect_idempotent
 from .timeline import Timeline
 from .waits import check_predicate, wait_until
@@ -827,7 +827,7 @@ class ChatFake:
         echo: Iterable[str] = (),
         parse: Parse | None = None,
         status: str = "sent",
-        reply: Reply | None = None,
+        reply: ReplyFunction | None = None,
         idempotency_header: str | None = None,
         webhooks_first: bool = False,
     ) -> None:

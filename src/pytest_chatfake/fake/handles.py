@@ -14,7 +14,7 @@ from ..base.escaping import one_line
 from ..base.views import View
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
-from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
+from ..domain.failure_codes import CATALOGUE, Failure, PlatformError, failure
 from ..domain.instants import instant, length_of, parse_delay
 from ..domain.messages import MAX_DEVICES, MessageState
 from ..domain.money import Money, amount

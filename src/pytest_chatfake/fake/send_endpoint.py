@@ -13,7 +13,7 @@ from ..base.arguments import check_list, check_mapping, check_names, check_plain
 from ..domain.facts import Verb
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
-from ..http_api.routes import Result
+from ..http_api.routes import RouteResult
 from ..transport.server.replies import error_body
 from ..wire.exact_json import encode
 from ..wire.naming import Naming, check_fields, check_type
@@ -24,7 +24,7 @@ from .handles import Message
 Parse: TypeAlias = Callable[[Request], Mapping[str, Any]]
 
 #: Takes the message that was sent, returns the response.
-Reply: TypeAlias = Callable[[Message], Result]
+ReplyFunction: TypeAlias = Callable[[Message], RouteResult]
 
 _ARGUMENTS: Final = ("type", "content", "to", "conversation", "origin_type", "price", "extra")
 
@@ -41,7 +41,7 @@ class SendEndpoint:
         echo: Iterable[str],
         parse: Parse | None,
         status: str,
-        reply: Reply | None,
+        reply: ReplyFunction | None,
     ) -> None:
         self._engine = engine
         self._drafts = drafts
@@ -59,7 +59,7 @@ class SendEndpoint:
             if status != "sent":
                 raise TypeError("give status=, or a reply= that says it, not both")
 
-    def respond(self, request: Request, **_: object) -> Result:
+    def respond(self, request: Request, **_: object) -> RouteResult:
         """Send the message of a request, and return the response."""
         try:
             if self._parse is None:

@@ -16,11 +16,11 @@ from ..wire.exact_json import encode
 _Body: TypeAlias = dict[str, Any] | bytes | None
 
 #: What a route may return: None is a 204, bytes are sent as they are.
-Result: TypeAlias = Response | _Body | tuple[_Body, int]
+RouteResult: TypeAlias = Response | _Body | tuple[_Body, int]
 
 #: Takes werkzeug's request (and the variables of the path), returns the response; NotImplemented
 #: hands the request on.
-View: TypeAlias = Callable[..., Result | NotImplementedType]
+RouteFunction: TypeAlias = Callable[..., RouteResult | NotImplementedType]
 
 BALANCE_PATH = "/v2/balance"
 
@@ -44,7 +44,7 @@ class Route(NamedTuple):
     """
 
     path: str
-    view: View
+    view: RouteFunction
     webhooks_first: bool
     idempotency_header: str | None = None
     before: Map = _NO_RULES

@@ -20,7 +20,7 @@ NOT_REPEATABLE, TOO_GOOD = NOTES
 Verdicts: TypeAlias = Mapping[str, Mapping[str, str]]
 
 #: How many tests a line names.
-_MOST: Final = 3
+_MAX_TESTS: Final = 3
 
 
 class Fate(NamedTuple):
@@ -119,5 +119,5 @@ class Score:
         """Say which tests have exercised some mutants."""
         found = self._verdicts.items()
         tests = sorted(test for test, of_test in found if not of_test.keys().isdisjoint(names))
-        shown = ", ".join(tests[:_MOST] + ["..."] * (len(tests) > _MOST))
+        shown = ", ".join(tests[:_MAX_TESTS] + ["..."] * (len(tests) > _MAX_TESTS))
         return f"{counted(len(tests), 'test')}: {shown}"

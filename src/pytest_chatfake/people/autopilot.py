@@ -21,7 +21,7 @@ from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
 from ..base.escaping import one_line
 from ..domain.facts import Fact, Verb
-from ..domain.failures import failure
+from ..domain.failure_codes import failure
 from ..domain.instants import parse_delay
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact

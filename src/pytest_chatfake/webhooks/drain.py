@@ -91,7 +91,7 @@ class Drain:
         self._outbox = outbox
         self._portal = portal
         self._test_thread = threading.get_ident()
-        self._turn = threading.Lock()  # whoever has it drains
+        self._drain_lock = threading.Lock()  # held by the draining thread
         self.thread: int | None = None
         self.count: int = 0
         self.ordering: Ordering | None = None
@@ -160,15 +160,15 @@ class Drain:
         # Code that a receiver runs without its context is not known as part of an attempt, but it
         # runs in the draining thread, which would wait for itself.
         waits = here == self._test_thread and thread not in (None, here)
-        if waits and self._turn.acquire(timeout=self.overdue.limit):
-            self._turn.release()
+        if waits and self._drain_lock.acquire(timeout=self.overdue.limit):
+            self._drain_lock.release()
 
     async def _run(self, *, plain: bool) -> Exception | None:
         """Attempt queued webhooks, and return the error of an app.
 
         It is returned because a coroutine can't raise each error: see :func:`.run_at_once`.
         """
-        while self._outbox.queue and self._turn.acquire(blocking=False):
+        while self._outbox.queue and self._drain_lock.acquire(blocking=False):
             self.thread = threading.get_ident()
             try:
                 while attempts := self._begin_next():
@@ -182,7 +182,7 @@ class Drain:
             finally:
                 self._event = self._raised = self.thread = self.overdue.current = None
                 self._outbox.depth = 0
-                self._turn.release()
+                self._drain_lock.release()
         return None
 
     def _begin_next(self) -> list[Attempt]:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from json.encoder import encode_basestring_ascii as quoted
 
 from ..domain.facts import Fact
-from ..domain.failures import Failure
+from ..domain.failure_codes import Failure
 from ..domain.instants import shown, stamp
 from ..domain.messages import MessageState
 from .exact_json import encode, number

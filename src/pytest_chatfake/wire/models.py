@@ -65,7 +65,7 @@ Amount: TypeAlias = Annotated[
     BeforeValidator(_check_number),
     WithJsonSchema({"type": "number", "minimum": 0}),
 ]
-Moment: TypeAlias = Annotated[
+Timestamp: TypeAlias = Annotated[
     datetime,
     BeforeValidator(_check_moment),
     WithJsonSchema({"type": "string", "format": "date-time", "pattern": _MOMENT}),
@@ -136,7 +136,7 @@ class AnyConversation(_Model):
 
     id: Annotated[str, Field(pattern="^[0-9a-fA-F]+$")]
     origin_type: Filled
-    expire_time: Moment
+    expire_time: Timestamp
 
 
 class PendingConversation(AnyConversation):
@@ -198,8 +198,8 @@ class ChatMessage(_Model):
 class AcceptedMessage(ChatMessage):
     """What messages have that were sent, whatever came of it (§6)."""
 
-    create_time: Moment
-    send_time: Moment
+    create_time: Timestamp
+    send_time: Timestamp
     error_code: Absent = None
     error_message: Absent = None
     chat_api_error: Absent = None
@@ -219,7 +219,7 @@ class DeliveredMessage(AcceptedMessage):
 
     status: Literal["delivered"]
     conversation: StartedConversation
-    deliver_time: Moment
+    deliver_time: Timestamp
     read_time: Absent = None
 
 
@@ -228,8 +228,8 @@ class ReadMessage(AcceptedMessage):
 
     status: Literal["read"]
     conversation: StartedConversation
-    deliver_time: Moment
-    read_time: Moment
+    deliver_time: Timestamp
+    read_time: Timestamp
 
 
 class FailedMessage(ChatMessage):
@@ -252,7 +252,7 @@ class Envelope(_Model):
     id: Annotated[str, Field(pattern="^evt_.+")]
     type: Filled
     api_version: Literal["v2"]
-    create_time: Moment
+    create_time: Timestamp
 
 
 class ChatMessageUpdated(Envelope):
