@@ -86,6 +86,11 @@ class Trigger(Record):
         self.fired += 1
 
 
+def verb_of(kind: type[Trigger]) -> str:
+    """Return the method that sets up a kind of fault, without the fake's name."""
+    return f"{kind._home}.{kind._kind}"
+
+
 _T = TypeVar("_T", bound=Trigger)
 
 

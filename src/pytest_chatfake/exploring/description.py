@@ -8,6 +8,7 @@ from itertools import pairwise
 from ..base.views import listed, ordinal
 from ..report.timeline_text import length
 from ..webhooks.events import event_name
+from ..webhooks.faults import Concurrently, Reorder
 from .deviations import KINDS, STATUS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
@@ -20,10 +21,8 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     kind, start = deviation.kind, deviation.start
     if deviation.call is not None:
         return _describe_call(deviation, deviation.call, log)
-    if field := dict(deviation.more).get("unknown"):
-        return f"every {field} had an unknown value"
     if KINDS[kind].concerns == "everything":
-        return "every event had unknown fields"
+        return KINDS[kind].sentence.format_map(dict(deviation.more))
     attempts = [attempt for attempt in log.attempts if attempt is not None]
     if kind == "read_at_once":
         dropped = [each.message for each in attempts if each.status == "delivered"][start - 1 :]
@@ -36,11 +35,11 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return f"attempt {start} was never made"
     event = subject.name + (f" at {subject.endpoint}" if subject.endpoint else "")
     overtaking = [attempt for attempt in attempts[:first] if attempt.number > start]
-    if kind == "reorder" and overtaking:
+    if KINDS[kind].fault is Reorder and overtaking:
         return f"{_names(overtaking)} {_were(overtaking)} attempted before {event}"
     if not indexes:
         return f"{event} was not attempted before the body failed"
-    if KINDS[kind].verb == "webhooks.concurrently":
+    if KINDS[kind].fault is Concurrently:
         beside = [attempt for attempt in attempts if attempt.round == subject.round != 0]
         return _describe_round(beside, subject)
     is_again = len(indexes) > 1
@@ -58,17 +57,16 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
 
 def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     """Return the sentence about a call of the app's."""
-    kind, number = deviation.kind, deviation.start
+    number = deviation.start
     subject = f"the {ordinal(number)} {call.method} {call.path}"
     calls = [(logged.number, logged.call) for logged in log.calls]
     if (number, call) not in calls:
         return f"{subject} was never made"
-    if kind == "webhooks_first":
-        more = " and `delivered`" if "delivered" in dict(deviation.more) else ""
-        return f"the webhooks of {subject}{more} came before its response"
-    if kind == "api.fail":
-        return f"{subject} was refused with {STATUS}"
-    if "status" in dict(deviation.more):
+    more = dict(deviation.more)
+    if sentence := KINDS[deviation.kind].sentence:
+        delivered = " and `delivered`" * ("delivered" in more)
+        return sentence.format(call=subject, status=STATUS, delivered=delivered)
+    if "status" in more:
         return f"the response to {subject} said {STATUS}, and the call had taken effect"
     lost = f"the response to {subject} was lost"
     came_again = ((number, call), (number + 1, call)) in pairwise(calls)

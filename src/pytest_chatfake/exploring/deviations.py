@@ -10,9 +10,23 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from ..base.arguments import check_choice, check_list, cited
-from ..base.triggers import Trigger
+from ..base.triggers import Trigger, verb_of
 from ..domain.instants import SECOND, parse_delay
 from ..fake.fake import ChatFake
+from ..http_api import faults as api
+from ..webhooks.faults import (
+    Attended,
+    Concurrently,
+    Crash,
+    Delay,
+    Drop,
+    Duplicate,
+    Error,
+    Evolve,
+    LoseResponse,
+    Refuse,
+    Reorder,
+)
 from ..webhooks.synthetic import UNKNOWN
 from .injected_errors import find_error
 from .tripwires import find_function
@@ -59,9 +73,9 @@ class Kind(NamedTuple):
     """A kind of deviation.
 
     Attributes:
-        verb: The method that a test calls for it, without the fake's name.
-        sentence: What happened to an attempt, with gaps that :mod:`.description` fills. Kinds whose
-            sentence depends on more have none.
+        fault: The class of the fault that a test sets up for it.
+        sentence: What happened, with gaps that :mod:`.description` fills. Kinds whose sentence
+            depends on more have none.
         distances: The shifts that are possible, given how many attempts follow, and how many of
             them before the next barrier.
         extent: The name of the argument that says how far it goes; empty: none.
@@ -74,9 +88,12 @@ class Kind(NamedTuple):
         is_alone: Whether a world with it has no other deviation.
         compares: Whether the snapshot of a right app is in its world as in the one as written.
         needs: Why a body may have nothing to try.
+        unchanged: Why what is posted may be as it was; empty: it never is, or need not change.
+        alike: The kind that is the same for the app if it goes as far as the next barrier: where
+            that one is tried, too, this one is not tried beside another deviation.
     """
 
-    verb: str
+    fault: type[Trigger]
     sentence: str = ""
     distances: Callable[[int, int], range] = _no_move
     extent: str = ""
@@ -88,17 +105,28 @@ class Kind(NamedTuple):
     is_alone: bool = False
     compares: bool = True
     needs: str = "no event is attempted at your app"
+    unchanged: str = ""
+    alike: str = ""
+
+    @property
+    def verb(self) -> str:
+        """The method that a test calls for it, without the fake's name."""
+        return verb_of(self.fault)
 
 
-def _of_a_call(verb: str, *more: str) -> Kind:
+def _of_a_call(
+    fault: type[Trigger],
+    sentence: str,
+    *more: str,
+    needs: str = "your scenario makes no API call",
+) -> Kind:
     return Kind(
-        verb,
+        fault,
+        sentence,
         more=(*more, *Call._fields),
         concerns="call",
         is_unseen=True,
-        needs="your scenario makes no API call that sends a message"
-        if verb == "api.webhooks_first"
-        else "your scenario makes no API call",
+        needs=needs,
     )
 
 
@@ -118,13 +146,13 @@ PLACES: Final = ("line", "before", "after")
 
 KINDS: Final[Mapping[str, Kind]] = {
     "duplicate": Kind(
-        "webhooks.duplicate",
+        Duplicate,
         "{event} was attempted twice{second_time}{after}",
         _any_later,
         extent="after",
     ),
     "reorder": Kind(
-        "webhooks.reorder",
+        Reorder,
         "{event} was attempted late",  # where no other one overtook it
         distances=_before_the_barrier,
         extent="by",
@@ -132,19 +160,26 @@ KINDS: Final[Mapping[str, Kind]] = {
         needs=_NO_TWO,
     ),
     "lose_response": Kind(
-        "webhooks.lose_response",
+        LoseResponse,
         "the response to {event} was lost, so it was attempted again{after}",
         _past_the_barrier,
+        alike="duplicate",
     ),
     "refuse": Kind(
-        "webhooks.refuse",
+        Refuse,
         "{event} was refused before it reached the app, so it was attempted again{after}",
         _past_the_barrier,
+        alike="reorder",
     ),
-    "webhooks_first": _of_a_call("api.webhooks_first", "delivered"),
-    "drop": Kind("webhooks.drop", "{event} was dropped"),
+    "webhooks_first": _of_a_call(
+        api.WebhooksFirst,
+        "the webhooks of {call}{delivered} came before its response",
+        "delivered",
+        needs="your scenario makes no API call that sends a message",
+    ),
+    "drop": Kind(Drop, "{event} was dropped"),
     "read_at_once": Kind(
-        "webhooks.drop",
+        Drop,
         extent="times",
         least=1,
         more=("status",),
@@ -153,33 +188,33 @@ KINDS: Final[Mapping[str, Kind]] = {
         "read, with no delivery of another one in between",
     ),
     "duplicate_later": Kind(
-        "webhooks.duplicate",
+        Duplicate,
         "{event} was attempted again, {later} later",
         extent="pause",
         least=1,
         is_time=True,
     ),
     "duplicate_at_once": Kind(
-        "webhooks.concurrently",
+        Concurrently,
         extent="by",
         needs=_PLAIN,
     ),
     "concurrently": Kind(
-        "webhooks.concurrently",
+        Concurrently,
         distances=_before_the_barrier,
         extent="by",
         least=1,
         needs=f"{_NO_TWO}; or {_PLAIN}",
     ),
     "crash": Kind(
-        "webhooks.crash",
+        Crash,
         "the app {crash} while it took {event}{again}",
         more=("nth", *PLACES),
         is_unseen=True,
         is_alone=True,
     ),
     "error": Kind(
-        "webhooks.error",
+        Error,
         "the app {crash} while it took {event}{again}",
         more=("nth", "before", "raises"),
         is_unseen=True,
@@ -188,7 +223,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         "[Session.commit]",
     ),
     "delay": Kind(
-        "webhooks.delay",
+        Delay,
         "{event} was attempted {later} later",
         extent="duration",
         least=1,
@@ -196,31 +231,36 @@ KINDS: Final[Mapping[str, Kind]] = {
         needs="your scenario moves no time after an event: chat_fake.clock.advance(minutes=5)",
     ),
     "duplicate_new_id": Kind(
-        "webhooks.duplicate",
+        Duplicate,
         "{event} was attempted again under another id",
         more=("new_id",),
         is_unseen=True,
+        unchanged="what is posted shows no event id, so a new one would change nothing",
     ),
     "evolve": Kind(
-        "webhooks.evolve",
+        Evolve,
+        "every event had unknown fields",
         concerns="everything",
         is_unseen=True,
         is_alone=True,
+        unchanged="what is posted is no JSON object, so it can't have unknown fields",
     ),
     "unknown_value": Kind(
-        "webhooks.evolve",
+        Evolve,
+        "every {unknown} had an unknown value",
         more=("unknown",),
         concerns="everything",
         is_unseen=True,
         is_alone=True,
         compares=False,  # it may keep the value, or map it to one of its own
+        unchanged=f"what is posted shows none of the fields {', '.join(OPEN)}",
     ),
-    "api.fail": _of_a_call("api.fail", "status"),
-    "api.lose_response": _of_a_call("api.lose_response", "status"),
+    "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", "status"),
+    "api.lose_response": _of_a_call(api.LoseResponse, "", "status"),
 }
 
 #: The kinds that happen at crash points.
-CRASHING: Final = {"crash", "error"}
+CRASHING: Final = frozenset(name for name in KINDS if issubclass(KINDS[name].fault, Attended))
 
 #: What a call gets in place of its response.
 STATUS: Final = 503
@@ -349,7 +389,7 @@ def _is_possible(deviation: Deviation) -> bool:
         return not deviation.extent
     if name == "read_at_once":
         return more == {"status": "delivered"}
-    if kind.verb == "webhooks.duplicate" and not kind.is_time:
+    if kind.fault is Duplicate and not kind.is_time:
         return deviation == moved(name, deviation.start, deviation.extent)
     if kind.concerns == "everything":
         return deviation.start == 1 and (not kind.more or more.get("unknown") in UNKNOWN)

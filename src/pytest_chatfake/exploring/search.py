@@ -23,13 +23,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from ..webhooks.faults import Concurrently
 from .deviations import CRASHING, DEFAULT, KINDS, OPEN, STATUS, Call, Deviation, moved
-
-#: Kinds that are, for the app, the same as another one that goes as far as the next barrier. Where
-#: that one is tried, too, they are not tried beside another deviation.
-_ALIKE: Final = {"lose_response": "duplicate", "refuse": "reorder"}
 
 
 class LoggedAttempt(NamedTuple):
@@ -242,7 +239,7 @@ class _Options:
         fitting = {
             start: KINDS[kind].distances(slot.after, slot.near)
             for start, slot in self.slots.items()
-            if KINDS[kind].verb != "webhooks.concurrently" or slot.attempt.overlaps
+            if KINDS[kind].fault is not Concurrently or slot.attempt.overlaps
         }
         argument = KINDS[kind].extent
         for distance in range(max((fits.stop for fits in fitting.values()), default=0)):
@@ -391,9 +388,9 @@ class Search:
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
         before = sum(d.extent for d in taken if not KINDS[d.kind].is_time)
         alike = {
-            kind: KINDS[other].least
-            for kind, other in _ALIKE.items()
-            if other in self._kinds and any(d.kind != kind for d in taken)
+            kind: KINDS[row.alike].least
+            for kind, row in KINDS.items()
+            if row.alike in self._kinds and any(d.kind != kind for d in taken)
         }
         for distance, new in possible_deviations(log, self._kinds, taken):
             if distance >= alike.get(new.kind, math.inf):

@@ -31,19 +31,12 @@ from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from .baseline import Baseline, without_texts
 from .crash_watch import CrashWatch
-from .deviations import KINDS, OPEN, Call, Deviation
+from .deviations import KINDS, Call, Deviation
 from .recorder import Barrier, Ended, Recorder
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 #: A body: a function of one fake.
 Body = Callable[[ChatFake], Any]
-
-#: By its kind, why a deviation that changes what is posted may not change it.
-_UNCHANGED: Final[Mapping[str, str]] = {
-    "duplicate_new_id": "what is posted shows no event id, so a new one would change nothing",
-    "evolve": "what is posted is no JSON object, so it can't have unknown fields",
-    "unknown_value": f"what is posted shows none of the fields {', '.join(OPEN)}",
-}
 
 #: The worlds of the process: those of two explorations with one seed are told apart, too.
 _numbers: Final = itertools.count(1)
@@ -316,7 +309,7 @@ class World:
         requests = [
             request
             for request in self.inside.calls
-            if any(mark.kind == "api.webhooks_first" for mark in request.marks)
+            if any(mark.kind == KINDS["webhooks_first"].verb for mark in request.marks)
         ]
         if not requests or any(map(self.inside.has_webhooks_before, requests)):
             return ""
@@ -334,13 +327,13 @@ class World:
     def unfired(self) -> dict[str, str]:
         """By their kinds, why nothing came of deviations."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
-        kinds = [deviation.kind for deviation in self.deviations if deviation.kind in _UNCHANGED]
+        kinds = [deviation.kind for deviation in self.deviations if KINDS[deviation.kind].unchanged]
         made = [attempt for attempt in self._attempts if self.inside.is_posted(attempt)]
         for kind in kinds:
             is_all = KINDS[kind].concerns == "everything"
             changed = [each for each in made if is_all or self.inside.is_changed(each)]
             if changed and not any(map(self.inside.shows_change, changed)):
-                why[kind] = _UNCHANGED[kind]
+                why[kind] = KINDS[kind].unchanged
         return why
 
     @property

@@ -27,7 +27,7 @@ from ..base.arguments import (
 )
 from ..base.calling_line import Line
 from ..base.marks import Mark
-from ..base.triggers import Trigger
+from ..base.triggers import Trigger, verb_of
 from ..domain.instants import SECOND, parse_duration
 from ..transport.server.replies import Reply, error_reply
 from ..wire.exact_json import encode
@@ -79,7 +79,7 @@ class ApiFault(Trigger):
     _error: Reply | None = None  # comes in place of the response
 
     def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
-        check_names(where, RequestFilter.__annotations__, f"api.{self._kind}()")
+        check_names(where, RequestFilter.__annotations__, f"{verb_of(type(self))}()")
         super()._set_up(where, line)
         path, method = where.get("path"), where.get("method")
         self._path = path
@@ -99,7 +99,7 @@ class ApiFault(Trigger):
     @property
     def _mark(self) -> Mark:
         """The mark of the requests for which it fired."""
-        return Mark(f"api.{self._kind}", self.description, self.line)
+        return Mark(verb_of(type(self)), self.description, self.line)
 
     def _is_due(self, method: str, path: str) -> bool:
         """Count a request, and return whether to fire for it."""

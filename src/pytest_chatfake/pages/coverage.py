@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ..base.history import Record
+from ..base.triggers import verb_of
 from ..domain.people import PersonFact
 from ..domain.reasons import ChargePer
 from ..engine.records import VerbRecord
@@ -83,7 +84,7 @@ _SIGNS: Final = {
         "sent through a route": ("inside", "send_endpoint()"),
     },
     "API faults": {
-        **{kind._kind: (f"mark api.{kind._kind}", f"api.{kind._kind}()") for kind in API_KINDS},
+        **{kind._kind: (f"mark {verb_of(kind)}", f"{verb_of(kind)}()") for kind in API_KINDS},
         "key rotated": ("verb rotate_key.*", "rotate_key()"),
     },
     "time": {"time moved": ("kind clock", "clock.advance()")},

@@ -241,7 +241,7 @@ class LoseResponse(Fault):
         return Response(None, b"", TimeoutError("the app's response was lost: lose_response()"))
 
 
-class _Attended(Fault):
+class Attended(Fault):
     """Befalls the app at a point to which an attempt may not come."""
 
     _fails = True
@@ -258,13 +258,13 @@ class _Attended(Fault):
         return super()._end(attempt, response)
 
 
-class Crash(_Attended):
+class Crash(Attended):
     """Crashes the app in the middle of an attempt."""
 
     _kind, _text, _crashes_app = "crash", "crashed", True
 
 
-class Error(_Attended):
+class Error(Attended):
     """Raises an error at a call inside the app."""
 
     _kind, _text = "error", "error raised"
