@@ -74,12 +74,12 @@ LIKELY = {
     "test_price_functions",
     "engine.performer": "test_calls_during_attempts integration/test_frameworks_gather",
     "engine.plan": "test_calls_during_attempts integration/test_frameworks_gather",
-    "exploring": "test_exploration test_checks_that_cannot_tell test_deviations",
+    "exploring": "exploring/test_exploration exploring/test_explored_features",
     "exploring.crash_watch": "exploring/test_crashes exploring/test_crash_worlds "
     "exploring/test_injected_errors",
     "exploring.crashes": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.injected_errors": "exploring/test_injected_errors",
-    "exploring.printed_test": "test_exploration",
+    "exploring.printed_test": "exploring/test_exploration exploring/test_printed_values",
     "exploring.tripwires": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.webhook_tests": "plugin/test_webhook_tests",
     "fake": "test_handles test_people test_resets test_send_endpoint test_emit test_own_fields "
@@ -130,9 +130,10 @@ LIKELY = {
     "integration/test_connection",
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
     "test_deviations test_emit test_replay test_other_events test_receiver "
-    "test_handler_responses test_exploration test_threads",
-    "webhooks.faults": "test_faults test_refusals test_concurrently test_retries test_crashes "
-    "test_injected_errors test_changed_contents test_disabled_endpoints",
+    "test_handler_responses exploring/test_exploration test_threads",
+    "webhooks.faults": "test_faults test_refusals test_concurrently test_retries "
+    "exploring/test_crashes exploring/test_injected_errors test_changed_contents "
+    "test_disabled_endpoints",
     "webhooks.signing": "test_signing test_refusals",
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_refusals",

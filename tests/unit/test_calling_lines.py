@@ -6,14 +6,13 @@ import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from types import FunctionType
 
 import pytest
 import time_machine
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, explore
+from pytest_chatfake import ChatFake
 from pytest_chatfake.base import calling_line
 from pytest_chatfake.base.current_test import current, running
 
@@ -177,25 +176,6 @@ def test_outside_a_test_a_call_over_a_socket_has_no_line_of_the_server():
 
     line = fake.events[0].line
     assert ("by the app", "the app") == (line.place, str(line))
-
-
-def test_outside_a_test_a_body_that_is_explored_has_the_lines():
-    places = []
-
-    def world(fake):
-        fake.send_endpoint()
-        fake.webhooks.connect(handler=lambda _: None)
-        called_over_a_socket(fake)
-        fake.send_text()
-        fake.settle()
-        places.extend(event.line.place for event in fake.events)
-
-    with outside_a_test():
-        explore(world, depth=0)
-        assert current().code is None
-
-    file, first = Path(__file__).name, world.__code__.co_firstlineno
-    assert [f"by the app, at {file}:{first}", f"at {file}:{first + 4}"] == places[:2]
 
 
 def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(monkeypatch):

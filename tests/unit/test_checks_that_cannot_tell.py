@@ -11,7 +11,7 @@ from operator import attrgetter
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeError, explore
+from pytest_chatfake import ChatFake, ChatFakeError, NotAwaited
 
 from .fakes import set_up_fault
 
@@ -127,31 +127,6 @@ def test_values_that_are_the_same_in_each_world_are_taken(value):
         fake.assert_idempotent(lambda: {"a": value})
 
 
-def test_a_check_is_made_as_often_in_each_world():
-    def world(chat_fake):
-        seen = repeated(chat_fake)
-        chat_fake.settle()
-        for _ in list(seen):
-            chat_fake.assert_order_independent(lambda: 1)
-
-    with pytest.raises(AssertionError, match="called 3 times in this world, and 2 times in the"):
-        explore(world, deviations=["duplicate"])
-
-
-async def never_run(chat_fake):
-    raise AssertionError(chat_fake)
-
-
-def generated(chat_fake):
-    yield chat_fake
-
-
-@pytest.mark.parametrize("body", [never_run, generated])
-def test_a_body_that_nobody_would_run_is_refused(body):
-    with pytest.raises(TypeError, match="which nobody runs: write `async def`"):
-        explore(lambda fake: body(fake))  # noqa: PLW0108 - a function of another kind
-
-
 @contextmanager
 def a_thread_of_the_app():
     """While it lives, the app may do something by itself."""
@@ -199,3 +174,50 @@ def test_an_app_that_lets_an_old_event_win_is_found_though_it_has_threads(fake, 
         pytest.raises(AssertionError, match=r"^sent m1 came again and changed the snapshot"),
     ):
         fake.assert_idempotent(lambda: dict(statuses))
+
+
+def keeping(fake, *, once):
+    """What an app keeps: ids, each once or as often as it comes."""
+    ids = []
+    fake.webhooks.connect(
+        handler=lambda request: None if once and request.id in ids else ids.append(request.id)
+    )
+    return ids
+
+
+def test_an_app_is_idempotent_if_everything_again_changes_nothing(fake):
+    ids = keeping(fake, once=True)
+    fake.send_text().deliver()
+    fake.assert_idempotent(lambda: ids)
+    assert 4 == len(fake.webhooks.attempts)
+
+
+def test_the_event_that_changed_something_is_named(fake):
+    ids = keeping(fake, once=False)
+    fake.send_text().deliver()
+    with pytest.raises(AssertionError) as caught:
+        fake.assert_idempotent(lambda: ids)
+    head = "sent m1 came again and changed the snapshot; snapshot: one more: 'evt_"
+    assert str(caught.value).startswith(head)
+
+
+def test_a_check_is_awaited_in_async_mode_with_an_async_snapshot():
+    async def main():
+        with ChatFake(mode="async") as fake:
+            ids = keeping(fake, once=False)
+
+            async def snapshot():
+                return ids
+
+            await fake.send_text()
+            with pytest.raises(AssertionError, match="came again"):
+                await fake.assert_idempotent(snapshot)
+            fake.assert_idempotent(list)
+
+    with pytest.raises(NotAwaited):
+        asyncio.run(main())
+
+
+def test_outside_an_exploration_there_is_nothing_to_compare():
+    with ChatFake() as fake, pytest.raises(ChatFakeError, match="in none"):
+        fake.assert_order_independent(list)

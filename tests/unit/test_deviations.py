@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from pytest_chatfake import explore
 from pytest_chatfake.fake.inside import Inside
 
 from .fakes import (
@@ -153,21 +152,6 @@ def test_an_attempt_that_a_fault_spoils_uses_up_no_retry(fault, seen):
         fake.settle()
         assert seen == [request.number for request in receiver.requests]
         assert timedelta(minutes=6) == fake.clock.now - began
-
-
-def test_an_app_that_takes_only_its_own_retries_survives_each_fault():
-    def body(chat_fake):
-        refused = set()
-
-        def take(request):
-            is_first = request.id not in refused
-            refused.add(request.id)
-            return 503 if is_first else 200
-
-        chat_fake.webhooks.connect(handler=take, retry_after=[1])
-        chat_fake.send_text().deliver()
-
-    assert explore(body, deviations=["refuse", "lose_response"]).complete
 
 
 def test_each_endpoint_has_a_choice_of_its_own():

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from pytest_chatfake import ClosedError, explore
+from pytest_chatfake import ClosedError
 
 from .fakes import NOON, frozen_fake, played, warnings_at_the_end
 
@@ -70,22 +70,6 @@ def test_what_was_not_attempted_is_no_failure_of_its_own():
 
     (warning,) = warnings_at_the_end(scenario)
     assert warning.startswith("1 attempt failed")
-
-
-def test_an_exploration_expects_no_attempts_at_a_disabled_endpoint():
-    found = set()
-
-    def body(fake):
-        taken = set()
-        endpoint = fake.webhooks.connect(
-            handler=lambda request: taken.add(request.id), retry_after=[10], disable_after=1
-        )
-        fake.send_text().deliver().read()
-        fake.settle()
-        found.add((endpoint.disabled, len(taken) < 3))
-
-    assert explore(body, deviations=["refuse", "duplicate", "reorder"]).worlds > 10
-    assert {(False, False), (True, True)} == found
 
 
 def test_what_is_not_attempted_does_not_count_for_a_repeat_that_waits_for_attempts():

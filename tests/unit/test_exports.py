@@ -6,12 +6,12 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import pytest_chatfake
-from pytest_chatfake.exploring.deviations import DEFAULT
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,7 +40,7 @@ def test_the_names_are_sorted_and_there_once():
 def test_a_name_is_the_thing_of_that_name(name):
     thing = getattr(pytest_chatfake, name)
     if name == "DEFAULT":
-        assert thing is DEFAULT
+        assert thing is import_module(f"pytest_chatfake.{pytest_chatfake._HOMES[name]}").DEFAULT
         return
     assert name == thing.__name__
     assert "pytest_chatfake" == thing.__module__.partition(".")[0]

@@ -6,7 +6,6 @@ import pytest
 from werkzeug import Response
 from werkzeug.exceptions import abort
 
-from pytest_chatfake import explore
 from pytest_chatfake.report.hints import unused_line
 
 from .api_clients import call_with_werkzeug
@@ -488,31 +487,3 @@ def test_what_an_autopilot_delivers_at_once_comes_before_the_response_too():
         fake.send_endpoint(webhooks_first=True)
         fake.autopilot(deliver_after=0)
         assert ["sent", "delivered"] == statuses_at_the_response(fake, receiver)
-
-
-@pytest.mark.parametrize(
-    "what",
-    [
-        lambda message, fake: message.deliver(price="0.03"),
-        lambda message, fake: (fake.clock.advance(1) and None) or message.deliver(),
-        lambda message, fake: (fake.send_text(to="+4915"), message.deliver()),
-        lambda message, fake: message.read(),
-    ],
-    ids=["for another price", "later", "after a neighbour", "never"],
-)
-def test_a_delivery_that_would_differ_if_it_was_early_is_not_tried_so(what):
-    def body(fake):
-        fake.webhooks.connect(handler=lambda request: None)
-        fake.send_endpoint()
-        status(fake)
-        what(fake.messages[0], fake)
-
-    assert 2 == explore(body, deviations=["webhooks_first"]).worlds
-    assert 3 == explore(at_once, deviations=["webhooks_first"]).worlds
-
-
-def at_once(fake):
-    fake.webhooks.connect(handler=lambda request: None)
-    fake.send_endpoint()
-    status(fake)
-    fake.messages[0].deliver(devices=2)

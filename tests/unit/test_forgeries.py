@@ -12,7 +12,7 @@ from contextlib import nullcontext
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from pytest_chatfake import ChatFakeError, HmacSigner, StandardWebhooksSigner, explore
+from pytest_chatfake import ChatFakeError, HmacSigner, StandardWebhooksSigner
 from pytest_chatfake.report.section import Section
 
 from .fakes import frozen_fake, played, visible_state, warnings_at_the_end
@@ -347,21 +347,6 @@ def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(signer, 
 
     (warning,) = warnings_at_the_end(scenario, signer=signer)
     assert warning.startswith("1 attempt failed")
-
-
-def test_an_exploration_has_as_many_worlds_with_the_check():
-    def worlds(checks):
-        def body(fake):
-            app = App()
-            fake.webhooks.connect(handler=app, signer=SIGNER)
-            fake.send_text().deliver()
-            for _ in range(checks):
-                fake.webhooks.assert_rejects_forgeries(lambda: app.ids)
-            fake.settle()
-
-        return explore(body).worlds
-
-    assert worlds(0) == worlds(1)
 
 
 BODY_ONLY = HmacSigner("s", header="X-Signature", format="{signature}", content="{body}")

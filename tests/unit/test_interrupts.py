@@ -11,7 +11,7 @@ import pytest
 import time_machine
 
 import pytest_chatfake
-from pytest_chatfake import ChatFake, ClosedError, Explorer
+from pytest_chatfake import ChatFake, ClosedError
 from pytest_chatfake.fake.fake import opened, service
 from pytest_chatfake.report.section import Section
 from pytest_chatfake.transport.client.watchdog import watchdog
@@ -148,59 +148,6 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb):
         assert process.is_whole(), number
         number += 1 + number // 40  # each of the first points, and every ninth of a thousand
     assert 10 < closed < number
-
-
-# Python tells of a coroutine, and of an object half made, that an interrupt left behind.
-@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::pytest.PytestWarning")
-@pytest.mark.parametrize("passes", [True, False])
-def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(passes):
-    def body(fake):
-        seen = []
-        fake.webhooks.connect(handler=lambda request: seen.append(request.id))
-        fake.send_text().deliver()
-        fake.settle()
-        assert passes or 2 == len(seen)
-
-    process, number, came = Process(), 1, True
-    while came:
-        interruption, explorer = Interruption(number), Explorer()
-        with suppress(Interrupted, AssertionError), interruption:
-            explorer(body, depth=0 if passes else 1, deviations=["duplicate"])
-        explorer._end()  # as the fixture does
-        came = interruption.came
-        assert process.is_whole(), number
-        number += 1 + number // 25  # it has some thousand points
-    assert number > 1_000
-
-
-def test_an_interrupt_while_an_exploration_closes_a_fake_gives_back_time():
-    left = []
-
-    class Fake(ChatFake):
-        def _shut(self):
-            if self in left:
-                left.clear()
-                raise Interrupted
-            super()._shut()
-
-    process = Process()
-    explorer = Explorer()
-    with pytest.raises(Interrupted):
-        explorer(lambda _: left.append(Fake()), depth=0)
-    assert [] == time_machine.traveller_stack
-    explorer._end()
-    assert process.is_whole()
-
-
-def test_an_interrupt_while_the_line_of_progress_is_wiped_leaves_the_process_whole():
-    def progress(text):
-        if not text:
-            raise Interrupted
-
-    process = Process()
-    with pytest.raises(Interrupted):
-        Explorer(progress=progress)(lambda fake: fake.send_text(), depth=0)
-    assert process.is_whole()
 
 
 @pytest.mark.parametrize("raises", [True, False])

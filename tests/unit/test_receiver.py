@@ -33,3 +33,11 @@ def test_what_it_gives_is_read_only(fake, receiver):
 
     assert () == before
     assert isinstance(receiver.events, tuple)
+
+
+def test_an_endpoint_says_what_it_listens_for(fake):
+    one, all_types = fake.webhooks.receiver().endpoint, fake.webhooks.receiver(events="*").endpoint
+    found = [
+        end.listens_for(type) for end in (one, all_types) for type in ("chat.message.updated", "x")
+    ]
+    assert [True, False, True, True] == found

@@ -25,7 +25,6 @@ from pytest_chatfake import (
     Clock,
     ClosedError,
     Edge,
-    Explorer,
     HmacSigner,
     Message,
     Naming,
@@ -33,7 +32,6 @@ from pytest_chatfake import (
     Submission,
     Webhooks,
     edges,
-    explore,
 )
 from pytest_chatfake.http_api.account_api import AccountApi
 
@@ -203,15 +201,6 @@ OUT_OF_RANGE = {
     "to": ("",),
 }
 
-#: Options of an exploration: values of another kind, and out of range.
-OPTIONS = {
-    "seconds": ((Silent(), True), (0,)),
-    "depth": (("1",), (-1, HUGE)),
-    "limit": (("1",), (0, HUGE)),
-    "only": ((1, [1]), (["(" * 100_000],)),
-    "deviations": ((1, "x"), ([LONG],)),
-}
-
 #: What a call has beside the argument: by its name, or before all others. Else it is a message.
 NEEDED = {"amount": 1, "method": "GET", "path": "/x", "limit": 1, "status": "read", "seed": 1}
 NEEDED |= {"address": "+1", "type": "image", "content": {}, "predicate": list}
@@ -263,10 +252,6 @@ def give(owner, verb, argument):
 def wrong_kinds(annotation):
     kind = annotation.removesuffix(" | None")
     return CHOICE if kind.startswith("Literal") else WRONG_KIND.get(kind, ())
-
-
-def exploring(option, fake, message, value):
-    return explore(print, **{option: value})
 
 
 def arguments_of(function):
@@ -392,10 +377,6 @@ CALLS = [
     # What people write
     Refused("body", lambda f, m, x: f.recipient("+1").writes(x), (1, None, b"x"), ("",)),
     Refused("type", lambda f, m, x: f.recipient("+1").sends(x, {}), (1,), ("", "from", "to", "ü")),
-    # Explorations
-    Refused("start", lambda f, m, x: Explorer(start=x), (1,), (datetime(2026, 1, 1),)),
-    Refused("progress", lambda f, m, x: Explorer(progress=x), (1, lambda: None, awaited)),
-    *(Refused(name, partial(exploring, name), *values) for name, values in OPTIONS.items()),
     # Where something is made
     Refused("header", lambda f, m, x: HmacSigner("hush", header=x), (1,), ("",)),
     Refused("details", lambda f, m, x: PlatformError("m", "t", "1", "x", details=x), (1,)),
@@ -405,12 +386,14 @@ CALLS = [
 
 REFUSED = [*each_argument_of_each_verb(), *CALLS]
 
-CASES = [
-    pytest.param(one, value, error, id=f"{one.name}-{number}-{error.__name__}-{place}")
-    for number, one in enumerate(REFUSED)
-    for error, values in ((TypeError, one.wrong_kind), (ValueError, one.out_of_range))
-    for place, value in enumerate(values)
-]
+
+def cases_of(refused):
+    return [
+        pytest.param(one, value, error, id=f"{one.name}-{number}-{error.__name__}-{place}")
+        for number, one in enumerate(refused)
+        for error, values in ((TypeError, one.wrong_kind), (ValueError, one.out_of_range))
+        for place, value in enumerate(values)
+    ]
 
 
 @pytest.fixture
@@ -419,8 +402,8 @@ def fake():
         yield fake
 
 
-@pytest.mark.parametrize(("one", "value", "error"), CASES)
-def test_a_bad_argument_is_refused_by_its_name_and_nothing_is_changed(fake, one, value, error):
+def refuse(fake, one, value, error):
+    """Expect that an argument is refused by its name, and that nothing is changed."""
     message = fake.send_text()
 
     with unchanged(fake), pytest.raises(error) as caught:
@@ -431,14 +414,24 @@ def test_a_bad_argument_is_refused_by_its_name_and_nothing_is_changed(fake, one,
     assert 700 > len(str(caught.value))
 
 
-@pytest.mark.parametrize("one", REFUSED, ids=[f"{one.name}-{n}" for n, one in enumerate(REFUSED)])
-def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(fake, one):
+def refuse_what_is_hard_to_cite(fake, one):
+    """Expect an error of a readable length, whatever is given."""
     message = fake.send_text()
     for value in HARD_TO_CITE:
         with pytest.raises((TypeError, ValueError)) as caught:
             one.call(fake, message, value)
 
         assert 700 > len(str(caught.value))
+
+
+@pytest.mark.parametrize(("one", "value", "error"), cases_of(REFUSED))
+def test_a_bad_argument_is_refused_by_its_name_and_nothing_is_changed(fake, one, value, error):
+    refuse(fake, one, value, error)
+
+
+@pytest.mark.parametrize("one", REFUSED, ids=[f"{one.name}-{n}" for n, one in enumerate(REFUSED)])
+def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(fake, one):
+    refuse_what_is_hard_to_cite(fake, one)
 
 
 def test_a_status_of_the_teams_own_is_taken(fake):

@@ -13,7 +13,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFakeError, explore
 
-from .api_support import SECONDS, balance
+from ..integration.api_support import SECONDS, balance
 
 ORDER = {"to": "+1", "type": "text", "text": {"body": "Sale"}}
 

@@ -38,7 +38,8 @@ from pytest_chatfake.exploring.deviations import DEFAULT, Call, Deviation
 from pytest_chatfake.exploring.explorer import Explorer
 from pytest_chatfake.exploring.search import LoggedAttempt, LoggedCall, WorldLog
 
-from .api_clients import send_call
+from ..unit.api_clients import send_call
+from ..unit.test_checks_that_cannot_tell import keeping
 
 # -- which worlds there are, held against brute force ----------------------------------------------
 
@@ -1363,48 +1364,6 @@ def test_where_there_is_no_test_to_paste_the_finding_says_why(body, reason):
 # -- checks in a body ------------------------------------------------------------------------------
 
 
-def keeping(fake, *, once):
-    """What an app keeps: ids, each once or as often as it comes."""
-    ids = []
-    fake.webhooks.connect(
-        handler=lambda request: None if once and request.id in ids else ids.append(request.id)
-    )
-    return ids
-
-
-def test_an_app_is_idempotent_if_everything_again_changes_nothing(fake):
-    ids = keeping(fake, once=True)
-    fake.send_text().deliver()
-    fake.assert_idempotent(lambda: ids)
-    assert 4 == len(fake.webhooks.attempts)
-
-
-def test_the_event_that_changed_something_is_named(fake):
-    ids = keeping(fake, once=False)
-    fake.send_text().deliver()
-    with pytest.raises(AssertionError) as caught:
-        fake.assert_idempotent(lambda: ids)
-    head = "sent m1 came again and changed the snapshot; snapshot: one more: 'evt_"
-    assert str(caught.value).startswith(head)
-
-
-def test_a_check_is_awaited_in_async_mode_with_an_async_snapshot():
-    async def main():
-        with ChatFake(mode="async") as fake:
-            ids = keeping(fake, once=False)
-
-            async def snapshot():
-                return ids
-
-            await fake.send_text()
-            with pytest.raises(AssertionError, match="came again"):
-                await fake.assert_idempotent(snapshot)
-            fake.assert_idempotent(list)
-
-    with pytest.raises(NotAwaited):
-        asyncio.run(main())
-
-
 def test_all_worlds_end_in_the_snapshot_of_the_first():
     def world(fake, once):
         ids = keeping(fake, once=once)
@@ -1572,14 +1531,6 @@ def test_a_deviation_with_nothing_to_try_is_named_and_the_exploration_is_not_com
     assert not exploration.complete
 
 
-def test_an_endpoint_says_what_it_listens_for(fake):
-    one, all_types = fake.webhooks.receiver().endpoint, fake.webhooks.receiver(events="*").endpoint
-    found = [
-        end.listens_for(type) for end in (one, all_types) for type in ("chat.message.updated", "x")
-    ]
-    assert [True, False, True, True] == found
-
-
 def statuses_of_a_delivery(chat_fake):
     """Send and deliver a message, and return the statuses of the events as they came."""
     got = []
@@ -1729,11 +1680,6 @@ def nothing_again(fake):
 def test_a_check_in_which_no_app_has_a_say_is_refused(body):
     with pytest.raises(ChatFakeError, match="has nothing to"):
         explore(body, depth=0)
-
-
-def test_outside_an_exploration_there_is_nothing_to_compare():
-    with ChatFake() as fake, pytest.raises(ChatFakeError, match="in none"):
-        fake.assert_order_independent(list)
 
 
 # -- bad input -------------------------------------------------------------------------------------

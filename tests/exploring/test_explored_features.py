@@ -1,0 +1,146 @@
+"""Explorations of bodies that use other features: retries, signatures, endpoints, calls, forms."""
+
+# Asserts read `expected == actual`.
+
+from pathlib import Path
+
+import pytest
+
+from pytest_chatfake import ChatFakeConfig, explore
+from pytest_chatfake.base.current_test import current
+
+from ..unit.test_calling_lines import called_over_a_socket, outside_a_test
+from ..unit.test_checks_that_cannot_tell import repeated
+from ..unit.test_faults_of_any_call import status
+from ..unit.test_forgeries import SIGNER, App
+
+
+def test_an_app_that_takes_only_its_own_retries_survives_each_fault():
+    def body(chat_fake):
+        refused = set()
+
+        def take(request):
+            is_first = request.id not in refused
+            refused.add(request.id)
+            return 503 if is_first else 200
+
+        chat_fake.webhooks.connect(handler=take, retry_after=[1])
+        chat_fake.send_text().deliver()
+
+    assert explore(body, deviations=["refuse", "lose_response"]).complete
+
+
+def test_a_check_is_made_as_often_in_each_world():
+    def world(chat_fake):
+        seen = repeated(chat_fake)
+        chat_fake.settle()
+        for _ in list(seen):
+            chat_fake.assert_order_independent(lambda: 1)
+
+    with pytest.raises(AssertionError, match="called 3 times in this world, and 2 times in the"):
+        explore(world, deviations=["duplicate"])
+
+
+async def never_run(chat_fake):
+    raise AssertionError(chat_fake)
+
+
+def generated(chat_fake):
+    yield chat_fake
+
+
+@pytest.mark.parametrize("body", [never_run, generated])
+def test_a_body_that_nobody_would_run_is_refused(body):
+    with pytest.raises(TypeError, match="which nobody runs: write `async def`"):
+        explore(lambda fake: body(fake))  # noqa: PLW0108 - a function of another kind
+
+
+def test_an_exploration_expects_no_attempts_at_a_disabled_endpoint():
+    found = set()
+
+    def body(fake):
+        taken = set()
+        endpoint = fake.webhooks.connect(
+            handler=lambda request: taken.add(request.id), retry_after=[10], disable_after=1
+        )
+        fake.send_text().deliver().read()
+        fake.settle()
+        found.add((endpoint.disabled, len(taken) < 3))
+
+    assert explore(body, deviations=["refuse", "duplicate", "reorder"]).worlds > 10
+    assert {(False, False), (True, True)} == found
+
+
+def test_outside_a_test_a_body_that_is_explored_has_the_lines():
+    places = []
+
+    def world(fake):
+        fake.send_endpoint()
+        fake.webhooks.connect(handler=lambda _: None)
+        called_over_a_socket(fake)
+        fake.send_text()
+        fake.settle()
+        places.extend(event.line.place for event in fake.events)
+
+    with outside_a_test():
+        explore(world, depth=0)
+        assert current().code is None
+
+    file, first = Path(__file__).name, world.__code__.co_firstlineno
+    assert [f"by the app, at {file}:{first}", f"at {file}:{first + 4}"] == places[:2]
+
+
+def test_an_exploration_has_as_many_worlds_with_the_check():
+    def worlds(checks):
+        def body(fake):
+            app = App()
+            fake.webhooks.connect(handler=app, signer=SIGNER)
+            fake.send_text().deliver()
+            for _ in range(checks):
+                fake.webhooks.assert_rejects_forgeries(lambda: app.ids)
+            fake.settle()
+
+        return explore(body).worlds
+
+    assert worlds(0) == worlds(1)
+
+
+def at_once(fake):
+    fake.webhooks.connect(handler=lambda request: None)
+    fake.send_endpoint()
+    status(fake)
+    fake.messages[0].deliver(devices=2)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda message, fake: message.deliver(price="0.03"),
+        lambda message, fake: (fake.clock.advance(1) and None) or message.deliver(),
+        lambda message, fake: (fake.send_text(to="+4915"), message.deliver()),
+        lambda message, fake: message.read(),
+    ],
+    ids=["for another price", "later", "after a neighbour", "never"],
+)
+def test_a_delivery_that_would_differ_if_it_was_early_is_not_tried_so(what):
+    def body(fake):
+        fake.webhooks.connect(handler=lambda request: None)
+        fake.send_endpoint()
+        status(fake)
+        what(fake.messages[0], fake)
+
+    assert 2 == explore(body, deviations=["webhooks_first"]).worlds
+    assert 3 == explore(at_once, deviations=["webhooks_first"]).worlds
+
+
+def test_an_unknown_value_that_the_posted_form_refuses_is_not_tried():
+    def kind(event):
+        return {"kind": {"text": 1}[event["chatMessage"]["type"]]}
+
+    def world(fake):
+        fake.webhooks.connect(handler=lambda request: 200)
+        fake.send_text()
+
+    explored = explore(world, deviations=["unknown_value"], config=ChatFakeConfig(outbound=kind))
+    assert "unknown_value was not tried: what is posted shows none of" in str(explored)
+    assert (1, False) == (explored.worlds, explored.complete)

@@ -1,0 +1,49 @@
+"""Options of explorations that are refused, as the arguments of all verbs are."""
+
+from datetime import datetime
+from functools import partial
+
+import pytest
+
+from pytest_chatfake import Explorer, explore
+
+from ..unit.test_refusals import (
+    HUGE,
+    LONG,
+    Refused,
+    Silent,
+    awaited,
+    cases_of,
+    refuse,
+    refuse_what_is_hard_to_cite,
+)
+
+#: Values of another kind, and out of range.
+OPTIONS = {
+    "seconds": ((Silent(), True), (0,)),
+    "depth": (("1",), (-1, HUGE)),
+    "limit": (("1",), (0, HUGE)),
+    "only": ((1, [1]), (["(" * 100_000],)),
+    "deviations": ((1, "x"), ([LONG],)),
+}
+
+
+def exploring(option, fake, message, value):
+    return explore(print, **{option: value})
+
+
+REFUSED = [
+    Refused("start", lambda f, m, x: Explorer(start=x), (1,), (datetime(2026, 1, 1),)),
+    Refused("progress", lambda f, m, x: Explorer(progress=x), (1, lambda: None, awaited)),
+    *(Refused(name, partial(exploring, name), *values) for name, values in OPTIONS.items()),
+]
+
+
+@pytest.mark.parametrize(("one", "value", "error"), cases_of(REFUSED))
+def test_a_bad_option_is_refused_by_its_name_and_nothing_is_changed(fake, one, value, error):
+    refuse(fake, one, value, error)
+
+
+@pytest.mark.parametrize("one", REFUSED, ids=lambda one: one.name)
+def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(fake, one):
+    refuse_what_is_hard_to_cite(fake, one)
