@@ -214,6 +214,26 @@ def test_an_unknown_value_is_in_the_form_unless_its_function_refuses_that():
             assert [expected] == received_bodies(receiver)
 
 
+def test_an_unknown_value_that_the_form_refuses_is_left_out_alone():
+    def outbound(event):
+        assert event["chatMessage"]["type"] == "text"
+        origin = event["chatMessage"]["conversation"]["originType"]
+        return {"id": event["id"], "origin": origin}
+
+    with fake_with_receiver(outbound=outbound) as (fake, receiver):
+        fake.webhooks.evolve(unknown="type")
+        fake.webhooks.evolve(unknown="conversation.originType", start=2)
+        fake.webhooks.duplicate(new_id=True, times=2)
+        fake.send_text().deliver()
+
+        bodies = [request.json().values() for request in receiver.requests]
+        ids, origins = zip(*bodies, strict=True)
+        assert [request.id for request in receiver.requests] == [*ids]
+        assert 4 == len({*ids})
+        assert [origins[0]] * 2 + ["added_later"] * 2 == [*origins]
+        assert "added_later" != origins[0]
+
+
 @pytest.mark.parametrize(("outbound", "left_out"), [(nested, False), (form, True)])
 def test_of_two_events_with_the_same_bytes_no_signature_is_another_one_s(outbound, left_out):
     signer = HmacSigner("secret")

@@ -68,7 +68,7 @@ class Attempt(Record):
     # What faults have changed
     _faults: tuple[Fault, ...] = ()  # in the order in which they did; one that fails it comes last
     _is_evolved: bool = False  # whether a later version of the service writes the body
-    _known: bytes | None = None  # the body before a field had an unknown value
+    _unknown: tuple[Callable[[bytes], bytes], ...] = ()  # give fields values that nobody knows
     _changes: tuple[Callable[[bytes], bytes], ...] = ()  # of the body, after it was signed
     _signer: Signer | None = None  # signs in place of the endpoint's own
     _repeats: tuple[Fault, ...] = ()  # that repeat it, once it is made
@@ -183,7 +183,8 @@ class Attempt(Record):
     @property
     def _is_changed(self) -> bool:
         """Whether it posts something other than the event as it was emitted."""
-        return self._is_evolved or (self._body, self._id) != (self.event.body, self.event.id)
+        posted, emitted = (self._body, self._id), (self.event.body, self.event.id)
+        return self._is_evolved or bool(self._unknown) or posted != emitted
 
     @property
     def _is_broken_off(self) -> bool:
@@ -207,7 +208,7 @@ class Attempt(Record):
             _depth=self._depth,
             _retried=retried,
             _is_evolved=self._is_evolved,
-            _known=self._known,
+            _unknown=self._unknown,
         )
 
     def _repeated(self, fault: Fault) -> Attempt:

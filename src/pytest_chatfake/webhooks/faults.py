@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from ..base.arguments import (
@@ -138,11 +139,11 @@ class Evolve(Fault):
         if self._unknown is None:
             attempt._is_evolved = True
         else:
-            body = with_unknown(attempt._body, self._unknown, self._resource)
-            if body == attempt._body:
+            change = partial(with_unknown, path=self._unknown, resource=self._resource)
+            if change(attempt._body) == attempt._body:
                 self.fired -= 1  # the event has no such field
                 return
-            attempt._known, attempt._body = attempt._body, body
+            attempt._unknown += (change,)
         super()._shape(attempt)
 
 

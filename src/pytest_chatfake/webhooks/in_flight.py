@@ -100,8 +100,8 @@ async def _make_as_task(attempt: Attempt, scopes: Scopes) -> None:
 def _write(attempt: Attempt) -> None:
     """Write the request's body and sign it; then tamper with it, if a fault says so."""
     request, event = attempt._request, attempt.event
-    if attempt._known is not None:
-        request.body = event._seen(attempt._body, attempt._known)
+    for change in attempt._unknown:
+        request.body = event._seen(change(request.body), request.body)
     request.body = event._posted(request.body)
     if attempt._is_evolved:
         request.body = evolved(request.body, everywhere=event._outbound is not None)
