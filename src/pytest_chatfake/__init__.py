@@ -7,7 +7,6 @@ type annotations, for configuration, and for use without pytest.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -116,7 +115,9 @@ else:
         # import everything, and pydantic can't build its models while datetime is replaced.
         if sys._getframe(1).f_globals.get("__name__") == "freezegun.api":
             raise AttributeError(f"{name!r} is not loaded yet")
-        value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        from .base.extras import extra
+
+        value = globals()[name] = getattr(extra(_HOMES[name], f"{__name__}.{name}"), name)
         return value
 
     def __dir__() -> list[str]:

@@ -15,6 +15,12 @@ import pytest
 #: What the ids of a run are derived from.
 seed_key = pytest.StashKey[str]()
 
+#: The standard error, before tests are captured.
+stderr_key = pytest.StashKey[int]()
+
+#: Whether the listener is kept for the session.
+listens_key = pytest.StashKey[bool]()
+
 START = "2026-01-01T12:00:00Z"
 
 _CHOICES = {

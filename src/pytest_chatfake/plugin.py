@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 
     from time_machine import TimeMachineFixture
 
-    from .exploring.explorer import Explorer
     from .fake.clock import Clock
     from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
     from .fake.receiver import Receiver
 
-_stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
-_explorer_key = pytest.StashKey["Explorer"]()
-_listens_key = pytest.StashKey[bool]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -66,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.add_cleanup(session_scope.begin(shares=shares))
     with suppress(OSError):  # there may be none
-        config.stash[_stderr_key] = os.dup(2)  # before tests are captured
+        config.stash[options.stderr_key] = os.dup(2)  # before tests are captured
 
 
 def _prepare(config: pytest.Config) -> None:
@@ -80,9 +76,9 @@ def _prepare(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close the duplicate of the standard error."""
-    descriptor = config.stash.get(_stderr_key, None)
+    descriptor = config.stash.get(options.stderr_key, None)
     if descriptor is not None:
-        del config.stash[_stderr_key]
+        del config.stash[options.stderr_key]
         _speak(config)
         os.close(descriptor)
 
@@ -92,7 +88,7 @@ def _speak(config: pytest.Config) -> None:
     if _is_loaded():
         from .base.terminal import speak_through
 
-        speak_through(config.stash.get(_stderr_key, None))
+        speak_through(config.stash.get(options.stderr_key, None))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -116,12 +112,6 @@ def pytest_terminal_summary(
     if terminalreporter.verbosity < 0:
         for line in pytest_report_header(config) if failed else options.exposure(config):
             terminalreporter.write_line(line)
-    reports = (report for group in terminalreporter.stats.values() for report in group)
-    rows = [record["row"] for r in reports if "row" in (record := getattr(r, "chat_fake", {}))]
-    if rows:
-        from .suite.cards import show
-
-        show(terminalreporter, rows)
 
 
 @pytest.fixture
@@ -139,16 +129,9 @@ def chat_fake(
     from .domain.instants import aware
     from .engine.process_time import Travel, freeze
     from .fake.fake import ChatFake
+    from .suite.configuring import configured
 
-    if _is_ready_made(request.node):
-        pytest.fail(
-            "a fixture uses chat_fake, and each world of this test has a fake of its own: set up "
-            "in connect(self, chat_fake) what belongs to the fake, and override a fixture with "
-            "autouse=True in this module",
-            pytrace=False,
-        )
-    _keep_listening(request.config)
-    config = _configured(request, chat_fake_config, chat_fake_mode)
+    config = configured(request, chat_fake_config, chat_fake_mode)
     is_frozen, travel = "chat_clock" in request.fixturenames, Travel()
     try:
         if is_frozen:  # before anything is recorded
@@ -195,39 +178,6 @@ def chat_receiver(chat_fake: ChatFake) -> Receiver:
     return chat_fake.webhooks.receiver()
 
 
-@pytest.fixture
-def chat_explore(
-    request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig
-) -> Generator[Explorer]:
-    """Run one test body with its webhooks in order, twice, reordered, refused.
-
-    Each way is a *world*, with a fake and a clock of its own. The first world that fails is printed
-    as a test to paste.
-    """
-    from .domain.instants import aware
-    from .exploring.explorer import Explorer
-    from .suite.reports import progress
-
-    if "chat_clock" in request.fixturenames:
-        pytest.fail(
-            "chat_clock can't be used with chat_explore: every world has a clock of its own. "
-            "Use the clock of the world's fake, chat_fake.clock.",
-            pytrace=False,
-        )
-    _keep_listening(request.config)
-    explorer = Explorer(
-        _configured(request, chat_fake_config, "sync"),
-        start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
-        progress=progress(request.config),
-    )
-    explorer._item = request.node
-    if current().again and (before := request.node.stash.get(_explorer_key, None)) is not None:
-        explorer._first = before._first or before
-    request.node.stash[_explorer_key] = explorer
-    yield explorer
-    explorer._end()
-
-
 @pytest.fixture(scope="session")
 def chat_fake_config() -> ChatFakeConfig:
     """The configuration of each chat_fake: override it, and return your own.
@@ -257,21 +207,10 @@ def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
 def chat_fake_url(pytestconfig: pytest.Config) -> str:
     """The base URL of the fake's HTTP API, for an app that lives for a session."""
     from .fake.fake import service
+    from .suite.configuring import keep_listening
 
-    _keep_listening(pytestconfig)
+    keep_listening(pytestconfig)
     return service.url
-
-
-def _keep_listening(config: pytest.Config) -> None:
-    """Keep one listener for the rest of the session, whatever fakes come and go."""
-    if _listens_key in config.stash:
-        return
-    from .fake.fake import service
-
-    config.stash[_listens_key] = True
-    _speak(config)
-    service.host = config.getini("chat_fake_host")
-    service.hold()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -280,7 +219,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     try:
         return (yield)
     finally:
-        if _listens_key in session.config.stash:
+        if options.listens_key in session.config.stash:
             from .fake.fake import service
 
             service.release()
@@ -289,39 +228,6 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
 def _is_loaded() -> bool:
     """Return whether this run has made a fake: what tells of it is cheap to import then."""
     return f"{__package__}.fake.fake" in sys.modules
-
-
-def _configured(
-    request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
-) -> ChatFakeConfig:
-    """Put together the configuration of one test: the fixture's, then its markers'."""
-    fields: dict[str, Any] = {}
-    for marker in reversed(list(request.node.iter_markers("chat_fake"))):
-        if marker.args:
-            pytest.fail(
-                f"@pytest.mark.chat_fake: expected fields by name, as in price='0.10', "
-                f"got {marker.args!r}",
-                pytrace=False,
-            )
-        fields.update(marker.kwargs)
-    if not hasattr(config, "replace"):
-        pytest.fail(
-            f"the fixture chat_fake_config: expected a ChatFakeConfig(...), got {config!r}",
-            pytrace=False,
-        )
-    seed = f"{request.node.nodeid}{current().again}"
-    if request.config.stash[options.seed_key] != "fixed":
-        seed = f"{request.config.stash[options.seed_key]} {seed}"
-    strict = request.config.getini("chat_fake_strict")
-    try:
-        request.node.ihook.pytest_chatfake_fields(item=request.node, fields=fields)
-        for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
-            if fields.get(name, getattr(config, name)) is None:
-                fields[name] = default
-        return config.replace(**fields)
-    except (TypeError, ValueError) as error:
-        problem = str(error)
-    pytest.fail(f"@pytest.mark.chat_fake: {problem}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -338,32 +244,14 @@ def pytest_runtest_makereport(
             if not (item.config.option.fulltrace or item.config.option.tbstyle == "native"):
                 stack.enter_context(frames_hidden(call.excinfo.value))
         report = yield
-    explorer = item.stash.get(_explorer_key, None)
-    if explorer is not None and explorer.explorations and report.when == "call":
-        text = "\n".join(map(str, explorer.explorations))
-        report.sections.append(("chat_explore", text))
     if _is_loaded():
-        from .suite.reports import add_timeline, record_of, shorten_summary
+        from .suite.reports import add_timeline, shorten_summary
 
         error = None if call.excinfo is None else call.excinfo.value
         add_timeline(item, report, error)
         if error is not None:
             shorten_summary(report, error)
-        if _is_ready_made(item):
-            from .exploring.webhook_tests import note_result
-            from .suite.cards import locate_skip, row_of
-
-            note_result(item, call, report)
-            locate_skip(item, report)
-            if row := row_of(item, call, report):
-                record_of(report)["row"] = list(row)
     return report
-
-
-def _is_ready_made(item: pytest.Item) -> bool:
-    """Return whether a test is one of ``WebhookTests``."""
-    module = getattr(getattr(item, "function", None), "__module__", "")
-    return bool(module == f"{__package__}.exploring.webhook_tests")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -402,12 +290,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def _check(item: pytest.Item) -> None:
     from .fake.fake import service
 
-    fake, explorer = item.stash.get(_fake_key, None), item.stash.get(_explorer_key, None)
+    fake = item.stash.get(_fake_key, None)
     if fake is not None:
         fake._checks.run()
         service.check()
-    if explorer is not None:
-        explorer._check()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -19,6 +19,7 @@ from werkzeug.test import Client
 
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, plugin
+from pytest_chatfake.exploring import plugin as exploring_plugin
 from pytest_chatfake.http_api.account_api import AccountApi
 from pytest_chatfake.mutants import plugin as mutants_plugin
 from pytest_chatfake.mutants.facts import MUTANTS
@@ -91,7 +92,8 @@ def test_fixtures_and_options_are_described() -> None:
     arguments = [call.args[0] for call in parser.getgroup.return_value.addoption.call_args_list]
     text = REFERENCE["fixtures-and-options.md"]
     described = set(re.findall(r"^\| `(chat_\w+)` \|", text, re.MULTILINE))
-    assert {name for name in vars(plugin) if name.startswith("chat_")} == described - {*options}
+    names = {*vars(plugin), *vars(exploring_plugin)}
+    assert {name for name in names if name.startswith("chat_")} == described - {*options}
     for name, default in options.items():
         written = "true" if default is True else default
         assert f"| `{name}` | `{written}` |" in text

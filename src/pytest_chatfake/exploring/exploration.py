@@ -15,13 +15,13 @@ from ..base.current_test import Finding, current
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
 from ..base.views import counted, listed, ordinal
-from ..report.timeline_diff import timeline_diff
 from ..report.timeline_text import timeline_text
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, DEFAULT, KINDS, Deviation
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search
+from .timeline_diff import timeline_diff
 from .world import Body, Environment, Step, World, is_skip
 
 #: For how many real seconds nothing is said of the progress, and how often after that.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from ..base.escaping import escape, printable
+from ..base.extras import extra
 from ..base.views import counted
 from ..report.svg import STYLE
 from .coverage import Item, count, tried
@@ -74,9 +75,8 @@ def _cards(tests: Iterable[Result]) -> Iterator[str]:
     found = [test.row for test in tests if test.row]
     if not found:
         return
-    from ..suite.cards import cards_of
-
-    for card, rows in cards_of(found):
+    cards = extra("exploring.cards", "the page of ready-made tests")
+    for card, rows in cards.cards_of(found):
         lines = "".join(
             f'<tr><th scope="row">{escape(row.test)}</th>'
             f'<td class="{row.outcome}">{row.outcome}</td><td>{escape(row.cause)}</td></tr>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -115,23 +115,6 @@ def begin_line(terminal: Any) -> None:
     terminal.ensure_newline()
     if terminal._tw.width_of_current_line:  # -q has no path there, only its dots
         terminal.line("")
-
-
-def progress(config: pytest.Config) -> Callable[[str], None]:
-    """Return what writes a progress line, if a person is watching."""
-    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if terminal is None or capture is None or terminal.verbosity < 0:
-        return lambda _: None
-    # In pytest 8.4 it is a bool, then a bool that can be called; a method is what it should be.
-    if not (terminal.isatty() if callable(terminal.isatty) else terminal.isatty):
-        return lambda _: None
-
-    def rewrite(text: str) -> None:
-        with capture.global_and_fixture_disabled():
-            terminal.rewrite(text, erase=True)
-
-    return rewrite
 
 
 def _section(story: Story, error: BaseException | None = None) -> tuple[str, Section | None]:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from ..base.redaction import redacted
-from .reports import cause_of
+from ..suite.reports import cause_of
 
 #: What begins a line, by how its test has ended.
 _SHOWN: Final = {"passed": "ok", "failed": "FAILED", "xfailed": "expected"}

@@ -8,10 +8,10 @@ from itertools import repeat, zip_longest
 from typing import Final
 
 from ..base.history import Record
-from .entries import kind_of
-from .labels import Labels
-from .story import Story
-from .timeline_text import entry_text, lines_of
+from ..report.entries import kind_of
+from ..report.labels import Labels
+from ..report.story import Story
+from ..report.timeline_text import entry_text, lines_of
 
 #: How many lines are shown that both have, and how many that follow.
 _SHARED: Final = 3

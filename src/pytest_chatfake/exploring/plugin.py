@@ -1,0 +1,120 @@
+"""pytest's door to explorations: their fixture, and what reports and the terminal show of them.
+
+It is loaded in every run of pytest, so its parts are imported inside functions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from ..base.current_test import current
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..fake.config import ChatFakeConfig
+    from .explorer import Explorer
+
+#: The module of the fixture ``chat_fake``.
+_CORE: Final = f"{__name__.partition('.')[0]}.plugin"
+
+_explorer_key = pytest.StashKey["Explorer"]()
+
+
+@pytest.fixture
+def chat_explore(
+    request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig
+) -> Generator[Explorer]:
+    """Run one test body with its webhooks in order, twice, reordered, refused.
+
+    Each way is a *world*, with a fake and a clock of its own. The first world that fails is printed
+    as a test to paste.
+    """
+    from ..domain.instants import aware
+    from ..suite.configuring import configured
+    from .explorer import Explorer
+    from .progress import progress
+
+    if "chat_clock" in request.fixturenames:
+        pytest.fail(
+            "chat_clock can't be used with chat_explore: every world has a clock of its own. "
+            "Use the clock of the world's fake, chat_fake.clock.",
+            pytrace=False,
+        )
+    explorer = Explorer(
+        configured(request, chat_fake_config, "sync"),
+        start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
+        progress=progress(request.config),
+    )
+    explorer._item = request.node
+    if current().again and (before := request.node.stash.get(_explorer_key, None)) is not None:
+        explorer._first = before._first or before
+    request.node.stash[_explorer_key] = explorer
+    yield explorer
+    explorer._end()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> None:
+    """Refuse a fake of the test in a ready-made one; a fixture of the same name may be another."""
+    is_ours = fixturedef.argname == "chat_fake" and fixturedef.func.__module__ == _CORE
+    if is_ours and _is_ready_made(request.node):
+        pytest.fail(
+            "a fixture uses chat_fake, and each world of this test has a fake of its own: set up "
+            "in connect(self, chat_fake) what belongs to the fake, and override a fixture with "
+            "autouse=True in this module",
+            pytrace=False,
+        )
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Check that the explorer was used, as part of the call, if the test has passed."""
+    yield
+    explorer = item.stash.get(_explorer_key, None)
+    if explorer is not None and not current().is_lost:
+        explorer._check()
+
+
+# Not trylast: around the wrapper in which pytest notes an expected failure.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what was explored, and note a line of a card."""
+    report = yield
+    explorer = item.stash.get(_explorer_key, None)
+    if explorer is not None and explorer.explorations and report.when == "call":
+        text = "\n".join(map(str, explorer.explorations))
+        report.sections.append(("chat_explore", text))
+    if _is_ready_made(item):
+        from ..suite.reports import record_of
+        from .cards import locate_skip, row_of
+        from .webhook_tests import note_result
+
+        note_result(item, call, report)
+        locate_skip(item, report)
+        if row := row_of(item, call, report):
+            record_of(report)["row"] = list(row)
+    return report
+
+
+def _is_ready_made(item: pytest.Item) -> bool:
+    """Return whether a test is one of ``WebhookTests``."""
+    module = getattr(getattr(item, "function", None), "__module__", "")
+    return bool(module == f"{__package__}.webhook_tests")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show the cards of ready-made tests."""
+    reports = (report for group in terminalreporter.stats.values() for report in group)
+    rows = [record["row"] for r in reports if "row" in (record := getattr(r, "chat_fake", {}))]
+    if rows:
+        from .cards import show
+
+        show(terminalreporter, rows)

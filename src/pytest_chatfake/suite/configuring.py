@@ -1,0 +1,60 @@
+"""The configuration of one test's fakes, and the listener of a session."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from .. import options
+from ..base.current_test import current
+from ..base.terminal import speak_through
+from ..fake.config import ChatFakeConfig
+from ..fake.fake import service
+
+
+def configured(
+    request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
+) -> ChatFakeConfig:
+    """Put together the configuration of one test: the fixture's, then its markers'.
+
+    The listener is kept from then on.
+    """
+    keep_listening(request.config)
+    fields: dict[str, Any] = {}
+    for marker in reversed(list(request.node.iter_markers("chat_fake"))):
+        if marker.args:
+            pytest.fail(
+                f"@pytest.mark.chat_fake: expected fields by name, as in price='0.10', "
+                f"got {marker.args!r}",
+                pytrace=False,
+            )
+        fields.update(marker.kwargs)
+    if not hasattr(config, "replace"):
+        pytest.fail(
+            f"the fixture chat_fake_config: expected a ChatFakeConfig(...), got {config!r}",
+            pytrace=False,
+        )
+    seed = f"{request.node.nodeid}{current().again}"
+    if request.config.stash[options.seed_key] != "fixed":
+        seed = f"{request.config.stash[options.seed_key]} {seed}"
+    strict = request.config.getini("chat_fake_strict")
+    try:
+        request.node.ihook.pytest_chatfake_fields(item=request.node, fields=fields)
+        for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
+            if fields.get(name, getattr(config, name)) is None:
+                fields[name] = default
+        return config.replace(**fields)
+    except (TypeError, ValueError) as error:
+        problem = str(error)
+    pytest.fail(f"@pytest.mark.chat_fake: {problem}", pytrace=False)
+
+
+def keep_listening(config: pytest.Config) -> None:
+    """Keep one listener for the rest of the session, whatever fakes come and go."""
+    if options.listens_key in config.stash:
+        return
+    config.stash[options.listens_key] = True
+    speak_through(config.stash.get(options.stderr_key, None))
+    service.host = config.getini("chat_fake_host")
+    service.hold()
