@@ -18,7 +18,7 @@ from .fakes import frozen_fake
     [
         ("Grüße, \U0001f600\tand\nmore", "Grüße, \U0001f600\tand\nmore"),
         ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
-        ("\x00\x07\x0b\x0c\r\x7f\x85", r"\x00\x07\x0b\x0c\x0d\x7f\x85"),
+        ("\x00\x07\x0b\x0c\r\x7f\x85", r"\x00\x07\x0b\x0c\r\x7f\x85"),
         ("\u202epay\u2066\u200f\u061c", r"\u202epay\u2066\u200f\u061c"),
         ("\ud800 \ufdd0 \uffff", r"\ud800 \ufdd0 \uffff"),
         ("\U0001ffff\U0010fffe", r"\U0001ffff\U0010fffe"),

@@ -17,7 +17,7 @@ class Counted(list[Any]):
 
 def test_the_records_of_a_key_are_found_without_looking_at_all_of_them_again():
     records = Counted(["Ada", "Bert", "Anna"])
-    index = GrowingIndex[str, str](records, lambda name: name[0])
+    index = GrowingIndex[str](records, lambda name: name[0])
     assert [0, 2] == index.places("A")
     assert 3 == records.looks
 
@@ -36,12 +36,12 @@ def test_a_record_that_another_thread_adds_while_an_index_reads_is_found_later()
                 self.append("Bert")
             return super().__getitem__(index)
 
-    index = GrowingIndex[str, str](Added(["Ada"]), str)
+    index = GrowingIndex[str](Added(["Ada"]), str)
     assert "Ada" == index.first("Ada")
     assert "Bert" == index.first("Bert")
 
 
 def test_a_key_that_no_record_has_gives_nothing():
-    index = GrowingIndex[str, str](["Ada"], str)
+    index = GrowingIndex[str](["Ada"], str)
 
     assert ([], None) == (index.all("Zoe"), index.first("Zoe"))

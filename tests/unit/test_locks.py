@@ -396,7 +396,7 @@ def test_a_record_gets_a_number_of_its_own_in_the_list_that_it_is_added_to(
 
 
 def test_an_index_has_each_record_once(locked, lock, meeting):
-    index = GrowingIndex[str, str](["a"], lambda _: meeting.stand() or "key")
+    index = GrowingIndex[str](["a"], lambda _: meeting.stand() or "key")
     index._lock = lock
     meeting.hold(*[lambda: len(index.all("key"))] * 2)
 

@@ -13,17 +13,17 @@ _T = TypeVar("_T", bound=str | None)
 #: How many characters of an argument an error cites.
 _MOST_CITED: Final = 200
 
-#: Python writes integers of some 4,300 digits at most.
+#: Python refuses to print an integer of more than 4,300 digits, so a seed has fewer.
 _MOST_BITS: Final = 10_000
 
 
 def cited(value: object) -> str:
-    """Return an argument as an error cites it: short, and without the secrets of a URL."""
+    """Return the repr of an argument for an error: cut off, and without the secrets of URLs."""
     return shortened(written(value))
 
 
 def written(value: object) -> str:
-    """Return an argument as `cited` does, but whole."""
+    """Return what `cited` returns, but not cut off."""
     try:
         text = repr(value)
     except Exception:  # an integer of 5,000 digits, or a __repr__ of the user's
@@ -32,17 +32,17 @@ def written(value: object) -> str:
 
 
 def shown_arguments(**arguments: object) -> list[str]:
-    """Return the arguments that were given, as a call names them."""
+    """Return ``name=value`` for each argument that is not None."""
     return [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
 
 
 def shortened(text: str) -> str:
-    """Return a text, cut off at 200 characters."""
+    """Cut a text off at 200 characters."""
     return text if len(text) <= _MOST_CITED else text[: _MOST_CITED - 3] + "..."
 
 
 def unexpected(what: str, expected: str, value: object) -> str:
-    """Return the text of the refusal of an argument."""
+    """Return the text of a refusal: ``what: expected A, got B``."""
     return f"{what}: expected {expected}, got {cited(value)}"
 
 
@@ -53,7 +53,7 @@ def alternatives(choices: Iterable[object]) -> str:
 
 
 def check_str(value: object, what: str) -> str:
-    """Return text that is not empty; raise a TypeError or ValueError for anything else."""
+    """Return a str that is not empty; raise a TypeError or ValueError for anything else."""
     if not isinstance(value, str):
         raise TypeError(unexpected(what, "a str", value))
     if not value:
@@ -62,17 +62,17 @@ def check_str(value: object, what: str) -> str:
 
 
 def check_bytes(value: object, what: str) -> bytes:
-    """Return text or bytes as bytes; raise a TypeError or ValueError for anything else."""
+    """Return a str as UTF-8, and bytes as they are; raise a TypeError for anything else."""
     if isinstance(value, str):
         return utf8(value, what)
     if not isinstance(value, bytes):
-        # The value itself is left out: it may be a secret, or a whole document.
+        # Only its type is shown: the value may be a secret, or a whole document.
         raise TypeError(f"{what}: expected a str or bytes, got {type(value).__name__}")
     return value
 
 
 def utf8(text: str, what: str) -> bytes:
-    """Return the UTF-8 bytes of a text."""
+    """Encode a text; raise a ValueError for a lone surrogate."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -126,9 +126,9 @@ def check_bool(value: object, what: str) -> None:
 
 
 def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
-    """Return ``value`` as a list; raise a TypeError for a single text, or what has no items.
+    """Return ``value`` as a list; raise a TypeError for a single str, or for what is not iterable.
 
-    ``items`` says what the list holds: ``"seconds such as [10, 30]"``.
+    ``items`` names the items in the error: ``"seconds such as [10, 30]"``.
     """
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise TypeError(unexpected(what, f"a list of {items}", value))
@@ -136,17 +136,17 @@ def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
 
 
 def check_mapping(value: object, what: str) -> Mapping[str, object]:
-    """Return a mapping; raise a TypeError for anything else. Its names are not looked at."""
+    """Return a mapping; raise a TypeError for anything else. Its keys are not checked."""
     if not isinstance(value, Mapping):
         raise TypeError(unexpected(what, "a mapping of names to values", value))
     return cast("Mapping[str, object]", value)
 
 
 def takes(function: Callable[..., object], *arguments: object) -> bool:
-    """Return whether a function takes these arguments, as far as its signature tells."""
+    """Return whether a function can be called with these arguments, by its signature."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions of C show nothing
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return True
     try:
         signature.bind(*arguments)
@@ -156,7 +156,7 @@ def takes(function: Callable[..., object], *arguments: object) -> bool:
 
 
 def check_plain(function: object, what: str) -> None:
-    """Refuse a value that is not a function, or a coroutine function."""
+    """Refuse what is not a function, and coroutine functions."""
     if not callable(function):
         raise TypeError(unexpected(what, "a function", function))
     if inspect.iscoroutinefunction(function):
@@ -164,20 +164,20 @@ def check_plain(function: object, what: str) -> None:
 
 
 def check_takes(function: object, what: str, example: str, *arguments: str) -> None:
-    """Refuse a value that can't be called with these arguments, which are given in words."""
+    """Refuse what can't be called with these arguments, named as the error names them."""
     if not callable(function) or not takes(function, *arguments):
         taken = " and ".join(arguments) or "no argument"
         raise TypeError(unexpected(what, f"a function of {taken}, as in {example}", function))
 
 
 def check_function(function: object, what: str, example: str, *arguments: str) -> None:
-    """Refuse a value that is not a plain function of these arguments, which are given in words."""
+    """Refuse what `check_takes` refuses, and coroutine functions."""
     check_takes(function, what, example, *arguments)
     check_plain(function, what)
 
 
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:
-    """Raise a TypeError for a name that a call does not take."""
+    """Raise a TypeError for the first name that a call does not take."""
     for name in given:
         if name not in valid:
             raise TypeError(

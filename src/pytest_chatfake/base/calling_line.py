@@ -1,9 +1,9 @@
-"""Where in the test a verb was written: the line that a message about it should name.
+"""Where in the test a verb was called: the line to name in messages about it.
 
-Under pytest that is a line of the test function, wherever the verb itself stands: in a helper, a
-fixture, a route or a receiver, whose line is named after it. In a thread of the app, and outside
-pytest, it is the innermost line of the user's. A line of a library is never named where one of the
-user's is known: it says nothing to the reader.
+Under pytest that is a line of the test function, even if the call itself is in a helper, a fixture,
+a route or a receiver: its line is named second. In a thread of the app, and outside pytest, it is
+the innermost line of the user's code. A library's line would say nothing to the reader, so it is
+named only if there is nothing else.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Line(NamedTuple):
     """A line of the user's code.
 
     Attributes:
-        file: The file's path; the test's, if that is known. Empty: it was a thread of the app's,
-            and no line is known.
-        number: The line's number in it.
-        via: The path and the number of the helper's line that the test's line led to, if any.
-        by_app: Whether another thread than the test's did it. If that thread runs no line of the
-            user's, the line is the first one of the test function.
-        is_stand_in: Whether no line of the user's led there, as in the scenario that ready-made
-            tests have: it is then the first one of the function that pytest runs.
+        file: The path of the file: the test's, if it is known. Empty if a thread of the app made
+            the call, and none of the user's lines is on its stack.
+        number: The line number.
+        via: The path and line number of the helper that the test called, if any.
+        by_app: Whether another thread than the test's made the call. If none of the user's lines
+            is on its stack, the line is the first one of the test function.
+        is_stand_in: Whether no line of the user's led there, as in the built-in scenario of
+            ready-made tests. The line is then the first one of the function that pytest runs.
     """
 
     file: str
@@ -56,35 +56,36 @@ class Line(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The same with its preposition: ``at test_sale.py:12``, ``by the app, at app.py:41``."""
+        """The line with its preposition: ``at test_sale.py:12``, ``by the app, at app.py:41``."""
         if not self.file:
             return "by the app"
         return f"by the app, at {self}" if self.by_app else f"at {self}"
 
 
-#: Of a thread without a line of the user's, where no test is known: such as one that serves a call.
+#: For a thread that runs none of the user's lines while no test is known: one that serves a
+#: request, for example.
 _BY_THE_APP = Line("", 0, by_app=True)
 
 
 def is_in_fixture() -> bool:
-    """Return whether pytest runs the fixtures of a test, and not yet its function."""
+    """Return whether pytest is still running the fixtures of a test, and not its function."""
     test = current()
     return _own_code(test) is not None and not test.is_called
 
 
 def _own_code(test: CurrentTest) -> CodeType | None:
-    """Return the code of a test's function, unless a library has written it.
-
-    pytest-bdd does for a scenario: it has no lines of the user's.
-    """
+    # pytest-bdd writes the function of a scenario itself: it has none of the user's lines.
     code = test.code
     return None if code is None or _is_library(code.co_filename) else code
 
 
 def calling_line(depth: int = 2) -> Line:
-    """Return the line on the stack that led here: see the module.
+    """Return the line of the stack to name, as the module explains.
 
-    The same line gives the same object, so that a loop of many sends costs no memory here.
+    One line is one object, so a loop of a million sends keeps only one.
+
+    Args:
+        depth: How many frames to skip: 2 for the caller of a public method.
     """
     try:
         frame = sys._getframe(depth)
@@ -113,7 +114,7 @@ def calling_line(depth: int = 2) -> Line:
 
 
 def _find(frame: FrameType, test: CurrentTest) -> Line:
-    """Return the line that a frame of the user's stands for, which is not the test's own."""
+    # The frame is none of the test function's: a helper's, a fixture's, another thread's.
     code = _own_code(test)
     own = None if code is None else _frame_of(code, frame)
     visible = _visible(frame, own)
@@ -130,26 +131,25 @@ def _find(frame: FrameType, test: CurrentTest) -> Line:
         return Line(*(helper or first_line))
     else:  # a fixture: nothing of the test has run yet
         place = first_line
-        if helper and helper[0] == "<string>":  # what execnet runs a worker of xdist with
+        if helper and helper[0] == "<string>":  # how execnet starts a worker of xdist
             helper = None
     is_stand_in = own is None and helper is None
     return Line(*place, None if helper == place else helper, is_stand_in=is_stand_in)
 
 
 def users_lines(frames: Iterable[FrameType]) -> list[str]:
-    """Return the lines of the user's in frames, as ``app.py:41``."""
-    visible = filter(_is_visible, frames)
-    return [f"{Path(file).name}:{number}" for file, number in map(_place, visible)]
+    """Return which frames run the user's code, as ``app.py:41``."""
+    return [str(Line(*_place(frame))) for frame in frames if _is_visible(frame)]
 
 
 def users_place(error: BaseException) -> str:
-    """Return the last line of the user's in an error's traceback, as ``app.py:41``; or nothing."""
-    places = [
-        f"{Path(frame.f_code.co_filename).name}:{line}"
-        for frame, line in walk_tb(error.__traceback__)
+    """Return the last line of the user's code in a traceback, as ``app.py:41``; else ``""``."""
+    lines = [
+        Line(frame.f_code.co_filename, number)
+        for frame, number in walk_tb(error.__traceback__)
         if _is_visible(frame)
     ]
-    return places[-1] if places else ""
+    return str(lines[-1]) if lines else ""
 
 
 def _place(frame: FrameType) -> tuple[str, int]:
@@ -157,18 +157,15 @@ def _place(frame: FrameType) -> tuple[str, int]:
 
 
 def _frame_of(code: CodeType, frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame that runs a code."""
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return frame
 
 
 def _visible(frame: FrameType | None, end: FrameType | None) -> FrameType | None:
-    """Return the innermost frame before ``end`` that is the user's, and not to be hidden.
-
-    What has started pytest, such as its console script, is no part of the test.
-    """
-    while frame is not None and frame is not end and not _is_runner(frame):
+    while frame is not None and frame is not end:
+        if frame.f_globals.get("__name__") == "_pytest.runner":
+            return None  # beyond it is what started pytest: a script of the user's, perhaps
         if _is_visible(frame):
             return frame
         frame = frame.f_back
@@ -179,27 +176,23 @@ def _is_visible(frame: FrameType) -> bool:
     return not (is_ours(frame) or _is_library(frame.f_code.co_filename) or _is_hidden(frame))
 
 
-def _is_runner(frame: FrameType) -> bool:
-    """Return whether pytest runs a test, or its fixtures, by a frame."""
-    return frame.f_globals.get("__name__") == "_pytest.runner"
-
-
 def is_ours(frame: FrameType) -> bool:
-    """Return whether a frame is of this package."""
+    """Return whether a frame runs code of this package."""
     return frame.f_code.co_filename.startswith(_PACKAGE)
 
 
 @cache
 def _is_library(file: str) -> bool:
-    """Return whether a file is of Python's own library, or of an installed one."""
-    if file.startswith("<"):  # SQLAlchemy and attrs say of their code that they have generated it
+    if file.startswith(
+        "<"
+    ):  # SQLAlchemy and attrs call code that they generate "<... generated ...>"
         return file.startswith("<frozen ") or " generated " in file
     installed = {path for path in sys.path if Path(path).name in _INSTALLED}
     return file.startswith(tuple(path + os.sep for path in _LIBRARIES | installed))
 
 
 def _is_hidden(frame: FrameType) -> bool:
-    """Return whether pytest would leave a frame out of a traceback."""
+    # As pytest decides whether a traceback leaves a frame out.
     if "__tracebackhide__" in frame.f_code.co_varnames:
         return bool(frame.f_locals.get("__tracebackhide__"))
     return bool(frame.f_globals.get("__tracebackhide__"))

@@ -1,4 +1,4 @@
-"""One coroutine for both modes: sync mode runs it without a loop, for nothing in it waits there."""
+"""One coroutine for both modes: in sync mode nothing in it waits, so it runs without a loop."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ _T = TypeVar("_T")
 def run_at_once(coroutine: Coroutine[Any, Any, _T]) -> _T:
     """Run a coroutine that never waits, and return its result.
 
-    ``StopIteration`` can't leave a coroutine: Python makes a ``RuntimeError`` of it. So a coroutine
-    that calls the user's code returns what that raises, and its caller raises it.
+    A coroutine that calls the user's code should return the exception, for its caller to raise:
+    if a ``StopIteration`` leaves a coroutine, Python replaces it by a ``RuntimeError``.
+
+    Raises:
+        RuntimeError: It did wait for something.
     """
     try:
         coroutine.send(None)

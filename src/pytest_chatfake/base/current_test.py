@@ -1,7 +1,7 @@
-"""The test that runs now: one object, which the plugin pushes and pops.
+"""The test that is running: one object, which the plugin pushes and pops.
 
-A run of pytest may run inside another one, so tests are a stack. At its bottom is no test: fakes
-are made outside pytest, too, and between tests.
+Tests are a stack, because pytest may run inside pytest (``pytester`` does that). The object at the
+bottom stands for no test: fakes may be made outside pytest, or between tests.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from functools import cached_property
 from types import CodeType
 from typing import Any, Final
 
-#: How many fakes of one test a report shows, and how many findings.
+#: How many fakes and how many findings of one test a report shows.
 _MAX_SHOWN: Final = 10
 
 
 class Finding:
-    """What an extra has found in a test, in fakes that it has made: reports and pages show it.
+    """What an extra found out in a test with fakes of its own; reports and pages show it.
 
     Args:
         title: What it is about.
-        result: How far the extra has come, or where the test failed.
+        result: How far the extra came, or where the test failed.
 
     Attributes:
         title, result: As given.
-        sentence: What comes before the first line of the error, where reports are short.
-        text: All that was found, without secrets.
-        test: The source of a test to paste, without secrets; empty: there is none.
+        sentence: A short report puts it before the first line of the error.
+        text: The whole finding, without secrets.
+        test: The source of a test to paste, without secrets; empty if there is none.
         stories: The stories of the fakes that explain the error.
-        error: What the test fails with; None: it does not fail.
-        notes: What was noted at the error; short reports leave it out.
+        error: What the test fails with; None if it does not fail.
+        notes: The notes that were added to the error; short reports leave them out.
     """
 
     def __init__(self, title: str, result: str) -> None:
@@ -56,20 +56,20 @@ class Finding:
 class CurrentTest:
     """A test from its setup to its teardown, with its fakes.
 
-    It is in the lowest room, and holds records of higher ones without looking at them.
+    It belongs to the lowest room, and only keeps the records of higher ones for them.
 
     Args:
-        item: pytest's; None: no test runs.
+        item: pytest's item; None if no test runs.
 
     Attributes:
-        again: What sets a run of it apart that a plugin makes after its own, and of which nobody
-            is told; ids are derived from this, too.
+        again: Empty, but in the reruns that a plugin makes on its own, and that no report counts:
+            a text of each rerun's own. Ids are derived from it as well.
         is_called: Whether its fixtures are done.
         thread: The thread that runs it.
-        stories: The stories of the fakes that it may have used; of many, the last ones.
-        findings: What extras have found in it.
+        stories: The stories of the last fakes that it may have used.
+        findings: What extras found out in it.
         examples: The example that Hypothesis ran when a story began, by the story's number.
-        lines: The lines that were found on the stack while ``code`` was the same.
+        lines: A cache of `calling_line`, as long as ``code`` stays the same.
     """
 
     def __init__(self, item: Any) -> None:
@@ -85,27 +85,27 @@ class CurrentTest:
 
     @cached_property
     def code(self) -> CodeType | None:
-        """The code of the function at whose lines verbs are reported; None: there is none."""
+        """The function whose lines messages name, as a code object; None if there is none."""
         return _code_of(self.item)
 
     def call(self) -> None:
-        """Note that its function is called now; after a failure it may be called again."""
+        """Note that its function is called now; a rerun after a failure calls it again."""
         self._is_lost = False
         self.follow(_code_of(self.item), is_called=True)
 
     def follow(self, code: CodeType | None, *, is_called: bool) -> None:
-        """Report verbs at the lines of a function from now on."""
+        """Let messages name the lines of this function from now on."""
         self.code, self.is_called = code, is_called
         self.thread = threading.get_ident()
         self.lines.clear()
 
     def finding_about(self, error: BaseException) -> Finding | None:
-        """Return what an extra has found about an error; None: nothing."""
+        """Return the finding that an error belongs to, if any."""
         return next((found for found in self.findings if found.error is error), None)
 
     @contextmanager
     def following(self, code: CodeType | None) -> Generator[None]:
-        """Report verbs at the lines of a function in a block; None: nothing changes."""
+        """Let messages name the lines of this function in a block; None changes nothing."""
         before = self.code, self.is_called
         if code is not None:
             self.follow(code, is_called=True)
@@ -117,12 +117,11 @@ class CurrentTest:
 
     @cached_property
     def _hook(self) -> Any:
-        """Calls the hooks of other plugins; None: no test runs."""
         return getattr(self.item, "ihook", None)
 
     @contextmanager
     def around(self, attempt: Any) -> Generator[None]:
-        """Make an attempt inside the blocks of other plugins."""
+        """Wrap a block in what ``pytest_chatfake_attempt`` of other plugins returns."""
         with ExitStack() as stack:
             if self._hook is not None:
                 for block in self._hook.pytest_chatfake_attempt(attempt=attempt):
@@ -130,20 +129,20 @@ class CurrentTest:
             yield
 
     def other_reply(self, api: Any, reply: Callable[[], Any], *, is_balance: bool) -> Any:
-        """Return the response that another plugin gives to a call; None: the fake's own."""
+        """Return the response that another plugin gives to a request; None for the fake's own."""
         if self._hook is None:
             return None
         return self._hook.pytest_chatfake_reply(api=api, reply=reply, is_balance=is_balance)
 
     def before_forget(self, story: Any) -> None:
-        """Show a fake's story to other plugins, before it leaves those of the test."""
+        """Show a fake's story to other plugins before the test forgets it."""
         if self._hook is not None:
             self._hook.pytest_chatfake_forget(story=story)
 
     @property
     def is_lost(self) -> bool:
-        """Whether it has failed already, or was skipped: nothing is added to that."""
-        return self._is_lost or bool(getattr(self.item, "_excinfo", None))  # where unittest's wait
+        """Whether it has failed or was skipped already, so that no check adds to that."""
+        return self._is_lost or bool(getattr(self.item, "_excinfo", None))  # of unittest
 
     def lose(self) -> None:
         """Note that it has failed, or was skipped."""
@@ -161,18 +160,18 @@ _tests: Final = [CurrentTest(None)]
 
 
 def current() -> CurrentTest:
-    """Return the test that runs now, or what stands for none."""
+    """Return the test that is running, or the object that stands for none."""
     return _tests[-1]
 
 
 def is_of_outer_test(story: object) -> bool:
-    """Return whether a story is of a test inside which a run of pytest runs the current one."""
+    """Return whether a story belongs to a test of an outer run of pytest."""
     return any(story in test.stories for test in _tests[:-1])
 
 
 @contextmanager
 def running(item: Any) -> Generator[CurrentTest]:
-    """Run a test in a block: what fakes do there is its own."""
+    """Make this the current test in a block."""
     test = CurrentTest(item)
     _tests.append(test)
     try:

@@ -1,10 +1,11 @@
-"""Whether somebody debugs, so that nothing is late."""
+"""Whether a debugger is active: then no timeout applies."""
 
 from __future__ import annotations
 
 import sys
 
-#: Whether pytest's debugger is active; its hooks say so. Its trace function is its own thread's.
+#: Whether pytest's debugger is active, as its hooks tell. Its trace function is set in the test's
+#: thread alone, where a watchdog does not see it.
 _is_in_pdb = False
 
 

@@ -1,16 +1,16 @@
 """The exceptions of the fake.
 
-Bad arguments raise ``TypeError`` or ``ValueError``, failed expectations ``AssertionError``, as
-everywhere in Python. What remains are states, and they form this tree::
+As everywhere in Python, bad arguments raise ``TypeError`` or ``ValueError``, failed expectations
+``AssertionError``. The other errors are about the state of things::
 
     ChatFakeError
-    ├── IllegalTransition      a verb that the message's status does not allow
+    ├── IllegalTransition      the message's status does not allow this verb
     ├── NotAwaited             async mode: a result is read before its steps were awaited
-    ├── ClockError             time can't be moved as asked
+    ├── ClockError             time can't be moved like this
     ├── ClosedError            the fake is used after its test
-    ├── NotRepeatable          a body that is explored does not do the same twice
-    ├── UndeliveredWebhooks    at the end of a test: what it overlooked; or an endless loop
-    └── UnusedFault            at the end of a test: a fault never fired, and no more than that
+    ├── NotRepeatable          an explored body does not do the same thing twice
+    ├── UndeliveredWebhooks    at teardown: what the test overlooked; or an endless loop
+    └── UnusedFault            at teardown: a fault never fired, and nothing else is wrong
 
     InjectedError              what webhooks.error() raises in the app
     WebhookWarning             what a test overlooked, with strict=False
@@ -24,15 +24,15 @@ class ChatFakeError(Exception):
 
 
 class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """A verb was called that §3 does not allow in the message's status; nothing has changed."""
+    """The message's status does not allow this verb (§3); nothing has changed."""
 
 
 class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """In async mode, a result was read before its steps were awaited, or they were dropped."""
+    """Async mode: a result was read before its steps were awaited, or they were dropped."""
 
 
 class ClockError(ChatFakeError):
-    """Time can't be moved as asked: backwards, past the calendar, under another time traveller."""
+    """Time can't be moved like this: backwards, past the calendar, or while freezegun holds it."""
 
 
 class ClosedError(ChatFakeError):
@@ -40,49 +40,50 @@ class ClosedError(ChatFakeError):
 
 
 class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """A body that is explored does not do the same twice, so its worlds can't be compared."""
+    """An explored body does not do the same thing twice, so its worlds can't be compared."""
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """At the end of a test: attempts that failed, or were never made, or arranged for nothing.
+    """At teardown: the test overlooked something, such as a webhook that failed.
 
-    It names what the test overlooked, with the lines: a failed attempt that it neither caused nor
-    looked at, an event that is queued or that no endpoint listens for, an unused fault, an
-    ``after()`` without a verb. With ``strict=False`` each is a :class:`WebhookWarning` instead.
+    The text names it with its line: a failed attempt that the test neither caused nor looked at, an
+    event that is still queued or that no endpoint listens for, an unused fault, an ``after()``
+    without a verb. With ``strict=False`` each is a :class:`WebhookWarning` instead.
 
-    In the middle of a test it is an endless loop of attempts: each one caused another event.
+    In the middle of a test it means an endless loop: each attempt caused another event.
     """
 
 
 class UnusedFault(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """At the end of a test: a fault never fired, so the test did not try what it says.
+    """At teardown: a fault never fired, so the test did not try what it says.
 
-    The text has the line that set it up, and why it did not fire, if that is known. Where the test
-    overlooked more than that, it is one of the lines of :class:`UndeliveredWebhooks`.
+    The text has the line that set it up, and why it did not fire, if that is known. If the test
+    overlooked more than that, it is one line of :class:`UndeliveredWebhooks`.
     """
 
 
 class InjectedError(Exception):
     """What ``webhooks.error()`` raises inside the app, unless it is told otherwise.
 
-    It has no base but ``Exception``, so only a handler of all errors catches it.
+    It derives from ``Exception`` alone, so only a handler of all errors catches it.
     """
 
 
 class WebhookWarning(UserWarning):
-    """What a test overlooked, with the lines it is about, where ``strict=False``.
+    """With ``strict=False``: what a test overlooked, with its lines.
 
-    An unused fault that a fixture set up is one in any case: it may be for other tests.
+    For an unused fault that a fixture set up it is always this warning: the fault may be meant for
+    other tests.
     """
 
 
 def leaves_at_once(error: BaseException | None) -> bool:
-    """Return whether a block's error must come out, whatever its end raises: an interrupt, say."""
+    """Return whether an interrupt, say, has left a block: no error at its end may replace that."""
     return not (error is None or isinstance(error, Exception))
 
 
 def _show_public_module(*errors: type[Exception]) -> None:
-    """Show errors under the module that users import them from."""
+    # A traceback then shows the name that users import.
     for error in errors:
         error.__module__ = __name__.partition(".")[0]
 

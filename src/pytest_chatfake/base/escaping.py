@@ -1,7 +1,7 @@
-"""Control characters and code points that are no characters, written out as escapes.
+"""Escapes for control characters and for code points that are no characters.
 
-A body, an address or a path may contain them. A terminal would obey them: marks of direction change
-the order of what is shown. And most are not valid in HTML or XML.
+A body, an address or a path may contain them. A terminal would obey them (direction marks reorder a
+line), and most are invalid in HTML or XML.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-#: All but the tab and the newline; marks of direction; lone surrogates; and the noncharacters of
-#: Unicode.
+#: Control characters but the tab and the newline; direction marks; lone surrogates; noncharacters.
 _UNPRINTABLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
     "\ud800-\udfff\ufdd0-\ufdef"
@@ -22,26 +21,19 @@ _UNPRINTABLE = (
 
 
 def printable(text: str) -> str:
-    r"""Return a text with its control characters as escapes: ``\x1b``."""
+    r"""Escape what a terminal would obey: ``\x1b``."""
     return re.sub(_UNPRINTABLE, _written, text)
 
 
 def one_line(text: str) -> str:
-    r"""Return the same on one line, with ``\n`` for a newline."""
+    r"""Escape newlines as well: ``\n``."""
     return printable(text).replace("\n", "\\n")
 
 
 def escape(text: str) -> str:
-    """Return a text for HTML or XML."""
+    """Escape a text for HTML or XML."""
     return html.escape(printable(text))
 
 
 def _written(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return (
-        f"\\x{code:02x}"
-        if code < 0x100
-        else f"\\u{code:04x}"
-        if code < 0x10000
-        else f"\\U{code:08x}"
-    )
+    return match[0].encode("unicode_escape").decode()

@@ -1,4 +1,4 @@
-"""Extras: folders of the package that nothing else needs, so they may be missing."""
+"""Extras: folders of the package that may be missing, because nothing else needs them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _PACKAGE: Final = __name__.partition(".")[0]
 
 
 def extra(module: str, what: str) -> Any:
-    """Return a module of an extra, imported only now.
+    """Import a module of an extra.
 
     Args:
-        module: Its name inside the package.
+        module: Its name inside the package, such as ``pages.merge``.
         what: What needs it, for the error.
 
     Raises:

@@ -1,8 +1,8 @@
 """The history of a fake: one list of records, in the order in which things began.
 
-A record is made once, when its thing begins: a verb before what it posts, an attempt before what
-its receiver does, a request before what its route does. So causes stand before effects. What is
-known only later (a response, an end) is written into the same record.
+Each thing gets its record when it begins: a verb before the events that it causes, an attempt
+before what its receiver does, a request before what its route does. So a cause always comes before
+its effects. What is known only later (the response, for example) is added to the same record.
 """
 
 from __future__ import annotations
@@ -16,29 +16,28 @@ from .marks import Mark
 class Record:
     """One thing that happened.
 
-    Events, attempts, requests, faults and entries of the ledger are records, and a test holds these
-    very objects. What only reports ask for begins with an underscore.
+    Events, attempts, requests, faults and ledger entries are records, and tests get these very
+    objects. What only reports need begins with an underscore.
 
     Attributes:
-        _index: Its index in the history; its number in the timeline is one more.
-        _cause: The record of what caused it, if that is known.
-        _message: The state of the message that it is about, if it is about one.
+        _index: Its index in the history; the timeline counts from 1.
+        _cause: The record of what caused it, if known.
+        _message: The state of the message that it is about, if any.
         _marks: How it deviates from what the service would do.
-        _rule: The rule that it rests on, if the service would do it.
+        _rule: The rule behind it, if the service would do it.
     """
 
     __slots__ = ("_cause", "_index")
 
     _index: int
     _cause: Record | None
-    _message: Any = None  # this room knows neither messages nor rules
+    _message: Any = None  # messages and rules belong to higher rooms
     _marks: tuple[Mark, ...] = ()
     _rule: Any = None
     moment: int
 
     @property
     def _began(self) -> int:
-        """When it began, in nanoseconds since the epoch."""
         return self.moment
 
 
@@ -46,12 +45,13 @@ _R = TypeVar("_R", bound=Record)
 
 
 class History:
-    """Everything that happened in a fake, since it was begun or reset.
+    """Everything that happened in a fake since it was made or reset.
 
-    Requests and faults come from threads that do not hold the engine's lock, so it has its own.
+    It has a lock of its own, because the threads that add requests and faults don't hold the
+    engine's.
 
     Attributes:
-        records: All of it, in order.
+        records: The records, in order.
     """
 
     def __init__(self) -> None:
@@ -59,14 +59,14 @@ class History:
         self.reset()
 
     def reset(self) -> None:
-        """Begin a new list; what was read of the old one stays as it is."""
+        """Begin a new list; views of the old one stay as they are."""
         with self._lock:
             self.records: list[Record] = []
 
     def add(self, record: _R, cause: Record | None = None) -> _R:
-        """Add what begins now, and return it.
+        """Add the record of something that begins now, and return it.
 
-        A cause of before a reset is left out: code inside an old attempt or response goes on.
+        A cause from before a reset is left out: code inside an old attempt may still be running.
         """
         with self._lock:
             record._cause = cause if cause is not None and self.has(cause) else None
@@ -75,7 +75,7 @@ class History:
         return record
 
     def effects_of(self, record: Record) -> list[Record]:
-        """Return what a record has caused so far, directly or not."""
+        """Return what a record has caused so far, directly or indirectly."""
         if not self.has(record):
             return []
         caused = {id(record)}
@@ -87,6 +87,6 @@ class History:
         return effects
 
     def has(self, record: Record) -> bool:
-        """Return whether a record is part of this history, and not of one before a reset."""
-        records, index = self.records, record._index  # a reset begins another list
+        """Return whether a record was added since the last reset."""
+        records, index = self.records, record._index  # read once: a reset begins another list
         return index < len(records) and records[index] is record

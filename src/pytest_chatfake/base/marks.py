@@ -1,4 +1,4 @@
-"""Marks: the deviations from the service, with the lines of the test that asked for them."""
+"""Marks: how something deviates from the service, and which line of the test asked for it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from .calling_line import Line
 
 
 class Mark(NamedTuple):
-    """One mark.
+    """One deviation, as reports show it: ``[duplicate: test_sale.py:12]``.
 
     Attributes:
-        kind: The method that asked for it: the kind of a fault, ``redeliver``, or ``forgery``.
+        kind: What asked for it: the kind of a fault, ``redeliver`` or ``forgery``.
         text: A word or two, such as ``duplicate``.
         line: Where the test asked for it.
     """

@@ -1,44 +1,44 @@
-"""Redaction of texts: keys except their last four characters, and what URLs may have in secret."""
+"""Redaction of texts: all of a key but its last four characters, and the secret parts of URLs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-#: Parts of the names of headers whose values are secret.
+#: A header is secret if its name contains one of these.
 _HIDDEN_HEADERS = "authorization|cookie|key|secret|token|signature"
 _URL = (
     r"\b(https?:/{0,2}|[a-z][a-z0-9+.-]*://)([^\s/?#\"'<>]*@)?([^\s?;#\"'<>]*)([?;#][^\s\"'<>]+)?"
 )
 
-#: A shorter key is found in ordinary words, where it is no key.
+#: A shorter key would be found inside ordinary words.
 _SHORTEST_SECRET = 8
 
 
 def tail(key: str | None) -> str:
-    """Return the part of a key that may be shown: its last four characters."""
+    """Return what may be shown of a key: its last four characters, or none of a short key."""
     if not key:
         return ""
     return "..." + key[-4:] if len(key) > 8 else "..."
 
 
 def is_secret_header(name: str) -> bool:
-    """Return whether the value of a header of that name is to be hidden."""
+    """Return whether the value of a header with this name must be hidden."""
     return re.search(_HIDDEN_HEADERS, name, re.IGNORECASE) is not None
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return a text without secrets: the given ones, and all of URLs but their host and path."""
+    """Return a text without these secrets, and without userinfo, query and fragment of URLs."""
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, tail(secret))
-    if not re.search("://|https?:", text, re.IGNORECASE):  # far quicker where there is no URL
+    if not re.search("://|https?:", text, re.IGNORECASE):  # much faster, and most texts have no URL
         return text
     return re.sub(_URL, _hidden, text, flags=re.IGNORECASE)
 
 
 def redacted_place(place: str) -> str:
-    """Return a URL, or an app's name and path, without what may be secret in it."""
+    """Redact a URL, or an app's name and path, without its query."""
     return re.sub("([?;#]).+", r"\1...", redacted(place))
 
 

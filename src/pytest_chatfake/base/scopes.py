@@ -1,4 +1,4 @@
-"""Who is calling: code of the user's that a fake is running now, and whatever that calls."""
+"""Who is calling: the user's code that a fake is running, and whatever that calls in turn."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .history import Record
 
 @dataclass(slots=True, eq=False)
 class Callback:
-    """A call of a function of the configuration: a price, ``extra=``, an autopilot's length.
+    """A call of a function from the configuration: a price, ``extra=``, an autopilot's delay.
 
     Attributes:
-        function: What is called, for the sentence of a refusal.
-        returns: What it is to return.
+        function: What an error calls the function.
+        returns: What it should return, for the same error.
     """
 
     function: str
     returns: str
 
 
-#: A request whose response is being written, an attempt whose receiver runs, or a callback.
+#: A request while its response is written, an attempt while its receiver runs, or a callback.
 Scope: TypeAlias = Record | Callback
 
-#: The scopes in which the running code began, the innermost last, each with those of its fake: a
-#: receiver of one fake may use another. A task inherits them from the code that starts it; a plain
-#: thread does not. Those that have ended count for nothing, so nobody has to take them out.
+#: The scopes in which the running code was started, the innermost last, each with its fake's
+#: `Scopes`: a receiver of one fake may use another. A task inherits them from the code that starts
+#: it; a plain thread doesn't. Scopes that have ended are ignored, so they need not be removed.
 _around: ContextVar[tuple[tuple[Scopes, Scope], ...]] = ContextVar(
     "pytest_chatfake_scopes", default=()
 )
@@ -38,19 +38,19 @@ class Scopes:
     """The scopes of one fake.
 
     Attributes:
-        open: Those that have begun and not ended, in all threads and tasks. What begins a scope
-            discards it here in a ``finally``, in one step that no interrupt can split.
+        open: The scopes that have begun and not ended, in all threads and tasks. Code that begins
+            a scope discards it from here in a ``finally``: one step, which no interrupt can split.
     """
 
     def __init__(self) -> None:
         self.open: set[Scope] = set()
 
     def begin(self, scope: Scope) -> None:
-        """Make the running code part of a scope, as long as that is open."""
+        """Make the running code part of a scope, until that is discarded from ``open``."""
         around = [(scopes, outer) for scopes, outer in _around.get() if outer in scopes.open]
         self.open.add(scope)
         _around.set((*around, (self, scope)))
 
     def current(self) -> Sequence[Scope]:
-        """Return the open scopes that the caller is part of, the innermost last."""
+        """Return the open scopes around the caller, the innermost last."""
         return [scope for _, scope in _around.get() if scope in self.open] if self.open else ()

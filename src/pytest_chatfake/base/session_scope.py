@@ -1,7 +1,7 @@
-"""Objects that all fakes of a session of pytest share, if the session asks for that.
+"""Objects that all fakes of a pytest session share, if the session asks for that.
 
-A run of pytest may run inside another one (pytest's own ``pytester`` does that), so sessions are
-a stack, and fakes are of the innermost.
+Sessions are a stack, because pytest may run inside pytest (``pytester`` does that); a fake belongs
+to the innermost.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from .terminal import say
 
 
 class Shared(Protocol):
-    """Something that is shared, and ends with the session."""
+    """Something that is shared, and closed at the end of the session."""
 
     def close(self) -> None:
-        """End it."""
+        """End it; errors are shown on the terminal."""
         ...
 
 
@@ -28,7 +28,7 @@ _sessions: list[dict[type[Any], Any] | None] = []
 def begin(*, shares: bool) -> Callable[[], None]:
     """Begin a session; return the function that ends it, and closes what its fakes shared.
 
-    Errors at the end are shown on the terminal: no test is left to report them.
+    Errors on closing go to the terminal: no test is left to report them.
     """
     _sessions.append({} if shares else None)
     return _end
@@ -43,11 +43,11 @@ def _end() -> None:
 
 
 def of_the_session(kind: type[T]) -> T | None:
-    """Return the session's one object of a kind, made when it is first asked for."""
+    """Return the session's one object of this class, made on first use; None if it shares none."""
     kept = _sessions[-1] if _sessions else None
     if kept is None:
         return None
     if kind not in kept:
-        kept.setdefault(kind, kind())  # of two threads, both get the first one's
+        kept.setdefault(kind, kind())  # two threads at once get the same one
     found: T = kept[kind]
     return found

@@ -7,18 +7,18 @@ from contextlib import suppress
 
 from .escaping import printable
 
-#: The descriptor of the standard error, or a duplicate of it that is not captured.
+#: The file descriptor of stderr, or a duplicate of it that pytest does not capture.
 _descriptor = 2
 
 
 def speak_through(descriptor: int | None) -> None:
-    """Write to this descriptor from now on; None: to the standard error's own."""
+    """Write to this file descriptor from now on; None for that of stderr."""
     global _descriptor  # noqa: PLW0603 - a process has one terminal
     _descriptor = 2 if descriptor is None else descriptor
 
 
 def say(text: str) -> None:
-    """Write a line, at once and from any thread; errors of the terminal are ignored."""
+    """Write a line at once, from any thread; an error of the terminal is ignored."""
     line = f"\nchat fake: {printable(text)}\n".encode()
     with suppress(OSError):
         os.write(_descriptor, line)

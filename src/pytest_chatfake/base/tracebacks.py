@@ -17,11 +17,11 @@ from .errors import ChatFakeError
 if TYPE_CHECKING:
     import pytest
 
-#: The note of an error that an app would not have raised in its lifespan.
+#: The note on an error that suggests that the app's lifespan should have run.
 NO_LIFESPAN: Final = "the app's lifespan has not run: enter chat_fake.webhooks.lifespan(app)"
 
-#: Between an attempt and an app's own line there may be thirty frames of these; the last four are
-#: what frameworks call apps through.
+#: Between an attempt and the app's own line there may be thirty frames of these. Frameworks call
+#: apps through the last four.
 _FRAMEWORKS: Final = frozenset(
     {"asgiref", "django", "fastapi", "flask", "sqlalchemy", "starlette", "werkzeug"}
     | {"anyio", "asyncio", "concurrent", "contextlib"}
@@ -31,19 +31,19 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def text_of(error: BaseException) -> str:
-    """Return an error's text, whatever its class does to it: a report must not fail for that."""
+    """Return ``str(error)``, or a remark if that raises: no report should fail for it."""
     try:
         return str(error)
-    except Exception:  # of a class of the user's
+    except Exception:  # in a class of the user's
         return "(its text can't be shown)"
 
 
 @contextmanager
 def frames_hidden(error: BaseException) -> Generator[None]:
-    """Unlink the frames of ours and of frameworks in a block, unless the fault is theirs.
+    """Unlink our frames and those of frameworks during a block, unless the fault is theirs.
 
-    After it, a debugger finds all of them. ``__tracebackhide__`` would have to be written into the
-    frameworks' own modules.
+    After it, a debugger finds all of them again. ``__tracebackhide__`` is no alternative: it would
+    have to be written into the modules of the frameworks.
     """
     undo: list[Callable[[], object]] = []
     try:
@@ -56,7 +56,7 @@ def frames_hidden(error: BaseException) -> Generator[None]:
 
 
 def related(error: BaseException) -> Iterator[BaseException]:
-    """Give an error, its causes and its members, as pytest shows them."""
+    """Yield an error, its causes and the members of groups, as pytest shows them."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -71,8 +71,8 @@ def related(error: BaseException) -> Iterator[BaseException]:
 
 
 def _unlinked(error: BaseException) -> Iterator[Callable[[], object]]:
-    """Unlink frames of one error, each after giving what links it again."""
-    import pytest  # noqa: PLC0415 - it is there: it asks
+    # Yields how to link a frame again before it is unlinked: an interrupt may come in between.
+    import pytest  # noqa: PLC0415 - only pytest asks for this
 
     if error.__traceback__ is None:
         return
@@ -97,10 +97,10 @@ def _unlinked(error: BaseException) -> Iterator[Callable[[], object]]:
 
 
 def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
-    """Whether an error ends in one of our refusals or in a user's code: both are not our fault."""
+    # An error that ends in the user's code is not our fault, nor is one of our own refusals.
     entries: list[Any] = list(excinfo.traceback)
     while len(entries) > 1 and _top(entries[-1].frame.f_globals) in sys.stdlib_module_names:
-        entries.pop()  # an error of the standard library is the fault of its caller
+        entries.pop()  # what the standard library raises is the fault of its caller
     last = entries[-1]
     if _top(last.frame.f_globals) != _PACKAGE:
         return True
@@ -108,16 +108,16 @@ def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
 
 
 def _is_raised_by_app(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
-    """Whether code of an app raised that an attempt has called: its framework says little then."""
+    # If an app's own code raised, below an attempt of ours, the frames of its framework say little.
     modules = [_top(entry.frame.f_globals) for entry in excinfo.traceback]
-    while "_pytest" in modules:  # which calls a test through hooks of ours
+    while "_pytest" in modules:  # it calls the test itself through our hooks
         modules = modules[modules.index("_pytest") + 1 :]
     called = dropwhile(lambda top: top != _PACKAGE, modules)
     return not _FRAMEWORKS.union(sys.stdlib_module_names, [_PACKAGE]).issuperset(called)
 
 
 def from_outside(error: BaseException) -> BaseException:
-    """Return an error whose traceback begins at the first frame that is not of this package."""
+    """Cut our frames off the beginning of an error's traceback."""
     traceback = error.__traceback__
     while traceback is not None and _top(traceback.tb_frame.f_globals) == _PACKAGE:
         traceback = traceback.tb_next
@@ -125,7 +125,7 @@ def from_outside(error: BaseException) -> BaseException:
 
 
 def is_own(error: BaseException | None) -> bool:
-    """Return whether a line of this package raised an error, or it is one of ours."""
+    """Return whether this package raised an error, or its class is ours."""
     traceback = None if error is None else error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -134,7 +134,7 @@ def is_own(error: BaseException | None) -> bool:
 
 
 def raised_at(error: Exception, line: Line) -> Exception:
-    """Return an error as a line of the test would have raised it; its frame is gone by now."""
+    """Return an error with a traceback to a line of the test, whose frame is gone by now."""
     at = {"lineno": 1, "end_lineno": 1, "col_offset": -1, "end_col_offset": -1}  # no column
     raising = ast.Raise(ast.Name("error", ast.Load(), **at), None, **at)
     code = compile(ast.Module([raising], []), line.file, "exec")

@@ -1,4 +1,4 @@
-"""Read-only views of records that grow, without a copy."""
+"""Read-only views of lists that grow; and numbers and lists in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class Records(Protocol):
-    """What a view is made of: a list, or a log that is indexed like one."""
+    """What a view is made of: a list, or something that is indexed like one."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Any: ...
@@ -19,24 +19,24 @@ class Records(Protocol):
 
 
 def counted(count: int, what: str, plural: str | None = None) -> str:
-    """Return a count with its noun: ``1 message``, ``2,000 messages``."""
+    """Write a count with its noun: ``1 message``, ``2,000 messages``."""
     return f"{count:,} {what if count == 1 else plural or what + 's'}"
 
 
 def ordinal(number: int) -> str:
-    """Return a number as it counts: ``1st``, ``22nd``."""
+    """Write an ordinal number: ``1st``, ``22nd``."""
     is_teen = number // 10 % 10 == 1
     return f"{number:,}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def listed(words: Iterable[str]) -> str:
-    """Return words as a sentence lists them: ``a, b and c``."""
+    """Join words for a sentence: ``a, b and c``."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def folded(lines: Iterable[str], most: int) -> list[str]:
-    """Return at most ``most`` different lines, with counts, and how many more there are."""
+    """Return the first ``most`` different lines with their counts, and how many more there are."""
     counts = Counter(lines)
     shown = [
         line if times == 1 else f"{line} ({times:,} times)"
@@ -47,7 +47,12 @@ def folded(lines: Iterable[str], most: int) -> list[str]:
 
 
 class View(Sequence[_T], Generic[_T]):
-    """A read-only sequence over records to which more are added."""
+    """A read-only sequence over a list that may grow.
+
+    Args:
+        items: The list.
+        make: Makes what the view shows of an item.
+    """
 
     __slots__ = ("_items", "_make")
 
@@ -83,4 +88,4 @@ class View(Sequence[_T], Generic[_T]):
             return list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         return NotImplemented
 
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it goes on growing
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it may grow

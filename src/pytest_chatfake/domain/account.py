@@ -71,11 +71,8 @@ class Account:
         self.conversations: Conversations = Conversations(ids)
         self.ledger: Ledger = Ledger()
         self.people: People = People(self.messages)
-        self._by_id: GrowingIndex[MessageState, str]
         self._by_id = GrowingIndex(self.messages, attrgetter("id"))
-        self._by_conversation: GrowingIndex[MessageState, ConversationRecord | None]
         self._by_conversation = GrowingIndex(self.messages, attrgetter("conversation"))
-        self._by_body: GrowingIndex[MessageState, str]
         self._by_body = GrowingIndex(self.messages, attrgetter("body"))
         self._rules = rules
         self._ids = ids

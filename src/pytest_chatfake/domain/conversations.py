@@ -60,7 +60,6 @@ class Conversations:
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
         self.all: list[ConversationRecord] = []
-        self._by_id: GrowingIndex[ConversationRecord, str]
         self._by_id = GrowingIndex(self.all, attrgetter("id"))
         # Ids that a test gave: the service must not give one of them again.
         self._given_ids: set[str] = set()

@@ -97,7 +97,6 @@ class People(dict[str, PersonRecord]):
 
     def __init__(self, messages: Sequence[MessageState]) -> None:
         super().__init__()
-        self._by_address: GrowingIndex[MessageState, str]
         self._by_address = GrowingIndex(messages, attrgetter("recipient"))
 
     def check_current(self, address: str, now: People) -> None:

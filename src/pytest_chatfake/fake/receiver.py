@@ -9,7 +9,6 @@ from operator import attrgetter
 from ..base.arguments import check_int
 from ..base.growing_index import GrowingIndex
 from ..base.views import counted
-from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
@@ -47,7 +46,6 @@ class Receiver:
     def _forget(self) -> None:
         """Forget its webhooks and the responses that were set up."""
         self._requests: list[WebhookRequest] = []
-        self._by_message: GrowingIndex[WebhookRequest, MessageState | None]
         self._by_message = GrowingIndex(self._requests, attrgetter("event._message"))
         self._responses.clear()
 

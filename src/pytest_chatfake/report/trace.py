@@ -32,7 +32,6 @@ class Trace:
         self._engine = engine
         self.records: list[Record] = engine.core.history.records  # a reset begins another list
         self._ledger = engine.account.ledger
-        self._by_message: GrowingIndex[Record, MessageState | None]
         self._by_message = GrowingIndex(self.records, attrgetter("_message"))
 
     def __len__(self) -> int:

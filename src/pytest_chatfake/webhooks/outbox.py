@@ -74,7 +74,6 @@ class Outbox:
         self.events: list[Event] = []
         self.attempts: list[Attempt] = []
         self.seen: int = 0
-        self._by_message: GrowingIndex[Event, MessageState | None]
         self._by_message = GrowingIndex(self.events, attrgetter("_message"))
         self._of_messages = 0  # events of messages have ids of a sequence of their own
         self._custom: Counter[str] = Counter()  # how many there are of each type
