@@ -27,9 +27,8 @@ _BROKEN_PIPE: Final = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status.
 
-    That is 0; 1 for deviations, contradictions, or a failed threshold; 141 if
-    its output is closed. A command line that can't be run, or a file that can't be used, ends it
-    with status 2.
+    0: all is well. 1: there are deviations or contradictions, or a threshold failed. 141: the
+    output was closed. A command line or a file that can't be used exits with 2.
     """
     parser = ArgumentParser(prog="python -m pytest_chatfake", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -90,10 +89,7 @@ def _validate(given: Namespace) -> bool:
 
 
 def _naming(text: str) -> tuple[Naming, Collection[str]]:
-    """Return the naming that a command line means, and the fields that its account omits.
-
-    An ArgumentTypeError if there is none.
-    """
+    # argparse turns an ArgumentTypeError into its own message.
     module, colon, path = text.partition(":")
     if not (module and colon and path):
         raise ArgumentTypeError(

@@ -1,6 +1,6 @@
-"""The options of a run: of the ini file and of the command line.
+"""The options of a run, of the ini file and of the command line.
 
-Loaded with the plugin in every run of pytest, so heavy modules are imported inside functions.
+They are loaded in every run of pytest, so heavy modules are imported inside functions.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _declared: dict[str, bool] = {}
 
 
 def declare(parser: pytest.Parser, ini: IniOptions = _INI, flags: Flags = _OWN) -> None:
-    """Declare the options of the core; an extra says which are its own."""
+    """Declare the options of the core, or those that an extra passes."""
     for name, (default, kind, text) in ini.items():
         own = [*default] if kind == "linelist" else default  # pytest adds lines to it
         parser.addini(name, text, type=kind, default=own)
@@ -117,7 +117,7 @@ def any_given(config: pytest.Config, names: Iterable[str]) -> bool:
 
 
 def values(config: pytest.Config, *, without: Container[str]) -> dict[str, str]:
-    """Return the values of all options of the core and its extras, but for some."""
+    """Return the values of all options of the core and its extras, except for some."""
     found: dict[str, str] = {}
     for name, is_ini in _declared.items():
         with suppress(ValueError):  # its plugin is left out of this run inside another one
@@ -132,11 +132,7 @@ def number_given(
     expected: str = "percent, from 0 to 100",
     most: float = 100,
 ) -> float | None:
-    """Return the number that an option was given, from 0 to the most; None: it was not.
-
-    Raises:
-        ValueError: It is no such number.
-    """
+    """Return the number of an option, from 0 to ``most``; None if it was not given."""
     given: str | None = options(name)
     if given is None:
         return None
@@ -147,7 +143,7 @@ def number_given(
 
 
 def check(config: pytest.Config) -> None:
-    """Refuse invalid options."""
+    """Raise a UsageError for an invalid option of the ini file."""
     exposure(config)  # refuses what is no address
     for name, (*others, last) in _CHOICES.items():
         if (value := config.getini(name)) not in {*others, last}:
@@ -161,7 +157,7 @@ def check(config: pytest.Config) -> None:
 
 
 def exposure(config: pytest.Config) -> list[str]:
-    """Return a warning if the API listens where other machines may reach it."""
+    """Return a warning if other machines may reach the API."""
     from ipaddress import IPv4Address
 
     host = config.getini("chat_fake_host")

@@ -1,4 +1,4 @@
-"""The cards of ready-made tests: of each class, a line for each of its tests."""
+"""The cards of ready-made tests: one for each class, with a line for each of its tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> Row | None:
-    """Return the line of a test once its outcome is known; None before and after."""
+    """Return the line of a test once its outcome is known, else None."""
     if report.passed and report.when != "call":
         return None
     name = getattr(item, "originalname", item.name)
@@ -59,7 +59,7 @@ def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestRe
 
 
 def locate_skip(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Say that a test was skipped at the user's ``connect()``, and not inside an event loop."""
+    """Report a skipped test at the user's ``connect()``, and not inside our code."""
     if report.skipped and isinstance(report.longrepr, tuple) and isinstance(item, pytest.Function):
         tests: Any = item.instance
         code = getattr(inspect.unwrap(tests.connect), "__code__", None)
@@ -68,7 +68,7 @@ def locate_skip(item: pytest.Item, report: pytest.TestReport) -> None:
 
 
 def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:
-    """Give the name of each card, and its lines in the order of the class."""
+    """Return each card's name, and its lines in the order of the class."""
     found = [Row(*row) for row in rows]
     last = {(row.card, row.test): row for row in found}  # of a rerun, the last one
     ordered = sorted(last.values(), key=attrgetter("card", "line"))
@@ -77,7 +77,7 @@ def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def show(terminal: pytest.TerminalReporter, rows: Iterable[Sequence[Any]]) -> None:
-    """Show the cards on the terminal; with ``-q``, those without failures in one line."""
+    """Print the cards; with ``-q``, a card without failures takes one line."""
     width = terminal._tw.fullwidth
     for card, lines in cards_of(rows):
         if terminal.verbosity < 0 and all(row.outcome != _SHOWN["failed"] for row in lines):
@@ -91,7 +91,6 @@ def show(terminal: pytest.TerminalReporter, rows: Iterable[Sequence[Any]]) -> No
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    """Say how many tests are ok, and which were skipped for want of what."""
     outcomes = Counter(row.outcome for row in rows)
     counts = f"{outcomes['ok']} ok"
     if expected := outcomes[_SHOWN["xfailed"]]:

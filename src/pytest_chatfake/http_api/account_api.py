@@ -1,4 +1,4 @@
-"""``fake.api``: one account's side of the HTTP API, with its responses, its log and its faults."""
+"""``fake.api``: one account's side of the HTTP API, its responses, its log and its faults."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ COMPLETE: Final = "pytest_chatfake.complete"
 
 @dataclass(slots=True, eq=False)
 class ApiRequest(Record):
-    """A request to the fake; its status is set when the response leaves.
+    """A request to the fake. Its status is set when the response leaves.
 
     Attributes:
         method: For example ``GET``.
         path: The path, without the query string.
-        key: The key it came with, by its last four characters; empty without one.
+        key: The last four characters of the key it came with; empty without a key.
         accepted: Whether it was this fake's key.
-        status: The status of the response; None if there was none, or it was lost, or not yet.
-        moment: When it was responded to, in nanoseconds since the epoch; before, when it came.
-        body: The body of a response of your own, if its status is none of 200 to 299; else empty.
+        status: The status of the response; None: not yet, or the client never got one.
+        moment: When it was responded to, or else when it came: nanoseconds since the epoch.
+        body: The body of a response of your own, if its status is not 2xx; else empty.
         in_process: Whether it came through ``chat_fake.wsgi_app``, and not over a socket.
     """
 
@@ -111,17 +111,28 @@ class ApiRequest(Record):
 
 
 class AccountApi:
-    """``fake.api``: the requests to the HTTP API, and its faults.
+    """``fake.api``: the requests to the HTTP API, and faults of its responses.
+
+    For example::
+
+        chat_fake.api.rate_limit(30, path="/v2/messages")
+        shop.send_reminders()
+        assert [request.status for request in chat_fake.api.requests] == [429]
 
     The faults, :meth:`fail` to :meth:`rate_limit`, concern every request with the fake's key: the
-    balance query, the send call, your own routes, handlers of ``chat_fake.http``, paths that do not
-    exist. ``path`` (an exact path, or a rule of a route such as ``/v2/messages/<id>``) and
-    ``method`` limit them to some. Each counts the requests that match in the order of arrival, and
-    fires from the ``start``-th on (1 is the next), ``times`` times (None: until it is removed).
-    Of several that are due, the first that responds wins, and the delays before it add up. If a
-    route raises, its error is the response, and the fault has not fired. Each fault raises
-    ``ValueError`` for an argument that is out of range. The service's description has one error,
-    401 (§7.1): all of them are assumed.
+    balance query, the send call, your own routes, handlers of ``chat_fake.http``, and unknown
+    paths. All of them are assumed: the description has one error, 401 (§7.1). They take the same
+    arguments beside their own:
+
+    - ``path``: a path, or the rule of a route such as ``/v2/messages/<id>``; None: any.
+    - ``method``: None: any.
+    - ``start``: the first request that matches for which the fault fires; 1 is the next.
+    - ``times``: for how many of them, 1 by default; None, the default of :meth:`rate_limit`: until
+      the fault is removed.
+
+    If several faults are due for a request, the first one that responds wins, and the delays before
+    it add up. If a route raises, its error is the response, and the fault has not fired. Each fault
+    raises ``ValueError`` for an argument that is out of range.
     """
 
     def __init__(self, engine: Engine, key: str) -> None:
@@ -154,7 +165,6 @@ class AccountApi:
         self._tail = tail(key)
 
     def _record(self, asked: ApiRequest) -> None:
-        """Record a request that comes now."""
         asked._arrived = asked.moment = self._engine.catch_up()
         with self._core.lock:  # a reset forgets both
             self._log.append(self._core.history.add(asked))
@@ -162,7 +172,6 @@ class AccountApi:
     def _responded(
         self, asked: ApiRequest, faults: list[ApiFault], status: int | None, body: bytes
     ) -> None:
-        """Complete the record of a request when its response leaves."""
         asked._marks = tuple(fault._mark for fault in faults)
         asked.status, asked.moment, asked.body = status, self._core.now(), body
         asked._last_attempt = self._engine.last_attempt_of(asked)
@@ -170,7 +179,6 @@ class AccountApi:
     # Responses
 
     def _respond_with_balance(self, asked: ApiRequest) -> Reply:
-        """Respond to a balance query that came with the right key (§4.1)."""
         self._record(asked)
         body = balance_body(self._engine.reported_balance(), self._engine.settings.currency)
         faults = self._due(asked.method, asked.path, asked.moment)
@@ -185,10 +193,6 @@ class AccountApi:
     def _respond(
         self, asked: ApiRequest, request: Request, by_handler: ByHandler
     ) -> Response | Reply:
-        """Respond to any other request with the right key.
-
-        If a route raises, the response is a 500, and the test gets the error.
-        """
         self._record(asked)
         method, path = asked.method, asked.path
         found = self._routes.find(path, method)
@@ -228,7 +232,6 @@ class AccountApi:
         *,
         races: Sequence[WebhooksFirst],
     ) -> Response | Reply | None:
-        """Call a route of the user's, and attempt its webhooks if they come first."""
         try:
             self._core.scopes.begin(asked)
             found = respond(self._first_calls, route, request, variables, asked)
@@ -256,7 +259,7 @@ class AccountApi:
         return response
 
     def _deliver(self, asked: ApiRequest, line: Line) -> None:
-        """Deliver what a request has sent, in place of the next delivery that the test asks for."""
+        # In place of the next delivery that the test asks for.
         with self._core.lock:
             for record in self._core.history.effects_of(asked):
                 message = record._message
@@ -268,7 +271,6 @@ class AccountApi:
                     message.is_early = True
 
     def _not_found(self, asked: ApiRequest) -> Reply:
-        """Respond to a request to which nothing fits: 405 or 404 (assumed)."""
         methods = self._routes.methods(asked.path)
         if not methods or asked.method in methods:  # every route of the method hands on
             served = ", ".join(self._routes.shown())
@@ -282,10 +284,8 @@ class AccountApi:
     def _due(
         self, method: str, path: str, now: int, *, calls_route: bool = False
     ) -> list[ApiFault]:
-        """Count a request, and return the faults that fire for it; the last decides the response.
-
-        Each counts all that match, also those to which another fault responds.
-        """
+        # The last of them decides the response. Each counts every request that matches, even if
+        # another fault responds to it.
         fired: list[ApiFault] = []
         with self._core.lock:
             due = [
@@ -307,7 +307,7 @@ class AccountApi:
         return fired
 
     def _take_back(self, faults: list[ApiFault]) -> None:
-        """Un-count faults that fired: the route raised, so there was no response to damage."""
+        # The route raised, so there was no response to damage.
         with self._core.lock:
             for fault in faults:
                 fault.fired -= 1
@@ -324,17 +324,14 @@ class AccountApi:
         body: str | bytes | Mapping[str, object] | None = None,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond with an error; nothing of your own is called.
+        """Respond with an error, and call nothing of yours.
 
         Args:
             status: The status of the response.
-            code: ``error.code``; by default the status's name, as ``SERVICE_UNAVAILABLE``.
-            message: ``error.message``; by default the same.
-            body: The exact body, in place of the error body of §7.1; a mapping is written as JSON.
-            path: Which requests; see :class:`AccountApi`.
-            method: Of which method.
-            times: How many of them.
-            start: The first of them.
+            code: ``error.code``; None: the name of the status, such as ``SERVICE_UNAVAILABLE``.
+            message: ``error.message``; None: the same as the code.
+            body: The whole body, in place of the error of §7.1; a mapping is written as JSON.
+            **where: Which requests; see :class:`AccountApi`.
         """
         return self._add(Fail(status, code, message, body), where)
 
@@ -343,9 +340,9 @@ class AccountApi:
         duration: timedelta | float,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond late by ``duration``, a ``timedelta`` or seconds, a minute at most.
+        """Respond late by ``duration``: a ``timedelta`` or seconds, a minute at most.
 
-        The request takes effect first. Over a socket this is real time; in process nothing waits.
+        The request takes effect first. Over a socket, real time passes; in process, nothing waits.
         """
         return self._add(Delay(duration), where)
 
@@ -353,9 +350,9 @@ class AccountApi:
         self,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Close the connection without a response; nothing of your own is called.
+        """Close the connection without a response, and call nothing of yours.
 
-        In process the client gets a ``ConnectionResetError``.
+        In process, the client gets a ``ConnectionResetError``.
         """
         return self._add(Disconnect(), where)
 
@@ -367,9 +364,9 @@ class AccountApi:
     ) -> ApiFault:
         """Carry out the request, and close the connection without a response.
 
-        So a message is sent, money is held, events are queued, and the client can't know. In
-        process it gets a ``ConnectionResetError``. With a ``status``, it gets the error that
-        :meth:`fail` sends, as from a gateway that did not wait for the response.
+        The message is sent, money is held, events are queued, and the client can't know. In
+        process, it gets a ``ConnectionResetError``. With a ``status``, it gets the error that
+        :meth:`fail` sends instead, as from a gateway that timed out.
         """
         fault = self._add(LoseResponse(status), where)
         self._engine.await_retries()
@@ -380,9 +377,9 @@ class AccountApi:
         length: int | None = None,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Cut the body off after ``length`` bytes (None: half of them).
+        """Cut the body off after ``length`` bytes; None: after half of it.
 
-        The headers promise all of it. The request takes effect first.
+        The headers promise the whole body. The request takes effect first.
         """
         return self._add(Truncate(length), where)
 
@@ -393,8 +390,8 @@ class AccountApi:
     ) -> ApiFault:
         """Respond with 429 and ``Retry-After`` until that time has passed on the fake's clock.
 
-        It is a ``timedelta`` or seconds, and runs from the first request that gets it. Nothing of
-        your own is called.
+        It is a ``timedelta`` or seconds, counted from the first request that gets a 429. Nothing of
+        yours is called.
         """
         return self._add(RateLimit(retry_after), where)
 
@@ -404,18 +401,16 @@ class AccountApi:
         delivered: bool = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond to a call of your own endpoint after the webhooks that it causes.
+        """Respond to a call of your own endpoint only after the webhooks that it causes.
 
-        The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
-        It counts only requests to endpoints of your own.
+        This is the race that a fast service wins. A route with ``webhooks_first=True`` always does
+        so; this does it for single calls. Only calls of your own endpoints count.
 
         Args:
-            delivered: Whether a message is also delivered to a device before the response: in place
-                of the next delivery that your test asks for, which then has come already.
-            path: Which requests; see :class:`AccountApi`.
-            method: Of which method.
-            times: How many of them.
-            start: The first of them.
+            delivered: Whether to deliver the message to a device before the response, too. This
+                takes the
+                place of the next delivery that your test asks for.
+            **where: Which requests; see :class:`AccountApi`.
         """
         fault = self._add(WebhooksFirst(delivered=delivered), where)
         self._engine.await_retries()

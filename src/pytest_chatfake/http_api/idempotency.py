@@ -1,4 +1,4 @@
-"""Idempotency keys: a call that is repeated gets its first response again (assumed)."""
+"""Idempotency keys: a repeated call gets its first response again (assumed)."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Repeat(NamedTuple):
 def respond(
     calls: FirstCalls, route: Route, request: Request, variables: dict[str, Any], asked: Record
 ) -> Response | Repeat | None:
-    """Call a route, or repeat its first response to the key of the request.
+    """Call a route, or repeat the first response to the key of the request.
 
-    A response of 400 to 499 is not kept, nor an error: the key may be used again. Nobody waits for
-    a call in flight, which may be waiting for the very app that calls.
+    Errors and responses of 400 to 499 are not kept, so the key can be used again. A call in flight
+    gets a 409 and is not waited for: it may itself be waiting for the app that calls.
     """
     header = route.idempotency_header or ""
     key = request.headers.get(header)

@@ -50,7 +50,7 @@ class Route(NamedTuple):
     before: Map = _NO_RULES
 
     def respond(self, request: Request, variables: dict[str, Any]) -> Response | None:
-        """Call the view and return its result as a response; None: it hands the request on."""
+        """Call the view and return its response; None: it hands the request on."""
         result: object = self.view(request, **variables)
         if result is NotImplemented:
             return None
@@ -88,7 +88,6 @@ class Routes:
         self._map = _NO_RULES
 
     def add(self, path: str, methods: Iterable[str], route: Route) -> None:
-        """Add a route; of two that match a request, the last one responds."""
         names = _methods(methods)
         if check_path(path) == BALANCE_PATH and names & {"GET", "HEAD"}:
             raise ValueError(
@@ -104,7 +103,6 @@ class Routes:
     def find(
         self, path: str, method: str, rules: Map | None = None
     ) -> tuple[Route, dict[str, Any]] | None:
-        """Return the route of a request and the variables of its path, if there is one."""
         try:
             route, variables = bound(rules or self._map, path).match(path, method)
         except (NotFound, MethodNotAllowed, RequestRedirect):
@@ -113,14 +111,13 @@ class Routes:
         return route, dict(variables)
 
     def shown(self) -> list[str]:
-        """Return the last routes that were added, as ``POST /v2/messages``."""
+        """Return the routes that were added last, as ``POST /v2/messages``."""
         return [
             f"{'/'.join(sorted(rule.methods or ()))} {rule.rule}"
             for rule in self._rules[:_MOST_SHOWN]
         ]
 
     def methods(self, path: str) -> list[str]:
-        """Return the methods that a path takes; none if there is no such path."""
         methods = set(bound(self._map, path).allowed_methods(path))
         if path == BALANCE_PATH:
             methods |= {"GET", "HEAD"}
@@ -128,7 +125,6 @@ class Routes:
 
 
 def check_path(path: object) -> str:
-    """Return a path that requests can have; raise a TypeError or ValueError for anything else."""
     given = check_str(path, "path")
     if not given.startswith("/") or "?" in given:
         raise ValueError(unexpected("path", "a slash first and no query string", given))
@@ -136,7 +132,7 @@ def check_path(path: object) -> str:
 
 
 def map_of(rules: list[Rule]) -> Map:
-    """Return a map of rules, the first of which is new; raise a ValueError if it is malformed."""
+    """Return a map of rules; a ValueError if the first one, which is new, is malformed."""
     try:
         return Map(rules, strict_slashes=False, merge_slashes=False)
     except (LookupError, SyntaxError, ValueError):
@@ -146,7 +142,7 @@ def map_of(rules: list[Rule]) -> Map:
 
 
 def bound(rules: Map, path: str) -> MapAdapter:
-    """Return what looks a path up: werkzeug takes several slashes at its beginning for one."""
+    # werkzeug would take several slashes at the beginning of a path for one.
     return (_NO_RULES if path.startswith("//") else rules).bind("")
 
 

@@ -1,7 +1,7 @@
 """The HTTP API without a socket: the key check, the order of responses, errors (§4.1, §5, §7).
 
-One :class:`Service` responds for all open fakes, and tells them apart by their keys. It is
-called from many threads; each fake's state is read under that fake's lock.
+One :class:`Service` responds for all open fakes, and tells them apart by their keys. It is called
+from many threads, and reads the state of a fake under that fake's lock.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Service:
     # Accounts
 
     def open(self, account: AccountApi) -> None:
-        """Serve an account, and keep the listener up for it; its key must not be another's."""
+        """Serve an account; a ValueError if another one has its key."""
         with self._lock:
             if account._key in self._accounts:
                 raise ValueError(
@@ -59,18 +59,16 @@ class Service:
             self._accounts[account._key] = account
 
     def knows(self, key: str) -> bool:
-        """Return whether an account has a key."""
         return key in self._accounts
 
     def close(self, account: AccountApi) -> None:
-        """Serve an account no more: its key gets 401. The last one stops the listener."""
+        """Stop serving an account. The last one stops the listener."""
         with self._lock:
             if self._accounts.get(account._key) is account:
                 del self._accounts[account._key]
         self._stop_if_unused()
 
     def rekey(self, account: AccountApi, key: str) -> None:
-        """Give an account another key; the old one gets 401."""
         with self._lock:
             del self._accounts[account._key]
             account._set_key(key)
@@ -80,7 +78,7 @@ class Service:
 
     @property
     def listener(self) -> Listener:
-        """Our server on pytest-httpserver; it may not run yet."""
+        """Our server on pytest-httpserver, which may not be running."""
         with self._lock:
             if self._listener is None:
                 from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
@@ -90,7 +88,7 @@ class Service:
 
     @property
     def url(self) -> str:
-        """The listener's base URL on this machine; the listener is started if it does not run."""
+        """The listener's base URL on this machine; this starts the listener."""
         listener = self.listener
         with self._lock:
             if not listener.is_running():
@@ -99,12 +97,11 @@ class Service:
         return f"http://{host}:{listener.port}"
 
     def hold(self) -> None:
-        """Keep the listener running, at least until the matching :meth:`release`."""
+        """Keep the listener running until :meth:`release`, even if no account is open."""
         with self._lock:
             self._users += 1
 
     def release(self) -> None:
-        """Undo a :meth:`hold`; the last release stops the listener, if no account is open."""
         with self._lock:
             self._users -= 1
         self._stop_if_unused()
@@ -130,7 +127,6 @@ class Service:
     # Responses
 
     def balance(self, key: str, method: str = "GET", *, in_process: bool = False) -> Reply:
-        """Respond to ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
         account = self._accounts.get(key)
         accepted = account is not None
         asked = ApiRequest(method, BALANCE_PATH, tail(key), accepted, in_process=in_process)
@@ -142,7 +138,7 @@ class Service:
     def respond(self, request: Request, by_handler: ByHandler) -> Response | Reply:
         """Respond to any request; without an account's key, by a handler or with a 401.
 
-        So a handler of pytest-httpserver checks the key itself, if it is to.
+        A handler of pytest-httpserver may check the key itself.
         """
         key, path = request.headers.get("X-API-Key", "").strip(" \t"), _path(request)
         in_process = _IN_PROCESS in request.environ
@@ -163,14 +159,13 @@ class Service:
             complete(status, body)
 
     def _record(self, asked: ApiRequest, status: int | None, body: bytes = b"") -> None:
-        """Record a request with nobody's key with all accounts."""
+        # The key belongs to no account, so it may have been meant for any of them.
         for reference in self._accounts.valuerefs():  # a copy
             if (account := reference()) is None:
                 continue
             account._record(replace(asked, status=status, body=body))
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Respond as a WSGI app: the same API, without a socket and without real waiting."""
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
             key = environ.get("HTTP_X_API_KEY", "")
             reply = self.balance(key, in_process=True)

@@ -1,8 +1,8 @@
-"""The autopilot: deliveries, readings, failures and replies at random times, alike in every run.
+"""Delivers, reads, fails and answers messages at random times, the same in every run.
 
-What it does with a message is drawn when the message is sent, from the seed and the message's
-number alone, and scheduled. A message with a script of its own is left alone. Where the person or
-the test was faster, the autopilot adapts or leaves the message alone. So it never fails a test.
+Everything is drawn and scheduled when a message is sent, from the seed and the message's number
+alone. The autopilot leaves messages with a script alone. If the test or the person is faster, it
+adapts or does nothing, so it never fails a test.
 """
 
 from __future__ import annotations
@@ -54,7 +54,14 @@ _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
 
 @dataclass(slots=True, eq=False, repr=False)
 class Autopilot:
-    """An autopilot; the end of a ``with`` block stops it."""
+    """An autopilot, as ``chat_fake.autopilot()`` returns it.
+
+    It ends with ``end()``, or with its block::
+
+        with chat_fake.autopilot(deliver_after=(1, 60), read_after=30):
+            chat_fake.send_text("Hello")
+            chat_fake.clock.advance(minutes=5)
+    """
 
     _autopilots: Autopilots
     _to: str | None
@@ -77,11 +84,10 @@ class Autopilot:
         self.end()
 
     def end(self) -> None:
-        """Stop the autopilot at once, in both modes; changes that it made stay."""
+        """Stop it at once, in async mode as well. What it has done stays."""
         self._autopilots.end(self)
 
     def _draw(self, message: MessageState) -> FlightPlan:
-        """Draw the plan for a message."""
         # A hash is drawn from far faster than a generator can be seeded, message by message.
         digest = blake2b(f"{self._seed} {message.number}".encode(), digest_size=24).digest()
         fails = int.from_bytes(digest[:8]) < self._fail_share * _VALUES
@@ -97,7 +103,7 @@ class Autopilot:
 
 @dataclass(slots=True, eq=False)
 class FlightPlan:
-    """The plan of an autopilot for a message; moments and lengths are in nanoseconds."""
+    """What an autopilot will do with one message; moments and lengths are in nanoseconds."""
 
     autopilot: Autopilot
     message: MessageState
@@ -111,12 +117,11 @@ class FlightPlan:
 
     @property
     def line(self) -> Line:
-        """Where the test set the autopilot up."""
         return self.autopilot._line
 
     @property
     def delivery(self) -> int | None:
-        """When the message is delivered, or fails; None: never by itself (any more)."""
+        """When the message is delivered or fails; None: never, or it is already."""
         message = self.message
         if message.state != "sent" or (self.deliver is None and not self.fails):
             return None
@@ -128,7 +133,7 @@ class FlightPlan:
 
     @property
     def reading(self) -> int | None:
-        """When the message is read, counted from its delivery; None: never by itself."""
+        """When the message is read; None: never, or it is already."""
         arrived = self.message.delivered_at
         if arrived is None and not self.fails:
             arrived = self.delivery
@@ -137,13 +142,12 @@ class FlightPlan:
         return arrived + self.read
 
     def does(self, kind: DueKind) -> str:
-        """Return the name of the verb that is due."""
         if kind == "reply":
             return "writes"
         return "read" if kind == "reading" else "fail" if self.fails else "deliver"
 
     def reason(self, kind: DueKind) -> str:
-        """Return the sentence of the agenda; the line follows it."""
+        """The sentence of the agenda, without the line at its end."""
         return f"{self.does(kind)}() of message {self.message.id} by the autopilot, set up"
 
 
@@ -166,7 +170,6 @@ class Autopilots:
         seed: str,
         line: Line,
     ) -> Autopilot:
-        """Set an autopilot up; it takes precedence over earlier autopilots for the address."""
         deliver = None if deliver_after is None else _draws(deliver_after, "deliver_after")
         read = None if read_after is None else _draws(read_after, "read_after")
         reply = _draws(reply_after, "reply_after")
@@ -184,7 +187,6 @@ class Autopilots:
         return autopilot
 
     def end(self, autopilot: Autopilot) -> None:
-        """Forget an autopilot, and cancel what it has scheduled."""
         with self._engine.core.lock:
             if autopilot not in self._autopilots[autopilot._to]:
                 return
@@ -193,14 +195,14 @@ class Autopilots:
                 self.leave(plan.message)
 
     def forget(self) -> None:
-        """Forget all of them; the schedule forgets what they scheduled."""
+        # The schedule has forgotten what they scheduled.
         self._autopilots.clear()
         self._plans.clear()
         watchers = self._engine.executor.watchers
         watchers[:] = [watcher for watcher in watchers if watcher != self._watch]
 
     def leave(self, message: MessageState) -> None:
-        """Leave a message alone; the lock is held."""
+        """Leave a message alone from now on; the lock is held."""
         plan = self._plans.get(message.number)
         if plan is not None and plan.message is message:
             del self._plans[message.number]
@@ -222,7 +224,6 @@ class Autopilots:
                 self.leave(fact.message)
 
     def _on_sent(self, message: MessageState) -> None:
-        """Draw and schedule what happens to a message that was sent."""
         autopilots = self._autopilots.get(message.recipient) or self._autopilots.get(None)
         if not autopilots or message.state != "sent":
             return
@@ -245,7 +246,7 @@ class Autopilots:
         self._reschedule(plan)
 
     def _on_change(self, fact: PersonFact) -> None:
-        """Reschedule what a person does; an overdue verb that has waited for them happens now."""
+        # An overdue verb that has waited for the person happens now.
         people = self._engine.account.people
         for message in people.messages_to(fact.after.address):
             plan = self._plans.get(message.number)
@@ -261,13 +262,8 @@ class Autopilots:
                     self._engine.core.errors.append(error)
 
     def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
-        """Schedule what will happen if the person stays as they are, and nothing else.
-
-        Verbs that would have been due until ``after`` are not scheduled.
-
-        Returns:
-            When the next verb is due, or would have been; None: never.
-        """
+        # Returns when the next verb is due, or would have been: one that was due until `after` is
+        # not scheduled.
         message = plan.message
         person = self._engine.account.people.get(message.recipient)
         delivery, reading, reply = plan.delivery, plan.reading, plan.reply
@@ -284,7 +280,6 @@ class Autopilots:
         return reading if delivery is None else delivery
 
     def _move(self, plan: FlightPlan, kind: DueKind, due: int | None, after: int) -> None:
-        """Schedule a verb for another moment, or not at all."""
         schedule, key = self._engine.core.schedule, plan.keys.get(kind)
         if key is not None:
             if due == due_of(key):
@@ -300,7 +295,6 @@ class Autopilots:
             self.leave(plan.message)
 
     def _act(self, plan: FlightPlan, kind: DueKind, now: int) -> None:
-        """Perform the verb that is due."""
         message, name = plan.message, plan.does(kind)
         verb = plan.reply if kind == "reply" else Verb(name, message, _ARGUMENTS[name])
         assert verb is not None
@@ -314,7 +308,6 @@ class Autopilots:
 
 
 def _draws(span: Span, what: str) -> _Draws:
-    """Return the function that draws a length of time."""
     if callable(span):
         check_function(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # a name of its own: a type checker knows what it is inside the function

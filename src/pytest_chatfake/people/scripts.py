@@ -1,8 +1,8 @@
-"""Scripts: scheduled verbs of a message.
+"""Scripts: the verbs of a message that are scheduled with ``after()``.
 
-A scheduled verb is data, with the line that wrote it. It is performed as any other verb, in its
-turn among all due events. An illegal one cancels the rest of its message's script, and fails the
-test at the move of time that reached it.
+A scheduled verb is data, with the line that wrote it. When it is due, it is performed like any
+other. If it is illegal then, the rest of the message's script is cancelled, and the call that moved
+time raises the error.
 """
 
 from __future__ import annotations
@@ -34,24 +34,18 @@ class ScheduledVerb:
 
     @property
     def message(self) -> MessageState:
-        """The message that it is about."""
         return cast("MessageState", self.verb.message)
 
     def does(self, _: DueKind) -> str:
-        """Return the name of the verb that is due."""
         return self.what.removesuffix("()")
 
     def reason(self, _: DueKind) -> str:
-        """Return the sentence of the agenda; the line follows it."""
+        """Return the sentence of the agenda, without the line at its end."""
         return f"{self.what} of message {self.message.id}, scheduled"
 
 
 class Later:
-    """A moment in the script of a message, for which verbs are scheduled.
-
-    Attributes:
-        line: Where the test wrote it; None before it is performed.
-    """
+    """A moment in a message's script, at which verbs are scheduled."""
 
     __slots__ = ("_engine", "_moment", "delay", "earlier", "line", "message")
 
@@ -68,7 +62,7 @@ class Later:
 
     @property
     def moment(self) -> int:
-        """When it is, in nanoseconds; async mode may never have performed the ``after()``."""
+        """The moment in nanoseconds; NotAwaited if async mode never performed its ``after()``."""
         if self._moment is None:
             raise NotAwaited(
                 "this handle's after() was skipped because an earlier await failed or was "
@@ -77,11 +71,10 @@ class Later:
         return self._moment
 
     def begin(self, moment: int, line: Line) -> None:
-        """Set the moment when its ``after()`` is performed, and the line of that."""
         self._moment, self.line = moment, line
 
     def perform(self, verb: Verb, what: str) -> None:
-        """Schedule a verb for this moment; the engine does the same for the present."""
+        """Schedule a verb for this moment, where the engine would perform it now."""
         self._engine.perform(Verb("schedule", verb.message, (self, verb)), what)
 
 
@@ -100,17 +93,15 @@ class Scripts:
         engine.executor.due_handlers["step"] = self._run
 
     def idle(self) -> Iterator[Line]:
-        """Give the line of each ``after()`` without a verb."""
+        """Return the line of each ``after()`` without a verb."""
         return (later.line for later in self._idle if later.line is not None)
 
     def forget(self) -> None:
-        """Forget each ``after()`` without a verb; the schedule forgets the rest."""
         self._idle.clear()
 
     # Verbs: the lock is held
 
     def _after(self, verb: Verb, _what: str, line: Line, now: int) -> None:
-        """Set the moment of an ``after()``."""
         (later,) = cast("tuple[Later]", verb.arguments)
         self._engine.account.check_current(later.message)
         earlier = later.earlier
@@ -165,7 +156,7 @@ class Scripts:
 
 
 def _named(error: Exception, step: ScheduledVerb, at: int, left: int) -> Exception:
-    """Return an error whose text names the line that scheduled its verb."""
+    # Without the line that scheduled it, an error would name only the move of time.
     where = f"{step.what} was scheduled for {stamp(at)} at {step.line}"
     if left:
         where += f"; the rest of the script is cancelled ({counted(left, 'verb')})"

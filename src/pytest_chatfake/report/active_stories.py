@@ -1,4 +1,4 @@
-"""The fakes whose stories belong to the test that runs now."""
+"""Which fakes belong to the test that is running, for its report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from .story import Story
 
 
 def register(story: Story) -> None:
-    """Add a new fake's story to those of the running test."""
     test = current()
     if test.item is not None:
         _leave_other_examples(story)
@@ -21,11 +20,8 @@ def register(story: Story) -> None:
 
 
 def _leave_other_examples(story: Story) -> None:
-    """Unwatch the stories of earlier examples of Hypothesis.
-
-    A test of it makes hundreds of fakes; those of the example that falsifies it come last. Where it
-    has found several failures, it shows an example of each, and says which these are.
-    """
+    # A Hypothesis test makes hundreds of fakes, and the example that fails comes last. If it finds
+    # several failures, it plays an example of each once more, and marks those as final.
     control: Any = sys.modules.get("hypothesis.control")
     if control is None or not control.currently_in_test_context():
         return
@@ -39,7 +35,7 @@ def _leave_other_examples(story: Story) -> None:
 
 
 def unwatch(story: Story) -> None:
-    """Take a story from the running test: others show it."""
+    """Remove a story from the running test: an exploration reports on its own fakes."""
     test = current()
     if story in test.stories:
         test.stories.remove(story)
@@ -47,10 +43,9 @@ def unwatch(story: Story) -> None:
 
 
 def is_in_a_test() -> bool:
-    """Return whether pytest runs a test, which shows the stories itself if it fails."""
+    """Return whether a test is running: if it fails, pytest shows the stories."""
     return current().item is not None or "PYTEST_CURRENT_TEST" in os.environ
 
 
 def stories() -> list[Story]:
-    """Return the stories of the running test, in the order in which the fakes were made."""
     return list(current().stories)

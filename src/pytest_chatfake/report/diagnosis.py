@@ -1,4 +1,4 @@
-"""Why an expectation failed, and what to do about it; only where it is known."""
+"""Why an expectation failed and how to fix that, as far as the records tell."""
 
 from __future__ import annotations
 
@@ -39,14 +39,10 @@ _ENDINGS: Final = {"failed": "failed", "dropped": "was dropped"}
 
 
 class Diagnosis:
-    """Looks for what explains a difference, in the records of one fake.
+    """Explains a difference from the records of one fake.
 
-    Args:
-        story: The fake's story: it keeps the messages that the sentences name.
-
-    Attributes:
-        story: As given.
-        labels: The short names that the sentences use.
+    Its sentences use the short names of ``labels``. The messages that they name are mentioned in
+    the story, so a folded timeline keeps them.
     """
 
     def __init__(self, story: Story) -> None:
@@ -56,13 +52,11 @@ class Diagnosis:
         self._explanations = Explanations(story, self.labels)
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
-        """Say why a message was charged what it was charged."""
         yield from self._charges([message])
         if message.state == "sent":
             yield from self._arrival([message])
 
     def of_hold(self, message: MessageState) -> Iterator[str]:
-        """Say why so much is held for a message."""
         if message.held:
             yield from self._held([message])
         elif self._explanations.was_held(message):
@@ -74,7 +68,6 @@ class Diagnosis:
                     yield f"{self.labels.message(message)}: {sentence}."
 
     def of_total(self, what: str, expected: Decimal, found: Decimal) -> Iterator[str]:
-        """Say what explains a total."""
         messages = self._engine.account.messages
         undelivered = [message for message in messages if message.state == "sent"]
         held_for = [message for message in undelivered if message.held]
@@ -101,7 +94,7 @@ class Diagnosis:
     def of_statuses(
         self, message: MessageState, wanted: str | None, got: str | None
     ) -> Iterator[str]:
-        """Say why a message has not the status that was expected next; None: there is none."""
+        """Explain the first status that differs; None stands for the end of the list."""
         label = self.labels.message(message)
         person = self._engine.account.people.get(message.recipient)
         pending = list(self._first({_VERBS.get(wanted, "")}, message))
@@ -124,7 +117,7 @@ class Diagnosis:
             yield f"{label} was not {wanted}: {obstacle or f'call {_VERBS[wanted]}() on it'}."
 
     def of_silence(self, path: str) -> Iterator[str]:
-        """Say why a request of the API may be missing."""
+        """Explain why the API may not have got a request."""
         outbox = self._engine.outbox
         refused = [
             attempt
@@ -153,11 +146,9 @@ class Diagnosis:
         return self._engine.account.ledger.available < 0
 
     def _first(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
-        """Say what is pending that may be missing, and how to get there."""
         return first_pending(self._engine, self.labels, verbs, *of)
 
     def _arrival(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        """Say what is missing until a message that is sent arrives."""
         if pending := list(self._first(ARRIVALS, *messages)):
             yield from pending
             return
@@ -168,7 +159,6 @@ class Diagnosis:
             yield f"Call deliver() or read() on {'it' if len(messages) == 1 else 'them'}."
 
     def _held(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        """Say how much is held for messages, and what releases it."""
         held = number(sum((message.held for message in messages), ZERO))
         until = "it is delivered" if len(messages) == 1 else "they are delivered"
         yield f"{held} is held for {self._mention(messages)} until {until} (§3 rule 5)."
@@ -181,7 +171,8 @@ class Diagnosis:
         yield f"To release it: deliver() {label}, or {move} to drop it at {stamp(due_of(drop))}."
 
     def _charges(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        """Say why messages were charged or not, and how the last that shares a session would be."""
+        # Why they were charged or not. If one shares the session of a message that is not among
+        # them, also what would have been charged instead.
         self.story.mentioned.extend(messages[:_MAX_MENTIONED])
         self.story.explained.update(messages)
         yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
@@ -204,7 +195,6 @@ class Diagnosis:
             return
 
     def _expiry_of(self, conversation: ConversationRecord) -> Iterator[str]:
-        """Say when a session that is open ends: what is sent then is charged anew."""
         expires_at = conversation.expires_at
         if expires_at is not None and expires_at > self._engine.time.read():
             yield (
@@ -214,6 +204,5 @@ class Diagnosis:
             )
 
     def _mention(self, messages: Sequence[MessageState]) -> str:
-        """Name messages; the report keeps what is about them."""
         self.story.mentioned.extend(messages[:_MAX_MENTIONED])
         return self.labels.messages(messages)

@@ -1,4 +1,4 @@
-"""Records as entries of a timeline: what reports ask of any record, whatever its kind."""
+"""What reports ask of a record, whatever its kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS: Final[dict[type[Record], RecordKind]] = {
 
 
 def kind_of(record: Record) -> RecordKind:
-    """Return the kind of an entry; of what the ledger took for a message, the ledger's."""
+    """Return the kind of an entry; for a posting of the ledger, the ledger's own word."""
     if isinstance(record, LedgerEntry):
         kind: RecordKind = record.kind  # type: ignore[assignment] # postings about no message are none
         return kind
@@ -38,25 +38,23 @@ def kind_of(record: Record) -> RecordKind:
 
 
 def number_of(record: Record) -> int:
-    """Return the number of an entry in the timeline."""
     return record._index + 1
 
 
 def amount_of(record: Record) -> Decimal | None:
-    """Return the amount of a hold, a release or a charge."""
     return record.amount if isinstance(record, LedgerEntry) else None
 
 
 def line_of(record: Record) -> Line | None:
-    """Return where the test asked for it; None if it did not, or the line is unknown."""
+    """Return the line of the test that asked for it; None if there is none, or it is unknown."""
     line = record.line if isinstance(record, (VerbRecord, ClockRecord, Trigger)) else None
     return None if line is None or line.is_stand_in else line
 
 
 def has_failed(record: Record) -> bool:
-    """Return whether a response was not 2xx, or never came, and no fault asked for that.
+    """Return whether a request or an attempt failed; for a forgery, whether it got through.
 
-    A forgery has failed if it got through.
+    A failure that a fault asked for does not count.
     """
     if isinstance(record, Attempt):
         is_meant = record.ok or record._effect._fails
@@ -67,32 +65,28 @@ def has_failed(record: Record) -> bool:
 
 
 def has_reached_app(attempt: Attempt) -> bool:
-    """Return whether no fault kept an attempt from the app."""
     return not attempt._ended or attempt._effect._reaches_app
 
 
 def is_retry(record: Record) -> bool:
-    """Return whether it is a later attempt at an event."""
     return isinstance(record, Attempt) and record.number > 1
 
 
 def is_unused(record: Record) -> bool:
-    """Return whether it is a fault that never fired."""
     return isinstance(record, Trigger) and not record.fired
 
 
 def is_overtaken(record: Record) -> bool:
-    """Return whether it is a request whose webhooks came before its response."""
+    """Return whether it is a call whose webhooks came before its response."""
     return isinstance(record, ApiRequest) and record._last_attempt is not None
 
 
 def is_repeated(record: Record) -> bool:
-    """Return whether it is a request whose idempotency key an earlier one had."""
+    """Return whether it is a call with the idempotency key of an earlier one."""
     return isinstance(record, ApiRequest) and record._repeat is not None
 
 
 def is_odd(record: Record) -> bool:
-    """Return whether it has marks, or is not as usual in another way."""
     return (
         bool(record._marks)
         or is_retry(record)
@@ -104,9 +98,9 @@ def is_odd(record: Record) -> bool:
 
 
 def likeness(record: Record) -> Hashable:
-    """Return a key: of entries with equal keys, a report shows one.
+    """Return a key: a report shows one of the entries that have the same.
 
-    It is all but the message, the moment, and the words of a response or of an error.
+    The key leaves out the message, the moment, and the words of a response or an error.
     """
     marks = tuple((mark.kind, mark.line) for mark in record._marks)
     return (kind_of(record), record._rule, marks, *_own_likeness(record))

@@ -1,4 +1,4 @@
-"""Why a message costs what it costs: the reasons of its facts; and ``explain()``."""
+"""Why a message costs what it costs, and the text of ``explain()``."""
 
 from __future__ import annotations
 
@@ -38,12 +38,7 @@ _STARTS = {
 
 
 class Explanations:
-    """The reasons of one fake's facts.
-
-    Args:
-        story: The fake's story.
-        labels: The short names.
-    """
+    """Explains the charges of one fake's messages."""
 
     def __init__(self, story: Story, labels: Labels) -> None:
         self._account = story.engine.account
@@ -52,14 +47,10 @@ class Explanations:
         self._trace = story.trace
 
     def facts(self, message: MessageState) -> list[Record]:
-        """Return what happened to a message by the rules, in order."""
         return [entry for entry in self._trace.of(message) if entry._rule is not None]
 
     def charges(self, *messages: MessageState) -> Iterator[str]:
-        """Say what messages were charged, and why, each reason in a sentence of its own.
-
-        Messages with the same reasons share them.
-        """
+        """Say which messages were charged and why. Messages with the same reasons share them."""
         alike: dict[tuple[str, ...], list[MessageState]] = {}
         for message in messages:
             charged = f"charged {number(message.charged)}" if message.charged else "not charged"
@@ -73,7 +64,7 @@ class Explanations:
             yield f"... and {more:,} more messages, for reasons like these"
 
     def _reasons(self, message: MessageState) -> list[str]:
-        """Say why a message costs what it costs: its end decides, else its first arrival."""
+        # The end of a message decides what it costs; until then, its first arrival.
         if message.state == "sent":
             return [f"no delivery yet ({self._charged_by})"]
         facts = self.facts(message)
@@ -81,13 +72,12 @@ class Explanations:
         return [text for fact in (*facts[:2][-1:], *free[:1]) for text in self.sentences(fact)]
 
     def sentences(self, fact: Record) -> list[str]:
-        """Return why a fact is as it is: a sentence for each reason, and what that rests on."""
+        """Return a sentence for each reason, with the section or the setting behind it."""
         assert fact._rule is not None
         assert fact._message is not None
         return [self._sentence(reason, fact, fact._message) for reason in fact._rule.reasons]
 
     def was_held(self, message: MessageState) -> bool:
-        """Return whether something was ever held for a message."""
         return any(kind_of(entry) == "hold" for entry in self._trace.of(message))
 
     def starter(self, conversation: ConversationRecord) -> MessageState | None:
@@ -124,7 +114,6 @@ class Explanations:
 
 
 def explanation(story: Story, message: MessageState) -> str:
-    """Explain a message: its money and why, and what happened, in order."""
     labels, begun = story.labels, story.trace.begun
     explanations = Explanations(story, labels)
     currency = story.engine.settings.currency

@@ -1,7 +1,7 @@
-"""The texts with which expectations fail.
+"""The texts of failed expectations.
 
-Each has what was expected and what was got, the likely cause and what to do about it where they are
-known, and the nearest evidence.
+Each function compares, and returns None if there is nothing to fail for. A text says what was
+expected and what came instead, the likely cause and the fix where they are known, and the evidence.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ _MAX_ROWS: Final = 12
 def amount_failure(
     story: Story, what: Figure, expected: Decimal, message: MessageState | None
 ) -> str | None:
-    """Compare an amount of the account, or of one message."""
     ledger = story.engine.account.ledger
     found: Decimal = getattr(ledger if message is None else message, what)
     if found == expected:
@@ -58,7 +57,6 @@ def amount_failure(
 def charge_failure(
     story: Story, expected: Decimal, found: Decimal, entries: Sequence[LedgerEntry]
 ) -> str | None:
-    """Compare what a block charged."""
     if found == expected:
         return None
     diagnosis, what = Diagnosis(story), "charged in the block"
@@ -89,7 +87,6 @@ def _money_failure(
 
 
 def statuses_failure(story: Story, message: MessageState, expected: Sequence[str]) -> str | None:
-    """Compare the statuses of a message's events."""
     events = story.engine.outbox.events_of(message)
     found = [event.status or "" for event in events]
     if found == list(expected):
@@ -111,7 +108,6 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
 
 
 def requests_failure(story: Story, method: str, path: str, times: int | None) -> str | None:
-    """Compare how often something was asked of the API."""
     log = story.api._log
     found = sum(1 for request in log if (request.method, request.path) == (method, path))
     if found == times or (times is None and found):
@@ -135,7 +131,7 @@ def _failure(
 
 
 def _guarded(causes: Iterable[str]) -> Iterator[str]:
-    """Give sentences about the cause; an error of ours ends them, and not the failure."""
+    # An error of ours must not hide the failure itself.
     try:
         yield from causes
     except Exception as error:
@@ -143,12 +139,10 @@ def _guarded(causes: Iterable[str]) -> Iterator[str]:
 
 
 def _event_row(event: Event) -> list[str]:
-    """Write an event: when, status, id, and the line that caused it."""
     return [stamp(event.moment), event.status or event.type, event.id, event.line.place]
 
 
 def _table(records: Sequence[_T], cells: Callable[[_T], Sequence[str]]) -> str:
-    """Write records in aligned columns; a long table is cut in the middle, and says so."""
     half, left = _MAX_ROWS // 2, len(records) - _MAX_ROWS
     shown = [*records[:half], *records[-half:]] if left > 0 else records
     lines = aligned([cells(record) for record in shown])

@@ -45,11 +45,8 @@ class FinalChecks:
     Args:
         engine: The fake's engine.
         api: The fake's side of the HTTP API.
-        idle: Gives the lines of each ``after()`` with nothing behind it.
-        strict: Whether to raise what would be warned about.
-
-    Attributes:
-        strict: As given.
+        idle: Returns the lines of each ``after()`` without a verb.
+        strict: Whether what is found fails the test.
     """
 
     def __init__(
@@ -63,13 +60,13 @@ class FinalChecks:
     def run(self) -> None:
         """Raise or warn about what the test left behind; a closed fake was checked before.
 
-        In sync mode, what is queued is attempted first.
+        In sync mode, queued events are attempted first.
 
         Raises:
             NotAwaited: Steps were never awaited.
             UndeliveredWebhooks: Strict: there is something to warn about.
-            UnusedFault: Strict: there are faults that never fired, and nothing else.
-            Exception: What a user route or an app raised and was not yet re-raised.
+            UnusedFault: Strict: there are only faults that never fired.
+            Exception: The error of a route or of an app that was not yet re-raised.
         """
         engine = self._engine
         if engine.core.closed:
@@ -90,10 +87,7 @@ class FinalChecks:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
     def require_accepted(self) -> None:
-        """Raise UndeliveredWebhooks for failed attempts, also if the test has seen them.
-
-        It does not ask whether the test is strict.
-        """
+        """Raise UndeliveredWebhooks for failed attempts, even for seen ones and if not strict."""
         attempts = list(_failed(self._engine))
         if attempts:
             text = f"expected 2xx for every event, but {undelivered(attempts)}"
@@ -101,7 +95,7 @@ class FinalChecks:
             raise raised_at(error, attempts[0].event.line)
 
     def _leftovers(self) -> Iterator[Leftover]:
-        """Find what was overlooked, the nearest to the app first."""
+        # The nearest to the app comes first.
         engine, outbox = self._engine, self._engine.outbox
         is_explained = self.strict and is_in_a_test()  # its failure has a timeline
 
@@ -154,10 +148,10 @@ class FinalChecks:
 
 
 def overlooked(engine: Engine) -> Iterator[Attempt]:
-    """Give the failed attempts that a test overlooked: neither caused by it, nor made good.
+    """Return the failed attempts that a test has overlooked.
 
-    Those that it has seen, as an exception or in ``attempts``, are left out, and so are those that
-    are retried later.
+    The test neither caused them nor saw them, as an exception or in ``attempts``, and no later
+    attempt made them good, or will be made.
     """
     return (each for each in _failed(engine, engine.outbox.seen) if not each._surfaced)
 
@@ -181,7 +175,7 @@ def _failed(engine: Engine, seen: int = 0) -> Iterator[Attempt]:
 
 
 def retried(engine: Engine) -> set[tuple[Event, Endpoint]]:
-    """Return the events that are pending to be attempted, and at which endpoints."""
+    """Return which events will be attempted again, and at which endpoints."""
     with engine.core.lock:
         return {
             (attempt.event, attempt.endpoint)
@@ -191,7 +185,7 @@ def retried(engine: Engine) -> set[tuple[Event, Endpoint]]:
 
 
 def _is_caused(attempt: Attempt) -> bool:
-    """Whether the test wanted an attempt to fail, or the app had reason to refuse it."""
+    # The test wanted it to fail, or the app was right to refuse it.
     return (
         attempt.endpoint._is_receiver
         or attempt.event.synthetic
@@ -200,7 +194,7 @@ def _is_caused(attempt: Attempt) -> bool:
 
 
 def undelivered(attempts: Sequence[Attempt]) -> str:
-    """Count failed attempts, with a line for each: the event's name, and how it ended."""
+    """Return a line for each failed attempt, under a count of them."""
     lines = [_failed_line(attempt, attempt.event._name) for attempt in attempts]
     head = f"{counted(len(attempts), 'attempt')} failed:"
     return "\n  ".join([head, *folded(lines, _MAX_LINES)])
@@ -218,7 +212,6 @@ def _listed(
     found: list[tuple[str, Line]],
     error: type[ChatFakeError] | None = UndeliveredWebhooks,
 ) -> Iterator[Leftover]:
-    """Give a leftover with its first lines, if there are any."""
     if found:
         head = f"{counted(len(found), what)}{problem}:"
         shown = folded((text for text, _ in found), _MAX_LINES)

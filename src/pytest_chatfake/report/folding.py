@@ -1,4 +1,4 @@
-"""A long timeline, made short: repetitions are folded, then the middle of the rest.
+"""Makes a long timeline short: first repetitions are folded, then the middle of the rest.
 
 The middle keeps what a failed expectation names, and the first entry of each odd kind.
 """
@@ -60,7 +60,7 @@ def rows_of(trace: Trace, start: int, mentioned: Collection[MessageState]) -> li
 def _without_repetitions(
     entries: Sequence[Record], mentioned: Collection[MessageState]
 ) -> Iterator[TimelineRow]:
-    """Fold entries that come again and again, alike but for their messages."""
+    # What repeats may differ in its messages, unless these are mentioned.
     shapes = [
         (likeness(entry), entry._message in mentioned and entry._message) for entry in entries
     ]
@@ -76,7 +76,7 @@ def _without_repetitions(
 
 
 def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
-    """Return how many entries repeat from an index on, and how often they come; 1, 1: none."""
+    # How many entries repeat from `start` on, and how many times they come; (1, 1) if none do.
     found, most = (1, 1), _SAVED
     for length in range(1, min(_LONGEST, (len(shapes) - start) // _TIMES) + 1):
         same = start
@@ -94,7 +94,6 @@ def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
 def _middle(
     trace: Trace, first: int, last: int, mentioned: Collection[MessageState]
 ) -> Iterator[TimelineRow]:
-    """Give what is kept between two numbers, and the kinds of what is left out between."""
     about = (entry for message in mentioned for entry in trace.of(message))
     odd = {likeness(entry): entry for entry in reversed(trace.odd(first))}
     kept: dict[int, Record] = {}

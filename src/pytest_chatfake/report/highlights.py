@@ -1,4 +1,4 @@
-"""What to look at first when a test fails: what the fake has seen, and no guess."""
+"""What to look at first when a test fails: what the fake has seen, never a guess."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ _READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
 class Highlights:
     """What to look at in one fake's timeline.
 
-    Prices are explained only where nothing failed, and the test failed for an amount. That the
-    endpoints responded with 2xx is a line only where there is no other.
+    Prices are explained only if no webhook failed and the test failed over an amount. "Responded
+    with 2xx to all events" is shown only if there is nothing else to say.
 
     Args:
         story: The fake's story.
@@ -63,8 +63,7 @@ class Highlights:
 
     Attributes:
         lines: A line for each thing to look at, the likeliest cause first.
-        cause: The first line; empty if none is of something odd, so that they explain responses
-            and prices, or say that there is no endpoint.
+        cause: The first line if it is about something odd, else empty.
         labels: The short names that the lines use.
         priced_messages: The messages whose price the lines explain.
     """
@@ -99,7 +98,6 @@ class Highlights:
         self.cause: str = self.lines[0] if is_odd else ""
 
     def _failed(self, odd: Sequence[Record]) -> Iterator[str]:
-        """Say what failed, or never came about."""
         engine = self._engine
         if engine.plan:
             yield engine.plan.remainder()
@@ -115,7 +113,6 @@ class Highlights:
         )
 
     def _marked(self, odd: Sequence[Record]) -> Iterator[str]:
-        """Say what is not as usual, which events there are not, and what is pending."""
         yield from self._first_of_each(
             [entry for entry in odd if not (has_failed(entry) or is_unused(entry))]
         )
@@ -123,7 +120,7 @@ class Highlights:
         yield from pending_lines(self._engine, self.labels)
 
     def _first_of_each(self, odd: Sequence[Record]) -> Iterator[str]:
-        """Write the first of each kind; an event is left out if its attempt has the same marks."""
+        # An event is left out if its attempt has the same marks.
         shown = {
             (attempt.event, *attempt._marks) for attempt in odd if isinstance(attempt, Attempt)
         }
@@ -155,7 +152,8 @@ class Highlights:
     # What came before an attempt that is to be looked at
 
     def _taken_before(self, attempt: Record) -> str:
-        """Say what the endpoint of an attempt had taken before: the event, or a later one."""
+        # An attempt is easier to judge if one knows what the endpoint has accepted before it: the
+        # same event, or a later one of the message.
         if not (isinstance(attempt, Attempt) and attempt._was_made and attempt._message):
             return ""
         if isinstance(attempt._effect, Forgery):  # it has an id of its own
@@ -174,7 +172,6 @@ class Highlights:
     # What never came about
 
     def _unheard(self) -> Iterator[str]:
-        """Say which events no endpoint listened for, and what to do about it."""
         endpoints = self._engine.outbox.endpoints
         if not endpoints:  # the test has disconnected them, or never connected one
             return
@@ -199,7 +196,6 @@ class Highlights:
         return [event for event in self._engine.outbox.unheard if event._index >= self._start]
 
     def _queued(self) -> Iterator[str]:
-        """Say which events are queued still."""
         queued = self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
             why = why_queued(self._engine.blocked)
@@ -210,7 +206,6 @@ class Highlights:
         return f"unused fault: {unused_line(fault, self._engine)}"
 
     def _left_out(self) -> Iterator[str]:
-        """Say which messages were read without a delivered event, or without a read event."""
         at_once: list[MessageState] = []
         unseen: list[MessageState] = []
         for entry in self._records:
@@ -231,13 +226,12 @@ class Highlights:
     # Where nothing is odd
 
     def _prices(self) -> Iterator[str]:
-        """Explain the price of those messages that are likely to be meant."""
         mentioned = list(dict.fromkeys(self._story.mentioned))
         self.priced_messages = mentioned[:_PRICED] or self._likely_messages()
         yield from filter(None, map(self._price, self.priced_messages))
 
     def _likely_messages(self) -> list[MessageState]:
-        """Return the last message with events that was charged, and the last that costs nothing."""
+        # A wrong sum is most likely about the last message that was charged, or the last free one.
         events = (entry for entry in self._records if isinstance(entry, Event))
         messages = {event._message for event in events if event._message is not None}
         in_order = sorted(messages, key=attrgetter("number"))
@@ -246,10 +240,7 @@ class Highlights:
         return [message for message in in_order if message in (*charged[-1:], *free[-1:])]
 
     def _price(self, message: MessageState) -> str:
-        """Say how often a message was charged, and which events report its price.
-
-        The reason is left out if a failed expectation has given it.
-        """
+        # The reason is left out if a failed expectation has given it already.
         label, happened = self.labels.message(message), self._trace.of(message)
         prices = [
             (number_of(entry), entry.status, price)
@@ -278,14 +269,14 @@ class Highlights:
         return "; ".join(parts)
 
     def _price_in(self, event: Event) -> str:
-        """Return the price that an event reports; empty without one, or if the test made it."""
+        # Empty if the event has none, or the test wrote the event itself.
         if event.synthetic:
             return ""
         message = event.json()[self._engine.settings.naming.message_key]
         return number(Decimal(message["totalPrice"])) if "totalPrice" in message else ""
 
     def _responses(self) -> Iterator[str]:
-        """Say that an app has accepted everything: so the defect is in it, or in the test."""
+        # The app accepted everything, so the bug is in the app or in the test.
         accepted = (entry for entry in self._records if isinstance(entry, Attempt) and entry.ok)
         for endpoint, times in Counter(attempt.endpoint for attempt in accepted).items():
             what = "the event" if times == 1 else f"all {times:,} events"
@@ -293,7 +284,6 @@ class Highlights:
 
 
 def _is_about_money(error: BaseException | None) -> bool:
-    """Return whether a test failed for an amount, as far as its error shows: or did not fail."""
     if error is None:
         return True
     return isinstance(error, AssertionError) and bool(_AMOUNT.search(tracebacks.text_of(error)))

@@ -1,4 +1,4 @@
-"""What a response may mean, and why a fault can't fire: short hints beside what was seen."""
+"""Short hints: what a response may mean, and why a fault did not fire."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _OF_A_FRAMEWORK: Final = re.compile(rb"$|\s*<|.*Server Error", re.DOTALL)
 
 
 def hint(attempt: Attempt) -> str:
-    """Say what a response or an error may mean; empty if there is nothing to say."""
+    """Return what a response or an error may mean; empty if there is nothing to say."""
     if not attempt._effect._counts:
         return ""
     if attempt.error is not None:
@@ -78,10 +78,10 @@ def hint(attempt: Attempt) -> str:
 
 
 def why_foreign(error: BaseException) -> str:
-    """Say why an app is used from another thread or loop than its own; empty if it is not known.
+    """Explain why an app fails in a thread or an event loop that is not its own.
 
-    Args:
-        error: What a test failed with, or what caused that.
+    Returns:
+        A sentence; empty if the error is about something else.
     """
     text = text_of(error)
     other_loop = any(part in text for part in _OTHER_LOOP)
@@ -101,22 +101,16 @@ def why_foreign(error: BaseException) -> str:
 
 
 def awaited(engine: Engine) -> str:
-    """Return what a test of this mode writes in front of a call."""
     return "await " if engine.mode == "async" else ""
 
 
 def unused_faults(engine: Engine, api: AccountApi) -> list[Trigger]:
-    """Return the faults that never fired."""
     faults = (*engine.outbox.faults.ever, *api._faults.ever)
     return [fault for fault in faults if not fault.fired]
 
 
 def why_queued(blocked: bool) -> str:
-    """Say why events of a route that has webhooks first are queued still, if that is known.
-
-    Args:
-        blocked: Whether the test's loop did not take them up.
-    """
+    """Explain why the events of a ``webhooks_first`` route are still queued, if that is known."""
     if not blocked:
         return ""
     return (
@@ -126,7 +120,7 @@ def why_queued(blocked: bool) -> str:
 
 
 def missed(fault: Trigger, engine: Engine) -> Attempt | None:
-    """Return the last attempt that a fault would have concerned, had it been set up before."""
+    """Return the last attempt that a fault would have changed, had it been set up earlier."""
     if not isinstance(fault, Fault) or fault._matched:
         return None
     for attempt in reversed(engine.outbox.attempts):
@@ -136,7 +130,6 @@ def missed(fault: Trigger, engine: Engine) -> Attempt | None:
 
 
 def unused_line(fault: Trigger, engine: Engine) -> str:
-    """Describe a fault that did not fire, and why, if that is known."""
     return f"{fault.description}, set up at {fault.line}{_why_unused(fault, engine)}"
 
 
@@ -155,7 +148,6 @@ def _why_unused(fault: Trigger, engine: Engine) -> str:
 
 
 def _requests_instead(fault: ApiFault) -> str:
-    """Say which requests there were while a fault was set up."""
     if fault._matched:
         early = fault._matched < fault._start
         why = f"it begins with number {fault._start:,}" if early else "got another response"
@@ -167,13 +159,12 @@ def _requests_instead(fault: ApiFault) -> str:
 
 
 def beginning_of_body(body: bytes) -> str:
-    """Return the beginning of a response's body, as one line; of a page, its title."""
+    """Return the beginning of a response's body on one line; for a page, its title."""
     text = body[:_MAX_BYTES].decode("utf-8", "replace")
     title = re.search("<title>(.+?)</title>", text, re.DOTALL)
     return beginning(title[1] if title else text)
 
 
 def beginning(text: str) -> str:
-    """Return the beginning of a text, as one line."""
     shown = "".join(c if c.isprintable() else " " for c in text)
     return shortened(" ".join(shown.split()))

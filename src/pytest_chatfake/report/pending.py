@@ -1,7 +1,7 @@
-"""Pending work, and the move of the clock that runs it.
+"""What is pending, and the move of the clock that runs it.
 
-An expectation may have missed it: a step of a script, what an autopilot will do, an attempt that
-is made again or late. The sentences give its line, because nothing else of it can be seen yet.
+A failed expectation may have come too early: before a step of a script, an autopilot's verb, a
+retry or a delayed attempt. The timeline can't show these yet, so the sentences give their lines.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ _MAX_PENDING: Final = 3
 
 
 def _pending(engine: Engine) -> list[DueWork]:
-    """Return what is pending, in due order. Drops are left out: every sent message has one."""
+    # Without drops: every sent message has one.
     with engine.core.lock:
         return [due for due in engine.core.schedule.pending() if due[1] != "drop"]
 
 
 def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
-    """Say what is pending, when, where it comes from, and what to do about it."""
     at, kind, subject = due
     hint = f"Run it with {advance(engine, at)}"
     if kind == "attempt":
@@ -45,7 +44,7 @@ def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
 
 
 def obstacle_of(engine: Engine, message: MessageState) -> str | None:
-    """Say what keeps a message from its phone, or from being read there; None: nothing does."""
+    """Return what keeps a message from arriving or from being read, as part of a sentence."""
     person = engine.account.people.get(message.recipient)
     return None if person is None else person.obstacle(arrives=message.state == "sent")
 
@@ -53,14 +52,7 @@ def obstacle_of(engine: Engine, message: MessageState) -> str | None:
 def first_pending(
     engine: Engine, labels: Labels, verbs: Collection[str], *of: MessageState
 ) -> Iterator[str]:
-    """Give the sentence of the first that does one of these verbs to one of these messages.
-
-    Args:
-        engine: The fake's engine.
-        labels: The short names.
-        verbs: What it may do.
-        of: To which messages; none: to any.
-    """
+    """Describe the first pending verb of these, for one of the messages or for any."""
     for due in _pending(engine):
         _, kind, subject = due
         does = kind if kind == "attempt" else subject.does(kind)
@@ -70,7 +62,7 @@ def first_pending(
 
 
 def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
-    """Give a line for each pending step, if it is unclear which one a test missed."""
+    """Return a line for each pending step; a failed test may have missed any of them."""
     found = _pending(engine)
     yield from (_sentence(engine, labels, due) for due in found[:_MAX_PENDING])
     if len(found) > _MAX_PENDING:
@@ -78,7 +70,7 @@ def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
 
 
 def advance(engine: Engine, moment: int) -> str:
-    """Write the call that moves the clock to a moment."""
+    """Return the call that moves the clock to a moment."""
     # A report may be written when the fake is closed, and real time is back.
     now = engine.time.stopped_at or engine.time.read()
     wait = max(moment - now, 0)

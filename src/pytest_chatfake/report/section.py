@@ -65,7 +65,7 @@ class Section:
         return "\n".join(parts)
 
     def picture(self, *, styled: bool) -> str:
-        """Return the picture of the timeline, with its style inside or not; empty without one."""
+        """Return the timeline as SVG, with its style inside or not; empty if nothing is new."""
         if not self._is_new:
             return ""
         return svg(

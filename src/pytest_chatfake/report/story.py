@@ -1,7 +1,6 @@
 """The data of one fake that reports are made of.
 
-Every test has a story, and hardly any test a report: what writes one is imported when it is
-written.
+Every test has a story but few tests fail, so the code that writes reports is imported late.
 """
 
 from __future__ import annotations
@@ -24,14 +23,10 @@ _sequence = itertools.count()
 class Story:
     """The data of one fake that reports are made of.
 
-    Args:
-        engine: The fake's engine.
-        api: The fake's side of the HTTP API.
-
     Attributes:
         mentioned: The messages that failed expectations are about.
-        explained: Those whose charge a failed expectation has explained.
-        number: Its number among all of the process.
+        explained: The messages whose charge a failed expectation has explained.
+        number: Its number among all stories of the process.
     """
 
     def __init__(self, engine: Engine, api: AccountApi) -> None:
@@ -47,12 +42,11 @@ class Story:
 
     @property
     def labels(self) -> Labels:
-        """The short names of what is there now."""
+        """The short names of everything so far."""
         return Labels(self.engine, self.api)
 
     @property
     def trace(self) -> Trace:
-        """What happened so far."""
         self._notice_reset()
         if self._trace is None:
             from .trace import Trace
@@ -61,24 +55,24 @@ class Story:
         return self._trace
 
     def attempt_of(self, error: BaseException) -> Attempt | None:
-        """Return the attempt in which an app raised an error; None if there is none."""
+        """Return the attempt in which an app raised an error."""
         attempts = self.engine.outbox.attempts
         return next((attempt for attempt in attempts if attempt.error is error), None)
 
     def skip(self) -> None:
-        """Leave what happened so far out: it belongs to another test."""
+        """Leave out what happened so far: it belongs to another test."""
         self._notice_reset()
         self._begun = self._shown = len(self._records)
         self.mentioned.clear()
         self.explained.clear()
 
     def begin_of_test(self) -> int:
-        """Return the first entry of the test that runs now."""
+        """Return the index of the first entry of the running test."""
         self._notice_reset()
         return self._begun
 
     def take_new(self) -> int:
-        """Return the first entry that no section has shown yet; this one shows the rest."""
+        """Return the index of the first entry that is new, and count all as shown."""
         self._notice_reset()
         start, self._shown = self._shown, len(self._records)
         return start

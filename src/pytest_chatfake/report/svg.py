@@ -1,6 +1,6 @@
 """The timeline as a picture: its lines, and beside them who acts on whom, and the balance.
 
-Its letters have a fixed size: what is too narrow for it lets it scroll.
+Its letters have a fixed size; a page that is too narrow scrolls.
 """
 
 from __future__ import annotations
@@ -127,7 +127,6 @@ def svg(
 def _broken(
     rows: Sequence[TimelineRow], shown: Sequence[Record], labels: Labels, begun: int
 ) -> list[list[str]]:
-    """Write rows as the text does, each in several lines where one would be too long."""
     broken: list[list[tuple[str, ...]]] = []
     for *head, what in cells_of(shown, labels, begun):
         first, *others = wrap(what, _WIDEST, break_on_hyphens=False) or [""]
@@ -143,16 +142,7 @@ def _broken(
 
 
 class _Lanes:
-    """The lanes of a picture: the test, the fake, apps, and the phones of people.
-
-    Args:
-        shown: The entries of the picture.
-        labels: The short names.
-        left: Where they begin.
-
-    Attributes:
-        right: Where they end, and the balance begins.
-    """
+    """The lanes of a picture, from left to right: the test, the fake, apps, and people's phones."""
 
     def __init__(self, shown: Sequence[Record], labels: Labels, left: int) -> None:
         self._labels = labels
@@ -172,16 +162,13 @@ class _Lanes:
         self.right += _LANE // 4
 
     def drawn(self, bottom: int) -> Iterator[str]:
-        """Draw each lane: its name, and a line."""
         for name, x in self._middles.items():
             yield _text("head lane", x, _HEAD - 12, name)
             yield f'<path class="lanes" d="M{x} {_HEAD}V{bottom}"/>'
 
     def arrow(self, entry: Record, tone: str) -> str:
-        """Draw the mark of an entry, and the arrow to it if it begins in another lane.
-
-        The arrow of an attempt that did not get to the app ends halfway.
-        """
+        # The arrow comes from the lane of who acted. It ends halfway if a fault kept an attempt
+        # from the app.
         start, stop = self._middles[self._begin(entry)], self._middles["chat_fake"]
         if isinstance(entry, Attempt):
             stop = self._middles[self._labels.endpoint(entry.endpoint)]
@@ -195,7 +182,6 @@ class _Lanes:
         return arrow + mark * bool(tone)
 
     def _begin(self, entry: Record) -> str:
-        """Return the lane of who acts; what nobody asked for begins in the fake's."""
         match entry:
             case VerbRecord(is_by_person=True):
                 return "phone"
@@ -210,7 +196,7 @@ class _Lanes:
 
 
 def _links(entry: Record, numbers: Collection[int]) -> str:
-    """Write the number of an entry, and that of what caused it: the nearest one that is shown."""
+    # So that a page can light up a cause and its effects: the nearest cause that is shown.
     cause = entry._cause
     while cause is not None and number_of(cause) not in numbers:
         cause = cause._cause
@@ -221,14 +207,8 @@ def _links(entry: Record, numbers: Collection[int]) -> str:
 def _money(
     ledger: Ledger, posted: Iterable[tuple[int, int]], left: int, bottom: int
 ) -> Iterator[str]:
-    """Draw a line for each amount, in a scale of its own, with its value where that changes.
-
-    Args:
-        ledger: What was posted.
-        posted: The top of each entry, and how often the ledger had posted until then.
-        left: Where the lines begin.
-        bottom: Where they end.
-    """
+    # Each amount has a line in a scale of its own, and its value where that changes. `posted` is
+    # the top of each entry, and the number of postings up to it.
     names, amounts = ("available", "held", "charged"), zip(*ledger.running(), strict=True)
     for name, values in zip(names, amounts, strict=True):
         least, span = min(values), (max(values) - min(values)) or 1

@@ -1,4 +1,4 @@
-"""The timeline as text: a line for each entry, aligned, and folded where it is long."""
+"""The timeline as text: one aligned line per entry, folded if it is long."""
 
 from __future__ import annotations
 
@@ -45,18 +45,15 @@ _EXPLAINED: Final = 10
 
 
 def entry_text(entry: Record, labels: Labels, *, hinted: bool = False) -> str:
-    """Say what happened, in one line without secrets, and without its marks.
+    """Return what happened in one line, without secrets and without its marks.
 
-    Args:
-        entry: What happened.
-        labels: The short names.
-        hinted: Whether to say what the status of a response may mean.
+    With ``hinted``, it says what the status of a failed response may mean.
     """
     return labels.clean_line(_text(entry, labels, hinted))
 
 
 def marks_of(entry: Record, labels: Labels) -> list[str]:
-    """Say what is not as the service would do it, in the same way."""
+    """Return what a fault, a block or a retry did to an entry, each in square brackets."""
     marks = [str(mark) for mark in entry._marks]
     if isinstance(entry, Attempt) and is_retry(entry):
         retry, planned = entry.number - 1, len(entry.endpoint._retries)
@@ -116,7 +113,6 @@ def _verb(verb: VerbRecord, labels: Labels) -> str:
 
 
 def _outcome(attempt: Attempt, hinted: bool) -> str:
-    """Say how an attempt ended; of one that failed, the beginning of the response, too."""
     if not attempt._ended:
         return "no response yet"
     if attempt.error is not None or not attempt._was_made:
@@ -128,7 +124,7 @@ def _outcome(attempt: Attempt, hinted: bool) -> str:
 
 
 def units(nanoseconds: int) -> dict[str, float]:
-    """Split a length of time into days, hours, minutes and seconds, as far as there are any."""
+    """Split a length of time into days, hours, minutes and seconds, without zeros."""
     seconds, rest = divmod(nanoseconds, SECOND)
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -138,7 +134,7 @@ def units(nanoseconds: int) -> dict[str, float]:
 
 
 def length(nanoseconds: int) -> str:
-    """Write a length of time as a person would: ``30 days``, ``1 h 30 min``, ``0.5 s``."""
+    """Return a length of time as a person writes it: ``30 days``, ``1 h 30 min``, ``0.5 s``."""
     return " ".join(
         f"{count:,g} {_SHORT.get(name, 'day' if count == 1 else 'days')}"
         for name, count in units(nanoseconds).items()
@@ -156,14 +152,14 @@ def timeline_text(
     mentioned: Collection[MessageState] = (),
     folded: bool = True,
 ) -> str:
-    """Write a timeline: the balance, one line for each entry, and what the labels stand for.
+    """Return a timeline: the balance, one line per entry, and a legend of the labels.
 
     Args:
         story: The fake's story.
         start: The first entry that is shown.
-        labels: The short names; those that texts above it use are explained below it, too.
+        labels: The short names, if a text above it uses them: the legend explains those as well.
         mentioned: The messages that matter most: folding keeps what is about them.
-        folded: Whether a long timeline is folded.
+        folded: Whether to fold a long timeline.
     """
     trace, labels = story.trace, labels or story.labels
     rows = rows_of(trace, start, mentioned) if folded else list[TimelineRow](trace.records[start:])
@@ -182,7 +178,6 @@ def timeline_text(
 
 
 def heading(engine: Engine, begun: int) -> str:
-    """Say what there is on the account, and from when times are counted."""
     ledger, currency = engine.account.ledger, engine.settings.currency
     return (
         f"available {number(ledger.available)}, held {number(ledger.held)}, "
@@ -191,12 +186,11 @@ def heading(engine: Engine, begun: int) -> str:
 
 
 def lines_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[str]:
-    """Align entries in columns: number, time since the fake was begun, kind, what, line."""
     return aligned(cells_of(shown, labels, begun), right=2)
 
 
 def cells_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[tuple[str, ...]]:
-    """Give the columns of each entry; a time that is that of the line above is left out."""
+    """Return the columns of each entry: number, time, kind, text. A repeated time is empty."""
     days = any(entry._began - begun >= _DAY for entry in shown)
     amounts = [number(amount) for amount in map(amount_of, shown) if amount is not None]
     width = max(map(len, amounts), default=0)
@@ -216,7 +210,7 @@ def cells_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[tuple[
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: int = 0) -> list[str]:
-    """Write rows in columns; the first ``right`` of them are flush right."""
+    """Return rows as aligned columns; the first ``right`` of them are flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     sides = [str.rjust] * right + [str.ljust] * (len(widths) - right)
     return [
@@ -229,7 +223,6 @@ def aligned(rows: Sequence[Sequence[str]], *, right: int = 0) -> list[str]:
 
 
 def _relative(nanoseconds: int) -> str:
-    """Write a time since the start: ``+0:00.000``, with hours where there are any."""
     sign = "-" if nanoseconds < 0 else "+"
     seconds, rest = divmod(abs(nanoseconds), SECOND)
     minutes, seconds = divmod(seconds, 60)
@@ -243,7 +236,7 @@ def _absolute(moment: int) -> str:
 
 
 def legend(labels: Labels, shown: Sequence[Record], most: int = _EXPLAINED) -> Iterator[str]:
-    """Explain each label that is shown, once; at most ``most`` messages."""
+    """Explain each label that is shown, at most ``most`` messages."""
     messages = sorted(
         {entry._message for entry in shown if entry._message}, key=attrgetter("number")
     )

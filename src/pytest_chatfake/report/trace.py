@@ -19,13 +19,10 @@ from .entries import RecordKind, is_odd, kind_of
 
 
 class Trace:
-    """The history of one fake from its beginning, or its last reset, on.
-
-    Args:
-        engine: The fake's engine.
+    """The history of one fake since it was made, or last reset.
 
     Attributes:
-        records: All that happened; more are added.
+        records: Everything that happened; the list grows.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -39,7 +36,7 @@ class Trace:
 
     @property
     def begun(self) -> int:
-        """When the fake was begun, or reset."""
+        """When the fake was made or reset, in nanoseconds."""
         return self._ledger.entries[0].moment
 
     def of(self, message: MessageState) -> Sequence[Record]:
@@ -47,7 +44,7 @@ class Trace:
         return self._by_message.all(message)
 
     def odd(self, start: int = 0) -> list[Record]:
-        """Return the records from an index on that have failed or have marks; see `is_odd`."""
+        """Return the records from an index on that have failed or have marks: see `is_odd`."""
         return [
             record for record in self.records[start:] if is_odd(record) and not _is_forgery(record)
         ]
@@ -63,12 +60,10 @@ class Trace:
         return [*accumulate(posted, initial=1)]  # the opening balance is no record
 
     def count(self, start: int, stop: int | None = None) -> Counter[RecordKind]:
-        """Count the records of a range by their kinds, in the order in which these come."""
         return Counter[RecordKind](map(kind_of, self.records[start:stop]))
 
 
 def _is_forgery(record: Record) -> bool:
-    """Return whether a record is an attempt of a forgery that did not get through."""
     return (
         isinstance(record, Attempt)
         and isinstance(record._effect, Forgery)
