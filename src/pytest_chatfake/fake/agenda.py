@@ -1,4 +1,4 @@
-"""The agenda: due events in order, as data and as sentences."""
+"""The agenda: everything that is due, in order, as data and as sentences."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ AgendaKind: TypeAlias = Literal["step", "autopilot", "retry", "attempt", "drop",
 
 
 class AgendaEntry(NamedTuple):
-    """A due event. ``str()`` returns its sentence.
+    """A due event; ``str()`` returns its sentence.
 
     Attributes:
         at: When it is due: aware, UTC.
         kind: Why it is due.
-        message: The message that it is about; None if it is an event that belongs to none.
+        message: The message that it is about; None for an event that belongs to no message.
         line: The line of the test that scheduled it.
         text: The sentence.
     """
@@ -44,7 +44,7 @@ class AgendaEntry(NamedTuple):
 
 
 def agenda(engine: Engine) -> list[AgendaEntry]:
-    """Return the due events in order, with the expiries of open conversations."""
+    """Return what is due, in order, including the expiry of open conversations."""
     with engine.core.lock:
         found = [(due[0], _entry(engine, *due)) for due in engine.core.schedule.pending()]
         found += _expiries(engine)

@@ -1,4 +1,4 @@
-"""The test's clock: it moves the time of the whole process, from one due event to the next."""
+"""The test's clock: it moves the time of the whole process from one due event to the next."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ from .handles import Message, state_of
 
 
 class Clock:
-    """The clock of a test: the same time that the code under test sees.
+    """The clock of a test, which sets the time for the code under test as well.
 
-    While time is moved, due events happen one after another, each at its own moment. Process time
-    is frozen at that moment while the event happens and while its webhooks are attempted. Time only
-    goes forward.
+    Example::
 
-    Without the ``chat_clock`` fixture time runs on, until the first move freezes it.
+        chat_fake.send_text("Hello").after(60).deliver().after(minutes=10).read()
+        chat_fake.clock.advance(hours=1)
+
+    On its way, everything that is due happens in order: time stops at the moment of each event
+    until its webhooks are attempted. Time only goes forward.
+
+    Without the ``chat_clock`` fixture, real time runs until the first move freezes it. In async
+    mode, ``await`` each move; reading raises ``NotAwaited`` while steps are pending.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -52,11 +57,7 @@ class Clock:
 
     @property
     def next_due(self) -> datetime | None:
-        """When the next event is due (a step, a drop, a retry, a delayed attempt); None: never.
-
-        Raises:
-            NotAwaited: Async mode: steps are pending.
-        """
+        """When the next step, drop, retry or delayed attempt is due; None: never."""
         self._engine.ensure_readable()
         due = self._engine.due_runner.next_due()
         return None if due is None else instant(due)
@@ -64,14 +65,11 @@ class Clock:
     def advance(
         self, delta: timedelta | float | None = None, /, **timedelta_arguments: float
     ) -> Pending[None]:
-        """Move time forward by a length of time.
+        """Move time forward: ``advance(90)``, or ``advance(days=30)``.
 
         Args:
             delta: A ``timedelta`` or seconds.
             **timedelta_arguments: ``days=``, ``hours=``, ... as ``timedelta`` takes them.
-
-        Returns:
-            Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
             TypeError: No length is given, or two.
@@ -85,16 +83,13 @@ class Clock:
         return self._engine.move_time(partial(add, by), "advance()")
 
     def sleep(self, seconds: float) -> Pending[None]:
-        """Move time forward, as ``time.sleep`` lets it pass.
+        """Move time forward by seconds, in place of a sleep of the app's.
 
-        A test patches the ``sleep`` of an app's backoff with it: ``time.sleep`` in a sync test, and
-        ``asyncio.sleep`` in an async one. What is due meanwhile happens, each at its own moment.
+        Patch the sleep of a backoff with it, and the test doesn't wait: ``time.sleep`` in a sync
+        test, ``asyncio.sleep`` in an async one. Everything that is due meanwhile happens.
 
         Args:
-            seconds: How many, at least 0.
-
-        Returns:
-            Something to ``await`` in async mode; nothing of interest in sync mode.
+            seconds: At least 0.
 
         Raises:
             ValueError: The number is negative or not finite.
@@ -109,9 +104,6 @@ class Clock:
         Args:
             moment: An aware ``datetime``, or ISO 8601 text with an offset or ``Z``.
 
-        Returns:
-            Something to ``await`` in async mode; nothing of interest in sync mode.
-
         Raises:
             ValueError: It has no time zone, or the text is not ISO 8601.
             ClockError: The moment has passed, or time can't be moved.
@@ -123,25 +115,19 @@ class Clock:
 
     @property
     def agenda(self) -> Sequence[AgendaEntry]:
-        """The due events, in order.
+        """Everything that is due, in order.
 
-        What people or endpoints do not let happen is not listed, as long as that is so: an
-        autopilot's delivery to a phone that is off, a retry at an endpoint that is disconnected.
+        An event is left out for as long as a person or an endpoint prevents it: an autopilot's
+        delivery to a phone that is off, or a retry at an endpoint that was disconnected.
 
-        The expiry of an open conversation is listed, too, though nothing happens then:
-        :attr:`next_due` and :meth:`advance_to_next` pass over it.
-
-        Raises:
-            NotAwaited: Async mode: steps are pending.
+        The expiry of an open conversation is listed although nothing happens then. :attr:`next_due`
+        and :meth:`advance_to_next` skip it.
         """
         self._engine.ensure_readable()
         return agenda(self._engine)
 
     def advance_to_next(self) -> Pending[None]:
         """Move time forward to the next due event, and run it.
-
-        Returns:
-            Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
             ClockError: Nothing is due, or time can't be moved.
@@ -154,9 +140,6 @@ class Clock:
         Args:
             edge: One of :func:`~pytest_chatfake.edges`.
             message: The message whose session ends (§8), or that is dropped (§3 rule 5).
-
-        Returns:
-            Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
             ValueError: The message belongs to another fake.
@@ -183,12 +166,9 @@ class Clock:
         """Move time forward, from one due event to the next, until a predicate is true.
 
         Args:
-            predicate: A function without arguments. It is called before time moves, after each due
-                event and at the limit. It may only read.
+            predicate: A function without arguments, such as ``lambda: message.dropped``. It is
+                called before time moves, after each due event, and at the limit. It may only read.
             limit: How far to go at most: a ``timedelta`` or seconds.
-
-        Returns:
-            Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
             TypeError: The predicate is a coroutine function, or returned a coroutine.

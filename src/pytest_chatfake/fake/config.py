@@ -50,6 +50,13 @@ _NAMING: Final = Naming()
 class ChatFakeConfig:
     """How the fake behaves where the service's description leaves room.
 
+    Override the fixture ``chat_fake_config`` for a suite, and change single fields for a test with
+    the marker ``@pytest.mark.chat_fake(price="0.10")``::
+
+        @pytest.fixture(scope="session")
+        def chat_fake_config():
+            return ChatFakeConfig(currency="EUR", price="0.07", retry_after=[10, 60])
+
     Attributes:
         api_key: The account's key (§5). None: derived, and different for every fake.
         opening_balance: What the account begins with: a ``Decimal``, an ``int`` or a text
@@ -57,66 +64,66 @@ class ChatFakeConfig:
         currency: The three-letter code of every amount (§2.1).
         price: What starting a conversation costs, or each message, as ``charge_per`` says: an
             amount, or a function that takes the :class:`~pytest_chatfake.Message` and returns one
-            (assumed: the amounts are not shown). The function is called once, when the message is
-            sent.
-        charge_per: What is charged. ``"conversation"``: its first delivery (§1). ``"message"``:
-            the first arrival of each message, in an open session, too; so money is held for each,
+            (assumed: the description shows no amounts). The function is called once, when the
+            message is sent.
+        charge_per: What is charged. ``"conversation"``: its first delivery (§1). ``"message"``: the
+            first delivery of every message, even in an open session; then money is held for each,
             and ``deliver(price=)`` counts for each (assumed: this departs from §1, §3 and §8).
-        origin_type: The origin type of conversations, unless a call says another (§2.4).
+        origin_type: The origin type of conversations, unless a call gives another one (§2.4).
         conversation_type: The ``type`` of conversations (§2.4).
-        conversation_length: How long a session lasts (§8); a ``timedelta`` or seconds.
+        conversation_length: How long a session lasts (§8): a ``timedelta`` or seconds.
         drop_after: After how long an undelivered message is dropped (§8).
-        event_ids: Whether each event has an id of its own, or all events of a message share one;
-            the samples show both (§2.2).
-        balance_amount: What ``GET /v2/balance`` reports: the available amount, or that and the
-            held amount (assumed).
-        on_insufficient_balance: Whether a message that the balance can't hold is accepted all
-            the same, or fails before it is sent (assumed).
-        insufficient_balance_code: The error code with which it fails (assumed).
+        event_ids: ``"unique"``: every event has its own id. ``"per-message"``: all events of a
+            message share one. The samples show both (§2.2).
+        balance_amount: What ``GET /v2/balance`` reports: the available amount, or the total of that
+            and the held amount (assumed).
+        on_insufficient_balance: Whether a message that the balance can't cover is accepted anyway,
+            or fails before it is sent (assumed).
+        insufficient_balance_code: The error code of that failure (assumed).
         naming: The names that hide the channel brand (§1).
-        webhook_url: Where attempts go from the start; None: nowhere, until ``connect``.
+        webhook_url: Where webhooks go from the start; None: nowhere, until ``connect``.
         timeout: How long an attempt may take, in real seconds; None: as long as it takes (assumed).
-        seed: What identifiers are derived from: the same seed gives the same ones. None: new ones
-            for every fake. Under pytest: the test's node id, and the ini option
-            ``chat_fake_seed``.
-        mode: ``"sync"`` or ``"async"``; None: sync. Under pytest: that of the test function.
+        seed: What ids are derived from: the same seed gives the same ids. None: new ids for every
+            fake. Under pytest: the test's node id and the ini option ``chat_fake_seed``.
+        mode: ``"sync"`` or ``"async"``; None: sync. Under pytest: the mode of the test function.
         retry_after: When a failed attempt is retried: seconds or ``timedelta``s after the failure,
             one for each retry (assumed: none).
         signer: Signs attempts: a function of the :class:`~pytest_chatfake.WebhookRequest` that
             returns headers (§5 rule 4; assumed: none).
         extra: More fields for the message resource of every event: a mapping, or a function of the
-            :class:`~pytest_chatfake.Message` and the status of the event to come that returns one
-            (assumed: none). The function may only read; it is called once for each verb and
-            status. A call's own ``extra=`` takes precedence. If it fails, nothing is done; but what
-            people do by themselves after a verb is, without these fields, and the error is raised.
+            :class:`~pytest_chatfake.Message` and the status of the coming event that returns one
+            (assumed: none). The function may only read; it is called once for each verb and status.
+            A call's own ``extra=`` takes precedence. If the function raises, the verb is not done.
+            What people do by themselves after a verb is done all the same, without these fields,
+            and the error is raised.
         omit: Fields of the description that the message resource of this account's events does not
             have, by their names on the wire: ``("conversation", "bizType")``. ``id`` and ``status``
             can't be left out (assumed: none is).
-        inbound: Shapes the events of what people write: a function of the
+        inbound: Gives the events of what people write another shape: a function of the
             :class:`~pytest_chatfake.InboundMessage` that returns a mapping of arguments of
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
-            Without ``type``, that is the usual one. The function may only read. It is called again,
-            for the next id, where another thread has let somebody write meanwhile.
-        outbound: Shapes the status events that are posted: a function of the event, as
+            Without ``type``, the type is the usual one. The function may only read. It is called
+            again for the next id if another thread lets somebody write meanwhile.
+        outbound: Gives the status events that are posted another shape: a function of the event, as
             ``event.json()`` returns it, that returns a mapping, which is posted as JSON with exact
             decimals, or the body as text or bytes (assumed). ``fake.events`` keeps the
-            description's form. The function may only read; it is called once for each body that is
-            posted: before anything is done, so that a verb is refused if it fails. But for what
-            people do by themselves after a verb, it is called by the attempt. What people write,
-            ``emit_event()``, ``replay()`` and ``emit(raw=)`` have a form of their own.
-        tick: How much later each verb's events say that they are than those of the verb before, as
-            ``createTime`` and the message's own times: a ``timedelta`` or seconds, a day at most.
-            The clock stands still all the same, and all rules go by it. None: not at all, and a
+            description's form. The function may only read. It is called once for each body, before
+            anything is done, so a verb is refused if it raises; only for what people do by
+            themselves after a verb is it called by the attempt. It does not apply to what people
+            write, ``emit_event()``, ``replay()`` and ``emit(raw=)``.
+        tick: How much later the events of each verb say they are than those of the verb before, in
+            ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
+            The clock itself stands still, and all rules go by the clock. None: no difference; one
             second in the tests of a :class:`~pytest_chatfake.WebhookTests` (assumed).
-        sender: The address that people write to, and that messages come from, if ``naming`` has a
+        sender: The address that people write to and that messages come from, if ``naming`` has a
             ``from_key`` for it (assumed).
-        strict: Whether what a test overlooked fails it, with ``UndeliveredWebhooks`` or
-            ``UnusedFault`` at the end of its function, or of a fake's block. False: it is a
+        strict: Whether a test fails for what it overlooked, with ``UndeliveredWebhooks`` or
+            ``UnusedFault`` at the end of its function, or of a fake's block. False: it gets a
             :class:`~pytest_chatfake.WebhookWarning`. None: it fails. Under pytest: the ini option
             ``chat_fake_strict``.
 
     Raises:
-        TypeError: A value is of another type.
+        TypeError: A value has another type.
         ValueError: A value is out of range; the error lists the valid ones.
     """
 
@@ -164,7 +171,6 @@ class ChatFakeConfig:
             _check_given_extra(self.extra, self.naming)
 
     def __repr__(self) -> str:
-        """The fields that differ from the defaults, as code to paste."""
         values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         shown = {name: repr(value) for name, value in values.items() if value != _USUAL[name]}
         if self.api_key is not None:
@@ -174,7 +180,7 @@ class ChatFakeConfig:
         return f"ChatFakeConfig({', '.join(f'{name}={text}' for name, text in shown.items())})"
 
     def replace(self, **fields: Any) -> ChatFakeConfig:
-        """Return a copy in which these fields have other values.
+        """Return a copy with other values for these fields.
 
         Raises:
             TypeError: There is no such field.
@@ -185,7 +191,7 @@ class ChatFakeConfig:
         return dataclasses.replace(self, **fields)
 
     def _settings(self, seed: str) -> Settings:
-        """Return the settings of the engine, in its own units."""
+        # The engine counts in nanoseconds and decimals.
         return Settings(
             mode=self.mode or "sync",
             seed=seed,
@@ -223,7 +229,6 @@ _LONGEST_TICK: Final = 86_400 * SECOND
 
 
 def given_or_default(config: ChatFakeConfig | None) -> ChatFakeConfig:
-    """Return the given configuration, or the defaults."""
     if config is None:
         return ChatFakeConfig()
     if not isinstance(config, ChatFakeConfig):
@@ -239,7 +244,6 @@ def _check_price(price: Price, what: str) -> None:
 
 
 def check_price_function(price: Callable[..., object]) -> None:
-    """Refuse a class, and what is not a plain function of a message."""
     example = 'lambda message: "0.05"'
     if isinstance(price, type):
         raise TypeError(unexpected("price", f"an amount or a function, as in {example}", price))
@@ -256,7 +260,7 @@ def _check_given_extra(extra: Extra, naming: Naming) -> None:
 
 
 def _seconds(timeout: timedelta | float | None) -> float:
-    """Return the timeout in seconds; without one, the longest that a socket can wait."""
+    # Without a timeout, the longest that a socket can wait.
     if timeout is None:
         return _LONGEST_TIMEOUT
     return min(parse_duration(timeout, "timeout") / SECOND, _LONGEST_TIMEOUT)
@@ -292,7 +296,6 @@ def _check_naming(value: object, what: str) -> None:
 
 
 def check_extra(extra: object, naming: Naming) -> None:
-    """Refuse fields that the message resource has already."""
     check_fields(check_mapping(extra, "extra"), naming._message_keys, "extra")
 
 

@@ -24,7 +24,7 @@ _ASSUMED_PRICE: Final = exact(DEFAULT_PRICE, "price")
 
 
 class Drafts:
-    """Makes a message and a draft of the arguments of a call."""
+    """Turns the arguments of a call into a message and a draft."""
 
     def __init__(self, engine: Engine, config: ChatFakeConfig) -> None:
         self._engine = engine
@@ -72,7 +72,7 @@ class Drafts:
         price: Price | None,
         extra: Mapping[str, object] | None,
     ) -> tuple[MessageState, Draft]:
-        """Return a text message, as :meth:`prepare` does."""
+        """Do the same for a text message."""
         self._engine.refuse_closed()
         if not isinstance(body, str):
             raise TypeError(unexpected("body", "a str", body))
@@ -95,7 +95,7 @@ class Drafts:
         message: MessageState,
         status: str,
     ) -> str:
-        """Call the configuration's function for an event's fields, beside those of the call."""
+        # The fields of the call itself take precedence.
         engine = self._engine
         call = partial(function, Message(engine, message), status)
         found = engine.core.call_back("the function of extra=", "a mapping", call)

@@ -1,4 +1,4 @@
-"""Edges: the moments around the end of a session, and around the drop, for parametrised tests."""
+"""Edges: the moments around the end of a session and around a drop, for parametrised tests."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _SIDES: Final = {-_MILLISECOND: "1ms-before", timedelta(0): "at", _MILLISECOND: 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A moment one millisecond before, at or after the end of a session, or the drop.
+    """A moment one millisecond before, at or after the end of a session, or the drop of a message.
 
-    The message is given where the edge is used: ``clock.advance_to(edge, message)``.
+    Which message is said where the edge is used: ``clock.advance_to(edge, message)``.
 
     Attributes:
-        kind: ``"session"``: the end of the message's conversation (§8); ``"drop"``: the moment at
-            which an undelivered message is dropped (§3 rule 5).
-        offset: The distance from that moment: minus one, no, or plus one millisecond.
+        kind: ``"session"``: the end of the message's conversation (§8). ``"drop"``: the moment when
+            an undelivered message is dropped (§3 rule 5).
+        offset: The distance from that moment: minus one, zero, or plus one millisecond.
 
     Raises:
-        TypeError: The kind is not text, or the offset no ``timedelta``.
+        TypeError: The kind is not a str, or the offset not a ``timedelta``.
         ValueError: The kind or the offset is unknown.
     """
 
@@ -63,18 +63,27 @@ class Edge:
 
     @property
     def over(self) -> bool:
-        """Whether the session is over there, or the message dropped; at the moment itself it is."""
+        """Whether it is at or after the moment: the session is over, or the message dropped."""
         return self.offset >= timedelta(0)
 
 
 def edges(*kinds: EdgeKind) -> list[Edge]:
-    """Return the edges of these kinds, three for each, for ``pytest.mark.parametrize``.
+    """Return three edges for each kind, for ``pytest.mark.parametrize``.
+
+    Example::
+
+        @pytest.mark.parametrize("edge", edges("session"))
+        def test_the_second_message(chat_fake, chat_clock, edge):
+            first = chat_fake.send_text().deliver()
+            chat_clock.advance_to(edge, first)
+            chat_fake.send_text().deliver()
+            chat_fake.assert_charged("0.10" if edge.over else "0.05")
 
     Args:
         *kinds: ``"session"``, ``"drop"``, or both.
 
     Raises:
-        TypeError: No kind is given, or one is not text.
+        TypeError: No kind is given, or one is not a str.
         ValueError: A kind is unknown.
     """
     if not kinds:
@@ -85,7 +94,7 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
 
 
 def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:
-    """Return when an edge is for a message, in nanoseconds."""
+    """Return when an edge is for a message, in nanoseconds; a ClockError if it never comes."""
     offset = to_nanoseconds(edge.offset)
     if edge.kind == "drop":
         if message.state != "sent" or message.sent_at is None:

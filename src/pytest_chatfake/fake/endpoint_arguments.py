@@ -1,4 +1,4 @@
-"""The arguments of ``connect()``, checked and made into an endpoint."""
+"""The arguments of ``connect()``, checked and turned into a target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 def refuse_other_names(connect: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate ``connect()`` so that other names are refused with a hint to what it takes."""
+    # A hint says what connect() takes: app= is what everyone tries first.
     parameters = inspect.signature(connect).parameters.values()
     names = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
 
@@ -89,7 +89,6 @@ def target_of(
 
 
 def check_asgi(app: Callable[..., Any], what: str) -> None:
-    """Refuse a value that is not an ASGI app."""
     _check_callable(app, what)
     if hasattr(app, "wsgi_app"):
         raise TypeError(f"{_name(app)} looks like a WSGI app: connect it as wsgi=")
@@ -119,7 +118,7 @@ def _class_of(thing: object) -> str:
 
 
 def _title(app: object) -> str:
-    """Return the title that a FastAPI app was given; empty if there is none."""
+    # FastAPI apps have one.
     title = getattr(app, "title", None)
     return title if isinstance(title, str) else ""
 
@@ -130,7 +129,6 @@ def _is_async(app: Callable[..., Any]) -> bool:
 
 
 def event_types(events: Iterable[str]) -> frozenset[str]:
-    """Return the event types that an endpoint listens for."""
     if events == "*":
         return frozenset("*")
     given = check_list(events, "events", 'event types such as ["chat.message.updated"]')
@@ -138,7 +136,6 @@ def event_types(events: Iterable[str]) -> frozenset[str]:
 
 
 def headers_of(headers: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the headers that every attempt carries, ``Content-Type`` among them (§4.2)."""
     if headers is None:
         headers = {}
     check_mapping(headers, "headers")

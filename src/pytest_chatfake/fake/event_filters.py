@@ -1,4 +1,4 @@
-"""Which events a fault concerns: the arguments that all faults of webhooks take, checked."""
+"""Which events a fault concerns: the arguments of all faults of webhooks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .handles import Message, state_of
 
 
 class EventFilter(TypedDict, total=False):
-    """Which events a fault concerns: the arguments that all faults of webhooks take.
+    """The arguments that say which events a fault concerns; all faults of webhooks take them.
 
     Attributes:
-        times: How many events; None: all, until the fault is removed. Default: 1.
+        times: How many events, 1 by default; None: all, until the fault is removed.
         start: The first event concerned, among those that match; 1, the default, is the next.
         message: Only events of this message.
         status: Only events with this status.
@@ -31,7 +31,7 @@ class EventFilter(TypedDict, total=False):
 
 
 def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
-    """Check the arguments of a fault, and return them, with the state of a message."""
+    """Return the checked arguments, with the state of the message in place of its handle."""
     engine.refuse_closed()
     check_names(where, EventFilter.__annotations__, call)
     status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")

@@ -82,7 +82,7 @@ opened: WeakSet[ChatFake] = WeakSet()
 
 
 def share_open_fakes() -> None:
-    """Give a test that begins the fakes that live on; what happened in them belongs to others."""
+    # What happened in them so far belongs to other tests.
     stories = [fake._story for fake in opened if not fake._engine.core.closed]
     stories.sort(key=lambda story: story.number)
     shared = current().stories
@@ -94,16 +94,21 @@ def share_open_fakes() -> None:
 class ChatFake:
     """An in-process fake of the messaging service.
 
-    Under pytest, the ``chat_fake`` fixture gives one to every test. Elsewhere it is a context
+    Under pytest, the ``chat_fake`` fixture gives one to every test. Elsewhere, it is a context
     manager::
 
         with ChatFake(price="0.10") as fake:
-            fake.send_text("Hello").deliver()
+            fake.webhooks.connect(wsgi=app, path="/hooks/chat")
+            fake.send_text("Sale ends today").deliver(devices=2).read()
+            assert fake.balance.charged == Decimal("0.10")
 
-    Amounts are in the configuration's currency: a ``Decimal``, an ``int`` or a text is taken, an
-    exact ``Decimal`` is returned. In async mode, all that shows results but :attr:`timeline` raises
-    ``NotAwaited`` while steps are pending. After :meth:`close` results can be read; everything that
-    acts raises ``ClosedError``.
+    In async mode, ``await`` everything that acts: a message, a chain of its verbs, and whatever
+    returns a ``Pending``. While steps are pending, results raise ``NotAwaited``, except for
+    :attr:`timeline`.
+
+    Amounts are in the configuration's currency. You may give a ``Decimal``, an ``int`` or a text;
+    you get an exact ``Decimal``. After :meth:`close`, results can still be read, but whatever acts
+    raises ``ClosedError``.
 
     Args:
         config: The configuration; None: the defaults.
@@ -112,8 +117,8 @@ class ChatFake:
     Attributes:
         config: The configuration.
         clock: Moves time.
-        webhooks: Connects endpoints, lists attempts, and sets up faults.
-        api: Lists the requests of the HTTP API, and sets up faults of it.
+        webhooks: Connects endpoints, lists attempts, and sets up faults of webhooks.
+        api: Lists requests of the HTTP API, and sets up faults of its responses.
 
     Raises:
         TypeError: A field is unknown.
@@ -169,16 +174,16 @@ class ChatFake:
         price: Price | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Message:
-        """Send a text message: it is accepted and sent; a ``sent`` event, and money is held (§3).
+        """Send a text message: it is accepted, a ``sent`` event is posted, money is held (§3).
 
         Args:
             body: The text.
             to: An address (any text), or a recipient; None: always the same person (assumed).
-            conversation: The conversation it belongs to, or a hex id for one; None: the pending
-                or open one with that person and origin type, or a new one (assumed).
+            conversation: The conversation it belongs to, or a hex id for one; None: the pending or
+                open conversation with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
-            price: What it costs where it is charged, instead of the configuration's price: an
-                amount, or a function that takes the message and returns one; it may only read.
+            price: The price if it is charged, in place of the configuration's: an amount, or a
+                function of the message that returns one and may only read.
             extra: More fields for the message resource of its events: JSON values.
 
         Returns:
@@ -204,10 +209,10 @@ class ChatFake:
         price: Price | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Submission:
-        """Submit a text message, and decide afterwards: ``.accept()`` or ``.reject()`` it.
+        """Submit a text message and decide later: ``.accept()`` or ``.reject()`` it.
 
-        Arguments and errors are those of :meth:`send_text`. Its conversation is found when it is
-        accepted.
+        Arguments and errors are those of :meth:`send_text`. Its conversation is looked up when it
+        is accepted.
         """
         state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
         self._engine.submitted(state, "submit_text()")
@@ -224,11 +229,15 @@ class ChatFake:
         price: Price | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Message:
-        """Send a message of any type; §2.3 shows only ``text``, the rest is assumed.
+        """Send a message of any type; §2.3 shows only ``text``, so the rest is assumed.
 
-        ``type`` is the type of the message resource, and no name of its other fields; ``content``
-        is the JSON object, or the list, under a key of the same name. Money, failures and drops are
-        those of a text. Other arguments and errors are those of :meth:`send_text`.
+        Example::
+
+            chat_fake.send("image", {"link": "https://example.com/cat.png"}).deliver()
+
+        ``type`` is the type of the message resource, and must not be the name of another of its
+        fields. ``content`` is the JSON object or list under the key of that name. Money, failures
+        and drops work as for a text. Other arguments and errors are those of :meth:`send_text`.
         """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
@@ -247,7 +256,7 @@ class ChatFake:
         price: Price | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Submission:
-        """Submit a message of any type, as :meth:`submit_text` does with a text (assumed).
+        """Submit a message of any type, and accept or reject it later (assumed).
 
         Arguments and errors are those of :meth:`send`.
         """
@@ -273,14 +282,14 @@ class ChatFake:
     ) -> Recipient:
         """Describe a person, and return the one live handle of the address.
 
-        The given arguments hold from now on, at once in both modes; the others stay as they were.
-        At first a person has one device, which is online, and read receipts.
+        What you give holds from now on, at once in both modes; the rest stays as it was. A new
+        person has one device, which is online, and read receipts.
 
         Args:
             address: Where messages go; any text.
-            devices: How many devices they use, 10,000 at most; ``deliver()`` reaches all of them.
-            read_receipts: Whether the service learns of reading (§3 rule 3).
-            online: Whether the phone is on; nothing arrives at one that is off (§3 rule 2).
+            devices: How many devices they use, at most 10,000; ``deliver()`` reaches all of them.
+            read_receipts: Whether the service learns when they read (§3 rule 3).
+            online: Whether the phone is on; nothing arrives while it is off (§3 rule 2).
             blocked: Whether they have blocked the sender: messages stay sent (§3 rule 2).
             chat_open: Whether the chat is on their screen: messages are read at once (§3).
             registered: Whether the number is registered; if not, messages fail with 131026 (§7.2),
@@ -327,28 +336,28 @@ class ChatFake:
         reply_after: Span = 0,
         seed: int | str | None = None,
     ) -> Autopilot:
-        """Deliver, read, fail or reply to messages, each at a random time (assumed).
+        """Deliver, read, fail and answer messages by itself, at random times (assumed).
 
-        Only messages that are sent from now on are concerned. An autopilot for one address takes
-        precedence over an autopilot for all, and a later autopilot over an earlier one. Messages
-        with a script (``after()``) are left alone. A phone that is off is waited for. An autopilot
-        never fails a test.
+        It takes care of messages that are sent from now on. An autopilot for one address takes
+        precedence over one for all, and a later one over an earlier one. Messages with a script
+        (``after()``) are left alone, and a phone that is off is waited for. An autopilot never
+        fails a test.
 
         Args:
-            to: Whom it is for: an address or a recipient; None: everybody.
+            to: Whose messages: an address or a recipient; None: everybody's.
             deliver_after: The time from sending to delivery: a ``timedelta`` or seconds, a pair of
                 them for a uniform range, or a function of a ``random.Random`` that returns one.
                 None: no delivery.
             read_after: The time from delivery to reading, in the same forms. None: no reading.
-                While the person's read receipts are off, there is none either.
-            fail_share: The share of the messages that fail instead of a delivery, from 0 to 1; at
-                once, if nothing is delivered. They fail with 131026 (§7.2).
-            replies: A function of the message and a ``random.Random`` that returns the text which
-                the person writes to the sender, or None. It is called when the message is sent, and
-                may only read. Who can't write when the time has come does not (assumed).
-            reply_after: The time from the reading to the reply, in the same forms; from the
-                delivery, where no reading is seen.
-            seed: What the draws are made from, together with the number of the message; None: the
+                People without read receipts never read.
+            fail_share: The share of messages that fail instead of being delivered, from 0 to 1.
+                They fail with 131026 (§7.2); at once if nothing is delivered.
+            replies: A function of the message and a ``random.Random`` that returns what the person
+                writes to the sender, or None. It is called when the message is sent, and may only
+                read. Somebody who can't write when it is time does not (assumed).
+            reply_after: The time from reading to the reply, in the same forms; without a visible
+                reading, from the delivery.
+            seed: What the random numbers depend on, beside the number of the message; None: the
                 fake's own seed.
 
         Returns:
@@ -408,7 +417,7 @@ class ChatFake:
 
     @property
     def events(self) -> Sequence[Event]:
-        """All events that were emitted, in order, whether or not an endpoint listened (§6)."""
+        """All events so far, in order, whether or not an endpoint listens (§6)."""
         self._engine.ensure_readable()
         return View(self._engine.outbox.events)
 
@@ -424,7 +433,7 @@ class ChatFake:
         return Timeline(self._story)
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
-        """Return the message with an id.
+        """Return the message with this id.
 
         Raises:
             KeyError: There is no such message.
@@ -439,16 +448,20 @@ class ChatFake:
     def find_message(
         self, to: str | Recipient | None = None, body: str | None = None, **fields: object
     ) -> Message:
-        """Return the only message that fits, for example a message that the app has sent.
+        """Return the only message that fits, such as the one that the app has sent.
+
+        Example::
+
+            shop.remind(customer)
+            chat_fake.find_message(to=customer.phone, externalId="order-17").deliver()
 
         Args:
             to: The recipient, or the address.
             body: The text.
-            **fields: Fields of the message resource of its newest event, such as
-                ``externalId="order-17"``.
+            **fields: Fields of the message resource of its newest event.
 
         Raises:
-            LookupError: No message fits, or several do; the nearest are listed.
+            LookupError: No message fits, or several do; the text lists the nearest.
         """
         engine = self._engine
         engine.ensure_readable()
@@ -461,7 +474,7 @@ class ChatFake:
 
     @property
     def balance(self) -> Balance:
-        """The available, held and charged amounts now (§2.1, §3 rule 5)."""
+        """The amounts that are available, held and charged now (§2.1, §3 rule 5)."""
         self._engine.ensure_readable()
         with self._engine.core.lock:
             ledger = self._engine.account.ledger
@@ -472,9 +485,6 @@ class ChatFake:
 
         Args:
             amount: Greater than 0.
-
-        Returns:
-            Something to ``await`` in async mode.
 
         Raises:
             ValueError: The amount is not greater than 0.
@@ -495,9 +505,6 @@ class ChatFake:
         Args:
             available: 0 or more.
 
-        Returns:
-            Something to ``await`` in async mode.
-
         Raises:
             ValueError: The amount is negative or not finite.
         """
@@ -512,13 +519,13 @@ class ChatFake:
     # Expectations
 
     def assert_charged(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect a charged amount: in all, or for one message (§8).
+        """Expect a charged amount, in all or for one message (§8).
 
         In sync mode, due events are run and queued events are attempted first.
 
         Args:
-            amount: What is expected.
-            message: Only what was charged for this message; None: in all.
+            amount: The expected amount.
+            message: Only this message; None: all of them.
 
         Raises:
             AssertionError: The charged amount differs; the text explains each charge.
@@ -527,16 +534,16 @@ class ChatFake:
         self._assert_amount("charged", amount, message)
 
     def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect an amount that is held now: in all, or for one message (§3 rule 5).
+        """Expect an amount to be held now, in all or for one message (§3 rule 5).
 
         Arguments and errors are those of :meth:`assert_charged`.
         """
         self._assert_amount("held", amount, message)
 
     def assert_available(self, amount: Money) -> None:
-        """Expect an amount that is available now (§2.1), which may be negative.
+        """Expect an amount to be available now (§2.1); it may be negative.
 
-        Arguments and errors are those of :meth:`assert_charged`.
+        Errors are those of :meth:`assert_charged`.
         """
         self._assert_amount("available", amount, None)
 
@@ -549,7 +556,11 @@ class ChatFake:
         _fail(failure_texts.amount_failure(self._story, what, value, state))
 
     def assert_statuses(self, message: Message, *statuses: str) -> None:
-        """Expect that the message's events had exactly these statuses, in this order (§6).
+        """Expect a message's events to have exactly these statuses, in this order (§6).
+
+        Example::
+
+            chat_fake.assert_statuses(message, "sent", "delivered", "read")
 
         Raises:
             AssertionError: The statuses differ.
@@ -575,7 +586,7 @@ class ChatFake:
             times: How often exactly; None: at least once.
 
         Raises:
-            AssertionError: There was no such request, or another number of such requests.
+            AssertionError: There was no such request, or not as many.
             ValueError: An argument is empty or out of range.
         """
         method = check_str(method, "method").upper()
@@ -588,7 +599,12 @@ class ChatFake:
         _fail(failure_texts.requests_failure(self._story, method, path, times))
 
     def expect_charge(self, amount: Money) -> AbstractContextManager[None]:
-        """Expect that the block charges exactly that much (§8).
+        """Expect a block to charge exactly this amount (§8).
+
+        Example::
+
+            with chat_fake.expect_charge("0.05"):
+                shop.send_reminders()
 
         Raises:
             AssertionError: It charged another amount.
@@ -602,7 +618,7 @@ class ChatFake:
         """Explain the price of a message, each reason with its section of the description.
 
         Returns:
-            A text of several lines, with the message's status, money and history, too.
+            Several lines, with the message's status, money and history.
 
         Raises:
             ValueError: The message belongs to another fake.
@@ -621,20 +637,22 @@ class ChatFake:
     def assert_idempotent(self, snapshot: Snapshot) -> Pending[None]:
         """Attempt all events again, byte for byte, and expect an unchanged snapshot of the app.
 
-        Queued and due events are attempted first. Then each event that an endpoint has accepted is
+        Example::
+
+            chat_fake.send_text("Hello").deliver().read()
+            chat_fake.assert_idempotent(lambda: shop.spent)
+
+        Queued and due events are attempted first. Then each event that an endpoint accepted is
         attempted again, in order, and the snapshot is compared after each.
 
         Args:
             snapshot: A function without arguments that returns the app's state: a sum, a dict of
-                statuses, rows. In async mode it may be ``async def``.
-
-        Returns:
-            Something to ``await`` in async mode.
+                statuses, rows. In async mode, it may be ``async def``.
 
         Raises:
             AssertionError: The snapshot changed; the text names the first event that changed it.
             ChatFakeError: No event was accepted before, a pause keeps one from the app, or the app
-                may have changed the snapshot by itself, in the background.
+                may have changed the snapshot in the background.
             TypeError: The snapshot can't be copied.
         """
         check_snapshot(snapshot)
@@ -642,19 +660,16 @@ class ChatFake:
         return self._engine.check("assert_idempotent()", check)
 
     def assert_order_independent(self, snapshot: Snapshot) -> Pending[None]:
-        """Expect that the snapshot is the same in every world of an exploration.
+        """Expect the snapshot to be the same in every world of an exploration.
 
         Queued and due events are attempted first.
 
         Args:
             snapshot: As for :meth:`assert_idempotent`.
 
-        Returns:
-            Something to ``await`` in async mode.
-
         Raises:
-            AssertionError: It differs from the one of the world as written.
-            ChatFakeError: The fake is not one of an exploration, or no event was attempted before.
+            AssertionError: It differs from the snapshot of the world as written.
+            ChatFakeError: The fake is not part of an exploration, or no event was attempted before.
         """
         check_snapshot(snapshot)
         if (observer := self._engine.drain.observer) is None:
@@ -668,10 +683,7 @@ class ChatFake:
     # Flow
 
     def settle(self) -> Pending[None]:
-        """Perform pending steps, run due events, attempt queued webhooks; time is not moved.
-
-        Returns:
-            Something to ``await`` in async mode.
+        """Perform pending steps, run due events, and attempt queued webhooks; time stands still.
 
         Raises:
             Exception: The first error of a route, of an app in process or of a due step.
@@ -687,17 +699,21 @@ class ChatFake:
     ) -> Any:
         """Wait until an app that works in the background has done something.
 
-        Real time passes, and the fake's clock is never moved. The fake settles before each call of
-        the predicate, and other threads and tasks go on. In a body that is explored it only makes
+        Example::
+
+            chat_fake.send_text("Hello").deliver()
+            chat_fake.wait_until(lambda: shop.spent == Decimal("0.05"))
+
+        Real time passes, but the fake's clock does not move. The fake settles before each call of
+        the predicate, and other threads and tasks go on. In an explored body, it only makes
         attempts that were held back, before the first call.
 
         Args:
-            predicate: Is called without arguments until it returns a true value. A
-                ``LookupError`` or an ``AssertionError`` of it means not yet. It may be a coroutine
-                function.
-            timeout: A ``timedelta`` or seconds of real time, also while time is frozen.
-            settle: False: nothing is attempted during the wait. So an app that sends, and commits
-                afterwards, gets its webhooks after its commit.
+            predicate: A function without arguments, or a coroutine function. It is called until it
+                returns a true value; a ``LookupError`` or an ``AssertionError`` means not yet.
+            timeout: Real time, even while time is frozen: a ``timedelta`` or seconds.
+            settle: False: attempt nothing during the wait. An app that sends a message and then
+                commits gets its webhooks after the commit.
 
         Returns:
             The true value. In async mode, ``await`` it.
@@ -716,11 +732,8 @@ class ChatFake:
     def reset(self) -> Pending[None]:
         """Start afresh: no messages, the opening balance, ids from the first.
 
-        Endpoints, routes and the key stay. Recipients, autopilots, faults and records go, a
-        receiver's too.
-
-        Returns:
-            Something to ``await`` in async mode.
+        Endpoints, routes and the key stay. Recipients, autopilots, faults and records go, including
+        those of receivers.
         """
         return self._engine.reset(self._forget)
 
@@ -741,11 +754,11 @@ class ChatFake:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header with the account's key, for a client's request (§5)."""
+        """The header with the account's key, for the requests of a client (§5)."""
         return {"X-API-Key": self.api_key}
 
     def rotate_key(self) -> str:
-        """Give the account another key and return it; the old key gets 401 from now on (§5)."""
+        """Give the account another key and return it; the old one gets 401 from now on (§5)."""
         self._engine.refuse_closed()
         self._engine.note("rotate_key()", calling_line())
         service.rekey(self.api, _next_key(self._engine.settings.seed))
@@ -755,7 +768,8 @@ class ChatFake:
     def base_url(self) -> str:
         """The URL of the HTTP API, ``http://127.0.0.1:<port>``; its first use starts the server.
 
-        The ini option ``chat_fake_host`` lets it listen elsewhere, for tests with the fixture.
+        The ini option ``chat_fake_host`` lets it listen on another address, for tests with the
+        fixture.
         """
         self._engine.refuse_closed()
         return service.url
@@ -767,10 +781,10 @@ class ChatFake:
 
     @property
     def http(self) -> Listener:
-        """The pytest-httpserver server behind :attr:`base_url`, for handlers of your own.
+        """The pytest-httpserver server behind :attr:`base_url`, for your own handlers.
 
-        The fixture clears them after every test. The server also has ``open_connections``, and
-        ``close_idle_connections()``, which closes the connections that clients keep open.
+        The fixture clears them after every test. ``close_idle_connections()`` closes connections
+        that clients keep open; ``open_connections`` counts them.
         """
         self._engine.refuse_closed()
         _ = service.url
@@ -784,25 +798,32 @@ class ChatFake:
         webhooks_first: bool = False,
         idempotency_header: str | None = None,
     ) -> Callable[[_V], _V]:
-        """Decorate a function that serves an endpoint of your own, behind the key check.
+        """Decorate a function that serves your own endpoint, behind the key check.
 
-        The service's description has no send endpoint, yet every client calls one: write it here.
+        The service's description has no send call, yet every client makes one. If
+        :meth:`send_endpoint` does not fit, write it here::
+
+            @chat_fake.route("/v2/messages")
+            def send(request):
+                message = chat_fake.send_text(request.json["text"], to=request.json["to"])
+                return {"id": message.id}, 202
+
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
-        ``Response``, a dict, exact bytes, or None (204); or one of the last three and a status. Of
-        two routes that match a request, the last one responds; if it returns ``NotImplemented``,
-        what stood before it does: the route before, a handler of :attr:`http`, or a 404.
+        ``Response``, a dict, exact bytes, or None (204); or one of the last three and a status. If
+        two routes match a request, the last one responds. If it returns ``NotImplemented``, the
+        request goes to the one before, to a handler of :attr:`http`, or gets a 404.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
             methods: The HTTP methods.
             webhooks_first: Whether the events that it causes are attempted before its response
-                leaves: the race that a fast service wins. Otherwise the test's next verb,
+                leaves: the race that a fast service wins. Otherwise, the test's next verb,
                 assertion or ``settle()`` attempts them.
-            idempotency_header: The header with the key of a call, ``"Idempotency-Key"`` for
-                example. The same key and body get the first response again, also one that was lost,
-                and the function is not called. Another body gets a 409, and so does a call while
-                the first one is in flight. A response of 400 to 499 is not kept, nor an error. A
-                reset forgets all keys. None: there are none.
+            idempotency_header: The header with the key of a call, such as ``"Idempotency-Key"``.
+                The same key and body get the first response again, even one that was lost, and the
+                function is not called. Another body gets a 409, and so does a call while the first
+                one is in flight. Errors and responses of 400 to 499 are not kept. A reset forgets
+                all keys. None: no header.
 
         Raises:
             ValueError: The path is invalid, or the service's own.
@@ -835,22 +856,22 @@ class ChatFake:
 
         The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
         with its object or list under a key of the same name; ``recipient`` is taken for ``to``. If
-        the naming has a ``from_key``, the member ``from`` is the sender. The response is the
-        message resource of the message's event, with status 200; that of a message that is rejected
-        at once is its ``failed`` resource. A body without a recipient or content, or with two
-        recipients, gets a 400, in the shape of §7.1, and sends nothing. Of two endpoints on one
-        path, the last one wins.
+        the naming has a ``from_key``, ``from`` is the sender. The response has status 200 and the
+        message resource of the message's event; a message that is rejected at once has its
+        ``failed`` resource. A body without a recipient or content, or with two recipients, gets a
+        400 in the shape of §7.1, and sends nothing. Of two endpoints on one path, the last one
+        wins.
 
         Args:
             path: Variables in it are left to ``parse``.
-            echo: Members of the body that come back in every event of the message; others are
+            echo: Fields of the body that come back in every event of the message; others are
                 ignored.
-            parse: Takes werkzeug's ``Request`` and returns the arguments of :meth:`send`, instead.
-                Its ``ValueError`` becomes a 400.
-            status: What the response says of a message that is sent, ``"accepted"`` for example;
-                events say ``sent``.
-            reply: Takes the message and returns the response, instead: what a route may return.
-            idempotency_header: As of :meth:`route`: a key that is known sends nothing.
+            parse: A function of werkzeug's ``Request`` that returns the arguments of :meth:`send`
+                instead. Its ``ValueError`` becomes a 400.
+            status: The status in the response of a message that was sent, such as ``"accepted"``;
+                events still say ``sent``.
+            reply: A function of the message that returns the response instead, as a route does.
+            idempotency_header: As for :meth:`route`: a known key sends nothing.
             webhooks_first: Whether the events are attempted before the response leaves.
 
         Raises:
@@ -894,14 +915,15 @@ class ChatFake:
     def close(self) -> None:
         """Close the fake: its key gets 401, connections close, real time is back.
 
-        Calling it again has no effect.
+        Closing it again is a no-op.
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
             UndeliveredWebhooks: Something was overlooked, and ``strict`` is not False.
-            UnusedFault: The same, if it is faults that never fired, and nothing else.
+            UnusedFault: Only faults that never fired were overlooked.
             Exception: The error of a route or of an app that was not yet re-raised.
-            ChatFakeError: A receiver, a route or a callback calls it, which the fake waits for.
+            ChatFakeError: It is called by a receiver, a route or a callback, which the fake waits
+                for.
         """
         self._engine.refuse_inside("close()")
         try:
@@ -911,7 +933,7 @@ class ChatFake:
             self._shut()
 
     def _shut(self) -> None:
-        """Release the process's resources; after an interrupt it may run again."""
+        # After an interrupt it may run again.
         if self not in opened:
             return
         self._engine.core.closed = True
@@ -963,7 +985,7 @@ def _fail(text: str | None) -> None:
 
 
 def _next_key(seed: str) -> str:
-    """Return a key that no other fake has; in a test of pytest, it has the same in every run."""
+    # In a test of pytest, it is the same in every run.
     global _numbers  # noqa: PLW0603 - there is one test at a time in a process
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
     if _numbers[0] != test:

@@ -28,7 +28,7 @@ _REPEATS: Final = 2
 
 
 class ForgeryCheck:
-    """Forges events of each type for each app with a signer, and keeps what got through."""
+    """Forges events of each type for each app with a signer, and reports what got through."""
 
     def __init__(self, engine: Engine, outbox: Outbox, snapshot: Snapshot) -> None:
         self._engine = engine
@@ -40,7 +40,6 @@ class ForgeryCheck:
         self._left_out: list[str] = []
 
     async def run(self) -> None:
-        """Attempt all forgeries, and raise an error that names those that got through."""
         await self._engine.performed(self._engine.settle())
         to_forge = {
             endpoint: self._last_of_each_type(endpoint)
@@ -73,7 +72,8 @@ class ForgeryCheck:
             raise AssertionError("\n  ".join([self._head(), *self._lines, *left_out]))
 
     def _last_of_each_type(self, endpoint: Endpoint) -> Iterable[Event]:
-        """Return one event of each type that an endpoint gets: the last that it has accepted."""
+        # The last that the endpoint accepted; if it accepted none of a type, the last that it was
+        # meant to get.
         accepted = [a.event for a in self._outbox.attempts if a.ok and a.endpoint is endpoint]
         return {
             event.type: event
@@ -82,7 +82,7 @@ class ForgeryCheck:
         }.values()
 
     async def _forge(self, event: Event, endpoint: Endpoint) -> None:
-        """Attempt an event under new ids: first genuine, then forged."""
+        # First the event itself under a new id, to see that the app accepts it at all.
         now = self._engine.core.now() // SECOND
         id_ = other_id(event.id)
         body = event._posted(under_id(event.body, event.id, id_))
@@ -122,7 +122,6 @@ class ForgeryCheck:
             before = after
 
     async def _attempt(self, what: str, event: Event, endpoint: Endpoint, verb: Record) -> Attempt:
-        """Attempt a forgery, or the genuine event, which has to be accepted."""
         posted = event.body, event.id
         attempt = Attempt(event, endpoint, *posted, _cause=verb, _is_redelivered=True)
         Forgery(what, calling_line())._shape(attempt)
@@ -137,7 +136,6 @@ class ForgeryCheck:
         return attempt
 
     def _head(self) -> str:
-        """Name what got through, and the types of the events where these differ."""
         together: dict[str, list[str]] = {}
         for what, types in self._passed.items():
             of_types = "" if types == self._types else f" of {' and '.join(sorted(types))}"

@@ -1,4 +1,4 @@
-"""Handles of messages and conversations: their verbs and results, without a rule."""
+"""The handles of messages and conversations: verbs and results, without a rule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .inbound import writing
 
 
 class Conversation:
-    """A conversation: a 24-hour session that starts at its first delivery (§1, §2.4)."""
+    """A conversation: a session of 24 hours that starts at its first delivery (§1, §2.4)."""
 
     __slots__ = ("_engine", "_record")
 
@@ -87,10 +87,17 @@ class Conversation:
 
 
 class Message:
-    """A message, with the verbs of its recipient and of the service.
+    """A message, with verbs for what the service and its recipient do.
 
-    Each verb returns the message, so that verbs chain. In async mode a chain needs ``await`` in
-    front of it, which returns the message.
+    Example::
+
+        message = chat_fake.send_text("Sale ends today", to="+15550100")
+        message.deliver(devices=2).read()
+        assert message.status == "read"
+        assert message.charged == Decimal("0.05")
+
+    Each verb returns the message, so verbs chain. In async mode, ``await`` the chain:
+    ``await message.deliver().read()``. Reading a result before raises ``NotAwaited``.
     """
 
     __slots__ = ("_at", "_engine", "_state")
@@ -125,17 +132,17 @@ class Message:
     def deliver(self, devices: int | None = None, *, price: Money | None = None) -> Self:
         """Deliver it to the person's devices: a ``delivered`` event for each (§3, §6 rule 2).
 
-        The first delivery of a conversation starts its 24 hours and is charged (§1); with
-        ``charge_per="message"``, the first delivery of each message is charged.
+        The first delivery of a conversation starts its 24 hours and is charged (§1). With
+        ``charge_per="message"``, the first delivery of every message is charged.
 
         Args:
-            devices: How many, 10,000 at most; None: all of the recipient's that do not have it
-                yet, at least one.
-            price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or
-                a text. Only a delivery that is charged uses it.
+            devices: How many, at most 10,000; None: all of the recipient's devices that don't have
+                it yet, and at least one.
+            price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or a
+                text. Only a delivery that is charged uses it.
 
         Raises:
-            IllegalTransition: Its status does not allow it, or it contradicts the person.
+            IllegalTransition: Its status does not allow it, or the recipient's state rules it out.
             ValueError: The number or the price is out of range.
         """
         count = None if devices is None else check_int(devices, "devices", 1, MAX_DEVICES)
@@ -146,9 +153,9 @@ class Message:
     def read(self) -> Self:
         """Read it: a ``read`` event (§3).
 
-        A message that was not delivered before is delivered and read at once, and has no
-        ``delivered`` event. A person without read receipts reads unseen (§3 rule 3): a message that
-        was still sent becomes delivered, a delivered one stays so, and there is no ``read`` event.
+        A message that is still sent is delivered and read at once, without a ``delivered`` event.
+        If the person has read receipts turned off, reading is invisible (§3 rule 3): a sent message
+        becomes delivered, a delivered one stays so, and there is no ``read`` event.
 
         Raises:
             IllegalTransition: Its status does not allow it.
@@ -162,12 +169,12 @@ class Message:
         message: str | None = None,
         platform_error: bool | PlatformError = True,
     ) -> Self:
-        """Fail it after it was sent: a ``failed`` event, and the hold ends (§3).
+        """Fail it after it was sent: a ``failed`` event, and the hold is released (§3).
 
         Args:
             code: The error code; ``131026`` and ``100`` are described (§7.2).
             message: The ``errorMessage``; needed for any other code.
-            platform_error: Whether the event carries ``chatApiError``, or what it carries (§2.5).
+            platform_error: Whether the event has a ``chatApiError``, or the one it has (§2.5).
 
         Raises:
             IllegalTransition: Its status does not allow it.
@@ -178,7 +185,7 @@ class Message:
         return self
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write to the sender, as the person who gets the message; in every status (assumed).
+        """Write to the sender as this message's recipient; in every status (assumed).
 
         Arguments and errors are those of :meth:`Recipient.writes`.
         """
@@ -196,15 +203,20 @@ class Message:
     def after(
         self, delta: timedelta | float | None = None, /, **timedelta_arguments: float
     ) -> Message:
-        """Return the same message, as a handle whose verbs are scheduled for later.
+        """Return a handle of the same message whose verbs are scheduled for later.
 
-        The length counts from the ``after()`` before it in the chain, or from now; in async mode
-        from the moment of the ``await``. All verbs up to the next ``after()`` share a moment, and
-        happen when the clock moves past it. Verbs of this handle still act at its own moment.
+        Example::
 
-        If a step is not possible at its moment, time stops there, the message's other steps are
-        cancelled, and the call that moved time raises an error with the line of the step. An
-        ``after()`` without a verb fails the test at its end.
+            message.after(minutes=5).deliver().after(60).read()
+            chat_fake.clock.advance(hours=1)
+
+        The length counts from the previous ``after()`` in the chain, or from now; in async mode,
+        from the moment of the ``await``. Verbs up to the next ``after()`` happen at the same
+        moment, when the clock passes it. The original handle still acts at once.
+
+        If a step turns out illegal, time stops there, the message's other steps are cancelled, and
+        the call that moved time raises an error with the line of the step. An ``after()`` without a
+        verb fails the test at its end.
 
         Args:
             delta: A ``timedelta`` or seconds.
@@ -222,7 +234,7 @@ class Message:
         return Message(self._engine, self._state, later)
 
     def cancel(self) -> Self:
-        """Cancel its scheduled steps, also those of other handles.
+        """Cancel its scheduled steps, those of other handles included.
 
         Raises:
             ClosedError: It was sent before the fake was reset.
@@ -250,17 +262,17 @@ class Message:
 
     @property
     def body(self) -> str:
-        """Its text; empty for other types than ``text``."""
+        """Its text; empty if its type is not ``text``."""
         return self._state.body
 
     @property
     def type(self) -> str:
-        """The kind of message: ``"text"``, or another (§2.3)."""
+        """``"text"`` or another type (§2.3)."""
         return self._state.type
 
     @property
     def content(self) -> Any:
-        """The object or list under the type's key, fractions as exact ``Decimal``s."""
+        """The object or list under the key of its type, fractions as exact ``Decimal``s."""
         if self._state.content is None:
             return {"body": self._state.body}
         return json.loads(self._state.content, parse_float=Decimal)
@@ -278,12 +290,12 @@ class Message:
 
     @property
     def dropped(self) -> bool:
-        """Whether it stayed sent for 30 days and was dropped (§3 rule 5)."""
+        """Whether it was dropped, after it stayed sent for 30 days (§3 rule 5)."""
         return self._known().state == "dropped"
 
     @property
     def total_price(self) -> Decimal:
-        """The estimate while it is sent, the final price afterwards (§2.3)."""
+        """The estimate while it is sent, and then the final price (§2.3)."""
         return self._known().total_price
 
     @property
@@ -316,7 +328,13 @@ class Message:
 
 
 class Submission:
-    """A submitted message that the service has neither accepted nor rejected yet."""
+    """A submitted message: the service has neither accepted nor rejected it yet.
+
+    Example::
+
+        submission = chat_fake.submit_text("Hello")
+        message = submission.reject("100")
+    """
 
     __slots__ = ("_draft", "_engine", "_state")
 
@@ -350,7 +368,7 @@ class Submission:
         Args:
             code: The error code; ``100`` and ``131026`` are described (§7.2).
             message: The ``errorMessage``; needed for any other code.
-            platform_error: Whether the event carries ``chatApiError``, or what it carries (§2.5).
+            platform_error: Whether the event has a ``chatApiError``, or the one it has (§2.5).
 
         Raises:
             IllegalTransition: It was accepted or rejected already.
@@ -385,7 +403,7 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
 
 
 def state_of(message: object, engine: Engine) -> MessageState:
-    """Return the state of a message of this fake, which may not have been sent yet."""
+    """Return the state of a message of this fake; it may not have been sent yet."""
     if not isinstance(message, Message):
         raise TypeError(unexpected("message", "a Message", message))
     if message._engine is not engine:

@@ -25,17 +25,17 @@ _ARGUMENTS: Final = ("type", "resource", "key", "id", "body")
 
 
 class InboundMessage(NamedTuple):
-    """A message of a person to the sender, as ``ChatFakeConfig(inbound=)`` takes it.
+    """What a person writes to the sender, as ``ChatFakeConfig(inbound=)`` gets it.
 
     Attributes:
-        id: Its id, one of a sequence of its own.
-        from_: The address of the person.
+        id: Its id; what people write has its own sequence of ids.
+        from_: The person's address.
         to: The sender's address, ``ChatFakeConfig(sender=)``.
         type: ``"text"`` or another.
         content: The object under the key of that name.
         at: When: aware, UTC.
-        fields: More fields, as the call gave them.
-        resource: All of it, as the fake itself writes it; a dict of your own.
+        fields: The extra fields that the call gave.
+        resource: All of it as the fake would write it; you may change this dict.
     """
 
     id: str
@@ -63,7 +63,7 @@ def writing(
 ) -> Verb:
     """Check what a person writes, and return the verb; its event is made when they do.
 
-    ``message`` is the one that they have got before, if the verb is one of its script.
+    ``message`` is what they answer, if the verb is a message's.
     """
     kind = check_type(type_, {"id", "from", "to", "sendTime", "type"})
     given = dict(check_mapping(content, "content"))
@@ -86,7 +86,6 @@ def writing(
         return custom_event(*map(arguments.get, _ARGUMENTS)), fact
 
     def shape_of(id_: str, now: int) -> Mapping[str, object]:
-        """Return the arguments of ``emit_event()``, as the configuration's function has them."""
         content, fields = json.loads(text, parse_float=Decimal)
         to = settings.sender
         resource = {

@@ -1,4 +1,4 @@
-"""``fake.find_message()``: the only message that fits, found without reading all the others."""
+"""``fake.find_message()``: finds the only message that fits, without reading all of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INDEXED: Final = frozenset({str, int, bool, Decimal, type(None)})
 
 
 class MessageSearch:
-    """Finds messages by their recipients, their texts, and what their newest events show."""
+    """Finds messages by recipient, text, and the fields of their newest events."""
 
     def __init__(self, engine: Engine, message_key: str) -> None:
         self._engine = engine
@@ -57,7 +57,7 @@ class MessageSearch:
     def _candidates(
         self, to: str | None, body: str | None, fields: Mapping[str, object]
     ) -> Collection[MessageState]:
-        """Return few messages, all that fit among them."""
+        # The fewest messages that certainly include all that fit.
         account = self._engine.account
         found: list[Collection[MessageState]] = [account.messages]
         found += [self._by_field[one] for one in fields.items() if type(one[1]) in _INDEXED]
@@ -74,7 +74,6 @@ class MessageSearch:
         return {name: value for name, value in values.items() if value != wanted[name]}
 
     def _read_events(self) -> None:
-        """Read what the newest events show, up to now."""
         events = self._engine.outbox.events
         if self._events is not events:
             self._begin(events)
@@ -87,7 +86,7 @@ class MessageSearch:
         self._read = len(events)
 
     def _resource_of(self, event: Event) -> Mapping[str, object]:
-        """Return the message resource of an event; a synthetic one may be anything."""
+        # A synthetic event may be anything.
         try:
             resource: Any = event.json()[self._message_key]
         except (ValueError, TypeError, LookupError, RecursionError):

@@ -1,4 +1,4 @@
-"""Blocks that hold events back: to release them in any order, or all at the same time."""
+"""Blocks that hold events back, to release them in any order or all at the same time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDERS = ("emitted", "reversed", "shuffled")
 
 
 class HeldBack:
-    """A block in which events are held back, until its end at the latest."""
+    """A block that holds events back, until its end at the latest."""
 
     _name = "paused()"
 
@@ -33,7 +33,6 @@ class HeldBack:
         self._entered = False
 
     def _release(self, indices: Sequence[int], line: Line) -> None:
-        """Queue some of the events that are held back; the others stay."""
         mark = Mark("paused", "held back", line)
         for attempt in chain.from_iterable(self._held[index] for index in indices):
             attempt._due = None  # it is attempted now, whenever it was due
@@ -59,7 +58,6 @@ class HeldBack:
         yield
 
     def _resume(self, line: Line) -> None:
-        """Queue all events that are held back, and hold no more back."""
         outbox = self._engine.outbox
         with self._engine.core.lock:
             if outbox.paused is self._held:
@@ -95,7 +93,7 @@ class HeldBack:
 class Concurrent(HeldBack):
     """A ``with fake.webhooks.concurrently():`` block.
 
-    Its events are attempted at its end, all at the same time.
+    At its end, its events are attempted all at the same time.
     """
 
     _name = "concurrently()"
@@ -119,9 +117,13 @@ class Concurrent(HeldBack):
 class Paused(HeldBack):
     """The queue of a ``with fake.webhooks.paused() as queue:`` block.
 
-    Its events, in the order in which they were emitted; ``len(queue)``, ``queue[0]``, slices and
-    iteration work as for a list. Each event is there once, for all endpoints; the faults decide
-    when it is attempted.
+    It is a sequence of the events that are held back, in the order in which they were emitted. Each
+    event is there once, for all endpoints. Faults still decide what becomes of its attempts::
+
+        with chat_fake.webhooks.paused() as queue:
+            message = chat_fake.send_text("Hello").deliver().read()
+            queue.release([2, 0, 1])
+        assert app.status_of(message.id) == "read"
     """
 
     def __repr__(self) -> str:
@@ -151,20 +153,17 @@ class Paused(HeldBack):
     def release(
         self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
     ) -> Pending[None]:
-        """Attempt events that are held back. Events that follow are held back again.
+        """Attempt events that are held back. Later events are held back again.
 
         Args:
-            order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: those
-                events are attempted in that order, and the others stay.
-            seed: What ``"shuffled"`` shuffles by; None: the fake's own seed. The same seed and
-                the same number of events always give the same order.
-
-        Returns:
-            Something to ``await`` in async mode.
+            order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: only
+                those events are attempted, in that order.
+            seed: What ``"shuffled"`` depends on; None: the fake's own seed. The same seed and the
+                same number of events give the same order.
 
         Raises:
             ValueError: The order is unknown, or an index is there twice.
-            IndexError: There is no event of that index.
+            IndexError: There is no event with that index.
         """
         order = self._checked(order)
         if seed is not None:

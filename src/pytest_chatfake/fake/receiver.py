@@ -1,4 +1,4 @@
-"""A receiver for tests that have no app of their own."""
+"""A receiver for tests without an app."""
 
 from __future__ import annotations
 
@@ -20,6 +20,14 @@ _MOST_RESPONSES = 1_000_000
 
 class Receiver:
     """Records webhooks, and responds with 200 unless :meth:`respond` says otherwise.
+
+    It stands in for an app that you don't have yet, or shows what the fake sends::
+
+        receiver = chat_fake.webhooks.receiver()
+        message = chat_fake.send_text("Hello").deliver(devices=2)
+        assert receiver.statuses(message) == ["sent", "delivered", "delivered"]
+
+    In async mode, reading it raises ``NotAwaited`` while steps are pending.
 
     Attributes:
         endpoint: Its endpoint at the fake.
@@ -44,45 +52,39 @@ class Receiver:
             return 200
 
     def _forget(self) -> None:
-        """Forget its webhooks and the responses that were set up."""
         self._requests: list[WebhookRequest] = []
         self._by_message = GrowingIndex(self._requests, attrgetter("event._message"))
         self._responses.clear()
 
     @property
     def requests(self) -> Sequence[WebhookRequest]:
-        """Its webhooks, attempt by attempt, in order.
-
-        Raises:
-            NotAwaited: Async mode: steps are pending.
-        """
+        """Its webhooks, one for each attempt, in order."""
         self._engine.ensure_readable()
         return tuple(self._requests)
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events of :attr:`requests`; an event that came twice is there twice."""
+        """The events of :attr:`requests`; a redelivered event is there again."""
         return tuple(map(attrgetter("event"), self.requests))
 
     def statuses(self, message: Message) -> list[str]:
-        """Return the statuses of a message, in the order in which their events came.
-
-        Args:
-            message: A message of the same fake.
-        """
+        """Return the statuses of a message, in the order in which its events arrived."""
         state = state_of(message, self._engine)
         self._engine.ensure_readable()
         events = (request.event for request in self._by_message.all(state))
         return [event.status for event in events if event.status is not None]
 
     def respond(self, status: int, times: int = 1) -> None:
-        """Respond to the next webhooks with this status, then with 200 again.
+        """Respond to the next webhooks with this status, and then with 200 again.
 
-        Called more than once, the responses follow each other.
+        Several calls queue up::
+
+            receiver.respond(503, times=2)
+            receiver.respond(404)
 
         Args:
             status: From 200 to 599.
-            times: How many webhooks; at least 1, and a million at most.
+            times: How many webhooks, from 1 to a million.
 
         Raises:
             ValueError: An argument is out of range.

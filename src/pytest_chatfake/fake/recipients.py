@@ -14,11 +14,17 @@ from .inbound import writing
 
 
 class Recipient:
-    """A person who gets messages: the one live handle of an address (§3).
+    """A person who gets messages. Each address has one live handle (§3).
 
-    A change of a person holds from then on, for messages that are on their way, too. The verbs
-    return the handle, and need ``await`` in async mode. After a reset each use of the handle raises
-    ``ClosedError``.
+    Example::
+
+        ada = chat_fake.recipient("+15550100", devices=2).goes_offline()
+        message = chat_fake.send_text("Hello", to=ada)
+        ada.comes_online()
+        assert message.status == "delivered"
+
+    A change holds from then on, also for messages on their way. The verbs return the handle, and
+    need ``await`` in async mode. After a reset, every use of the handle raises ``ClosedError``.
     """
 
     __slots__ = ("_address", "_engine", "_people")
@@ -38,14 +44,14 @@ class Recipient:
     # Verbs (§3)
 
     def goes_offline(self) -> Self:
-        """Turn the phone off: nothing arrives (§3 rule 2). It closes the chat."""
+        """Turn the phone off, which closes the chat: nothing arrives (§3 rule 2)."""
         return self._change("goes_offline()", online=False, chat_open=False)
 
     def comes_online(self) -> Self:
         """Turn the phone on: messages that are still sent are delivered, in order.
 
-        Nothing arrives while they have blocked the sender, or are withheld. Messages stay sent
-        that were sent meanwhile, or that a script delivers later (assumed).
+        If the person has blocked the sender or is withheld, nothing arrives. Messages that were
+        sent in the meantime, or that a script delivers later, stay sent (assumed).
 
         Raises:
             IllegalTransition: The change contradicts another property of the person.
@@ -64,9 +70,9 @@ class Recipient:
         return self._change("unblocks()", blocked=False)
 
     def opens_chat(self) -> Self:
-        """Open the chat: delivered messages are read, and new ones are read at once.
+        """Open the chat: delivered messages are read, and new ones are read as they arrive.
 
-        Messages that a script delivers or reads later are left to it (assumed).
+        Messages with a script that delivers or reads them later are left alone (assumed).
 
         Raises:
             IllegalTransition: The phone is off, or the number is not registered.
@@ -80,12 +86,12 @@ class Recipient:
     def writes(self, text: str, /, **fields: object) -> Self:
         """Write a text to the sender: an event that costs nothing (assumed).
 
-        It goes to the endpoints that listen for its type: connect the app with ``events="*"``. It
-        begins no conversation. ``ChatFakeConfig(inbound=)`` gives the event another shape.
+        It goes to endpoints that listen for its type, so connect the app with ``events="*"``. It
+        starts no conversation. ``ChatFakeConfig(inbound=)`` gives the event another shape.
 
         Args:
             text: The text.
-            **fields: More fields of the resource, or other values of those it has: JSON values.
+            **fields: More fields of the resource, or other values for the ones it has: JSON values.
 
         Raises:
             IllegalTransition: The phone is off, the number is not registered, or they have blocked
@@ -170,7 +176,6 @@ class Recipient:
 
 
 def address_of(to: object, engine: Engine) -> str:
-    """Return the address of an address or a recipient."""
     if not isinstance(to, Recipient):
         return check_str(to, "to")
     if to._engine is not engine:

@@ -1,4 +1,4 @@
-"""Events of a recording, as ``replay()`` attempts them."""
+"""The events of a recording, for ``replay()``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ..wire.recordings import read_recording
 
 
 def check_file(path: str | PathLike[str]) -> None:
-    """Refuse a value that can't be the path of a file."""
     if not isinstance(path, (str, PathLike)):
         raise TypeError(unexpected("path", "the path of a file", path))
     try:
@@ -33,7 +32,7 @@ def recorded_events(
 ) -> list[tuple[CustomEvent, int | None]]:
     """Return the events of a file, each with the moment when it was received, if known.
 
-    One that names no type has the usual one.
+    An event without a type has the usual one.
     """
     events: list[tuple[CustomEvent, int | None]] = []
     for entry in read_recording(path):
@@ -62,7 +61,6 @@ def _status_and_message(event: Mapping[str, Any], naming: Naming) -> tuple[str, 
 
 
 def check_span(events: list[tuple[CustomEvent, int | None]], now: int) -> None:
-    """Refuse events whose recorded times would move the clock past the end of the calendar."""
     moments = [at for _, at in events if at is not None]
     if moments and now + max(moments) - moments[0] > LAST:
         raise ValueError(

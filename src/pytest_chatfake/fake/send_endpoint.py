@@ -1,4 +1,4 @@
-"""The send endpoint, which the service does not describe: its requests and responses (assumed)."""
+"""The send call, which the service does not describe: its requests and responses (assumed)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ class SendEndpoint:
                 raise TypeError("give status=, or a reply= that says it, not both")
 
     def respond(self, request: Request, **_: object) -> RouteResult:
-        """Send the message of a request, and return the response."""
         try:
             if self._parse is None:
                 arguments, sender = self._read(request)
@@ -76,7 +75,7 @@ class SendEndpoint:
         return self._reply(Message(self._engine, state))
 
     def _resource(self, message: MessageState) -> dict[str, Any]:
-        """Return the message resource of the message's first event, with a word for ``sent``."""
+        # That of its first event, with another word for `sent`.
         event = self._engine.outbox.events_of(message)[0]
         resource: dict[str, Any] = event.json()[self._naming.message_key]
         return resource | {"status": self._status} if resource["status"] == "sent" else resource

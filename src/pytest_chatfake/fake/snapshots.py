@@ -1,4 +1,4 @@
-"""Snapshots of an app's state: taken, and compared with others."""
+"""Snapshots of an app's state: how they are taken and compared."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SnapshotError(TypeError):
 
 
 def because(cause: str, lines: Sequence[str]) -> str:
-    """Return the text of an error: its cause, and where snapshots differ."""
+    """Return the text of an error: what happened, and where the snapshots differ."""
     return f"{cause}; " + "\n  ".join(lines)
 
 
@@ -56,9 +56,9 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
     """Return a line for each place where two snapshots differ, with m1 for a message's id.
 
     Args:
-        before: The snapshot with which the other one is compared.
+        before: The snapshot that the other one is compared with.
         after: The other one.
-        then: When the first was taken: ``"as written"``, or ``"before"``.
+        then: When the first one was taken: ``"as written"``, or ``"before"``.
         engine: The fake's engine.
     """
     lines = list(_differences(before, after, "", then))
@@ -86,7 +86,7 @@ def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]
 
 
 def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
-    """Give what two values of one type are made of, each part with its name and both its values."""
+    # The parts of two values of one type: for each part its name and both its values.
     if isinstance(before, DICT) and isinstance(after, DICT):
         for key in dict.fromkeys([*before, *after]):
             name = f'"{key}"' if isinstance(key, str) else repr(key)
@@ -103,7 +103,7 @@ def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
 
 
 def _other_items(before: Any, after: Any, then: str) -> str:
-    """Say which items one of two collections lacks; empty: one has other values in their place."""
+    # Which items one of two collections lacks; empty if they differ in some other way.
     if type(before) is not type(after) or not isinstance(after, COLLECTIONS):
         return ""
     missing, more = _without(before, after), _without(after, before)
@@ -134,7 +134,7 @@ def _without(items: Any, others: Any) -> list[Any]:
 
 
 def _shown(*values: Any) -> Iterator[str]:
-    """Write two values so that the reader sees how they differ."""
+    # Long texts from shortly before the place where they differ.
     texts = [_text(value) for value in values]
     pairs = enumerate(zip(*texts, strict=False))
     shared = next((index for index, (one, other) in pairs if one != other), 0)
@@ -152,12 +152,11 @@ def _text(value: Any) -> str:
 
 
 def check_snapshot(snapshot: object) -> None:
-    """Refuse a snapshot that is not a function without arguments."""
     check_takes(snapshot, "snapshot", "lambda: dict(app.statuses)")
 
 
 async def taken(snapshot: Snapshot, engine: Engine) -> Any:
-    """Return a copy of what a snapshot returns: an app may go on changing its dict."""
+    """Return a copy of what a snapshot returns, because the app may go on changing its dict."""
     value = snapshot()
     if engine.mode == "async" and inspect.isawaitable(value):
         value = await value
@@ -183,10 +182,8 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
 
 
 def _unequal(value: Any, copied: Any, path: str) -> str:
-    """Return the place of what no copy equals, and so no value of another world; empty: none is.
-
-    NaN and functions are their own copies, and collections find equal what is the same object.
-    """
+    # The place of a value that no copy equals, so that no two worlds could agree; empty: there is
+    # none. NaN and functions are their own copies, and collections call the same object equal.
     for name, one, other in _parts(value, copied):
         if place := _unequal(one, other, path + name):
             return place
@@ -199,7 +196,7 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
 
 
 async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
-    """Attempt each accepted event again; raise an AssertionError if that changes the snapshot."""
+    """Attempt each accepted event again, and fail if that changes the snapshot."""
     await engine.performed(engine.settle())
     before = await taken(snapshot, engine)
     outbox = engine.outbox
@@ -248,7 +245,7 @@ async def _attempt_again(event: Event, engine: Engine) -> None:
 
 
 def _may_work_by_itself(engine: Engine) -> bool:
-    """Whether an app may do something between two attempts: it is elsewhere, or has a thread."""
+    # It may do something between two attempts if it runs elsewhere, or has a thread.
     threads = [thread for thread in threading.enumerate() if not thread.name.startswith("chatfake")]
     targets = [endpoint._target for endpoint in engine.outbox.endpoints]
     return (

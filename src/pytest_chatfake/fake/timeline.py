@@ -25,8 +25,8 @@ class TimelineEntry(NamedTuple):
         kind: ``"verb"``, ``"hold"``, ``"charge"``, ``"release"``, ``"event"``, ``"attempt"``,
             ``"request"``, ``"clock"``, ``"drop"`` or ``"fault"``.
         text: A few words, with the marks of faults.
-        message: The message that it is about; None if it is about none.
-        cause: The number of the entry that caused it; None if that is not known.
+        message: The message that it is about, if any.
+        cause: The number of the entry that caused it, if that is known.
     """
 
     number: int
@@ -38,10 +38,10 @@ class TimelineEntry(NamedTuple):
 
 
 class Timeline(Sequence[TimelineEntry]):
-    """The history of a fake up to now, causes before effects.
+    """The history of a fake, causes before effects.
 
-    It is a live view: it grows with the fake. Reading it performs and attempts nothing, and in
-    async mode steps may be pending.
+    It is a live view that grows with the fake. ``print(chat_fake.timeline)`` shows it as text.
+    Reading it performs and attempts nothing, so steps may be pending in async mode.
     """
 
     __slots__ = ("_story",)
@@ -85,13 +85,13 @@ class Timeline(Sequence[TimelineEntry]):
         return TimelineEntry(number_of(entry), at, kind_of(entry), text, message, cause)
 
     def text(self) -> str:
-        """Return it as aligned text, a line for each entry; the same as ``str()``."""
+        """Return aligned text, one line for each entry; ``str()`` does the same."""
         from ..report.timeline_text import timeline_text
 
         return timeline_text(self._story, folded=False)
 
     def svg(self) -> str:
-        """Return it as a picture: the folded text, and beside it lanes and the balance."""
+        """Return a picture: the folded text, and beside it who acts on whom, and the balance."""
         from ..report.svg import svg
 
         return svg(self._story, mentioned=self._story.mentioned)

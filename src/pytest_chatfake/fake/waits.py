@@ -44,7 +44,6 @@ _LONGEST_PAUSE = 0.05
 
 
 def check_predicate(predicate: object) -> None:
-    """Refuse a predicate that is not a function without arguments."""
     if _is_coroutine(predicate):
         predicate.close()  # or Python warns that nobody awaited it
     check_takes(predicate, "predicate", "lambda: app.is_done()")
@@ -96,7 +95,7 @@ class Wait:
 
     Attributes:
         value: What the predicate returned last.
-        current: For the watchdog, which compares it: the same object all the time.
+        current: The watchdog compares it, so it stays the same object.
         limit: Real seconds.
     """
 
@@ -140,7 +139,6 @@ class Wait:
         return bool(self.value)
 
     async def look_async(self) -> bool:
-        """The same, awaiting a coroutine."""
         with self._look():
             found = self._predicate()
             self.value = await self._awaited.run(self, found) if _is_coroutine(found) else found
@@ -148,7 +146,7 @@ class Wait:
 
     @contextmanager
     def _look(self) -> Generator[None]:
-        """Keep the error of a look, and fail if it is the last one and has found nothing."""
+        # Keeps the error of a look, and fails if this was the last look and found nothing.
         is_last, self._looking = self._over.is_set(), True
         self.value = self._error = None
         try:
@@ -164,12 +162,11 @@ class Wait:
             raise AssertionError(self._failure()) from self._error
 
     def pause(self, portal: Portal) -> None:
-        """Wait for some real time, and run background tasks on the fake's loop."""
+        """Let real time pass, and run background tasks on the fake's loop."""
         if not portal.run_idle(self.pause_async):
             self._sleep()
 
     async def pause_async(self) -> None:
-        """Wait for some real time while the running loop goes on."""
         await self._worker.call_async(self._sleep)
 
     def _sleep(self) -> None:
@@ -187,7 +184,6 @@ class Wait:
         return f"{self._name()} at {Line(code.co_filename, code.co_firstlineno)}"
 
     def _failure(self) -> str:
-        """Return the text of the failure, with the last result."""
         if self._error is not None:
             seen = f"raised {type(self._error).__name__}: {self._error}"
         else:

@@ -65,9 +65,16 @@ from .snapshots import Snapshot, check_snapshot
 class Webhooks:
     """The webhooks of a fake: endpoints, attempts, and faults of the delivery (§4.2, §6).
 
-    The order of events, their retries and their signatures are not described (§5 rule 4, §6
-    rule 4), so their faults are assumed. The faults, :meth:`duplicate` to :meth:`drop`, take the
-    same arguments beside their own:
+    Example::
+
+        chat_fake.webhooks.connect(wsgi=app, path="/hooks/chat")
+        chat_fake.webhooks.duplicate(status="delivered")
+        chat_fake.send_text("Hello").deliver()
+        assert [attempt.status_code for attempt in chat_fake.webhooks.attempts] == [200, 200, 200]
+
+    The description says nothing about the order of events, their retries and their signatures
+    (§5 rule 4, §6 rule 4), so faults of these are assumed. The faults, :meth:`duplicate` to
+    :meth:`drop`, take the same arguments beside their own:
 
     - ``times``: how many events, 1 by default; None: all, until the fault is removed.
     - ``start``: the first event concerned, among those that match; 1 is the next.
@@ -75,11 +82,11 @@ class Webhooks:
       this status, only attempts at this endpoint, only events of this type.
 
     An event counts once for each endpoint, at its first attempt there. :meth:`duplicate`,
-    :meth:`tamper`, :meth:`sign` and :meth:`evolve` combine with every fault; of the others, the
-    first that was set up has the attempt.
+    :meth:`tamper`, :meth:`sign` and :meth:`evolve` combine with every other fault; among the rest,
+    the fault that was set up first gets the attempt.
 
-    Each returns the fault, which is a context manager, too: it is removed at the end of its block.
-    Each raises ``ValueError`` for an argument that is out of range or belongs to another fake.
+    Each returns the fault, which is also a context manager: the end of its block removes it. Each
+    raises ``ValueError`` for an argument that is out of range or belongs to another fake.
     """
 
     def __init__(self, engine: Engine, config: ChatFakeConfig, portal: Portal) -> None:
@@ -121,10 +128,10 @@ class Webhooks:
 
         Args:
             url: The URL of a running server: ``http`` or ``https``, over one kept connection.
-            wsgi: A WSGI app, called in process: in the test's thread, in async mode in a thread
-                of its own.
-            asgi: An ASGI app, called in process: in async mode in the test's own loop, in sync
-                mode on a loop of the fake's, or on the session's (``chat_fake_loop_scope``).
+            wsgi: A WSGI app, called in process: in the test's thread; in async mode, in a thread of
+                its own.
+            asgi: An ASGI app, called in process: in async mode, in the test's own loop; in sync
+                mode, on a loop of the fake's, or on the session's (``chat_fake_loop_scope``).
             handler: A function, or an async one, that takes a
                 :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
                 ``(status, body)``, or a response.
@@ -132,19 +139,18 @@ class Webhooks:
             client: The caller's IP address and port; only with ``wsgi`` or ``asgi``. Default
                 ``("127.0.0.1", 50000)`` (assumed). A public address shows whether an app trusts
                 callers from its own machine.
-            headers: The headers of every attempt. In process, ``Host`` is ``testserver`` unless it
-                is among them.
-            events: The event types to listen for (§4.2); by default the service's one type, and
-                ``"*"`` for all.
+            headers: The headers of every attempt. In process, ``Host`` is ``testserver`` unless you
+                give another one.
+            events: The event types to listen for (§4.2); None: the service's one type; ``"*"``:
+                all.
             raise_exceptions: Whether an exception of an app or a function is raised in the test. If
-                not, it is recorded, as a 500 would be. With retries it is only recorded; but an
-                ``AssertionError`` of a handler is always raised.
-            retry_after: When failed attempts are retried, instead of the configuration's.
-            signer: Signs attempts, instead of the configuration's.
-            restart: Makes the app or the function anew after a :meth:`crash`, as in
-                ``lambda: create_app(database)``; not with a URL. It is an argument of this call
-                because the app is made beside it. None: its memory survives a crash.
-            disable_after: After so many failed attempts in a row, retries among them, the endpoint
+                not, it is recorded as a 500 would be. With retries it is always only recorded,
+                except for an ``AssertionError`` of a handler, which is always raised.
+            retry_after: When failed attempts are retried, in place of the configuration's.
+            signer: Signs attempts, in place of the configuration's.
+            restart: A function that makes the app anew after a :meth:`crash`, as in
+                ``lambda: create_app(database)``; not with a URL. None: its memory survives a crash.
+            disable_after: After this many failed attempts in a row, retries included, the endpoint
                 is disabled: its retries are forgotten, and events are recorded as not attempted,
                 until ``endpoint.enable()`` (assumed). None: never.
 
@@ -198,7 +204,6 @@ class Webhooks:
         return endpoint
 
     def _note(self, what: str, line: Line) -> None:
-        """Note a call at an endpoint; refuse it if the fake is closed."""
         self._engine.refuse_closed()
         self._engine.note(what, line)
 
@@ -221,31 +226,27 @@ class Webhooks:
     def lifespan(self, app: Callable[..., Any]) -> Lifespan:
         """Run an ASGI app's start-up and shutdown around a block.
 
-        ``with`` in sync mode, ``async with`` in async mode (in the test's own loop).
+        Use ``with`` in sync mode, and ``async with`` in async mode, on the test's own loop.
 
         Args:
             app: The app, as it is connected.
 
         Raises:
-            TypeError: It is not an ASGI app; or, on entering, the block is one of the other mode.
+            TypeError: It is not an ASGI app; or, on entering, the block is of the other mode.
         """
         check_asgi(app, "app")
         return Lifespan(app, portal=self._portal, check=self._engine.refuse_mode)
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts so far, in order. Failed ones that a test has read cause no warning.
-
-        Raises:
-            NotAwaited: Async mode: steps are pending.
-        """
+        """The attempts so far, in order. A failed attempt that a test has read is no oversight."""
         self._engine.ensure_readable()
         attempts = self._outbox.attempts
         self._outbox.seen = len(attempts)
         return tuple(attempts)
 
     def _forget(self) -> None:
-        """Forget the receivers' webhooks; the outbox forgets the rest."""
+        # The outbox forgets the rest.
         for receiver in self._receivers:
             receiver._forget()
 
@@ -254,16 +255,16 @@ class Webhooks:
     def paused(self) -> Paused:
         """Hold events back inside a block, to release them there in any order.
 
-        ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. The queue is a
-        sequence of events; without an endpoint it stays empty. ``queue.release(order, seed)``
-        attempts them in the order ``"emitted"`` (the default), ``"reversed"`` or ``"shuffled"``
-        (by ``seed``, the fake's own unless given), or in that of a list of indices; with indices
-        the others stay. The rest is released at the end of the block, as it was emitted.
+        Write ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. The queue
+        is a sequence of events; without an endpoint, it stays empty. ``queue.release(order, seed)``
+        attempts them in the order ``"emitted"`` (the default), ``"reversed"`` or ``"shuffled"``, or
+        in the order of a list of indices, and then the others stay. The end of the block releases
+        the rest as it was emitted.
 
         Raises:
             ClosedError: The fake is closed.
-            RuntimeError: On entering the block: it is inside another one.
-            TypeError: On entering the block: it is one of the other mode.
+            RuntimeError: On entering: the block is inside another one.
+            TypeError: On entering: the block is of the other mode.
         """
         self._engine.refuse_closed()
         return Paused(self._engine)
@@ -276,15 +277,15 @@ class Webhooks:
         new_id: bool = False,
         **where: Unpack[EventFilter],
     ) -> Fault:
-        """Attempt an event twice: same id, same bytes.
+        """Attempt an event twice, with the same id and the same bytes.
 
         Args:
-            after: How many other attempts come in between, of any event, or fewer if the next
+            after: How many other attempts, of any event, come in between; fewer if the next
                 ``settle()``, assertion or move of time comes first. None: none.
-            pause: Or how much time passes in between, a ``timedelta`` or seconds; the next
+            pause: Or how much time passes in between: a ``timedelta`` or seconds. The next
                 ``settle()`` moves the clock, unless the test does.
-            new_id: Whether the second attempt has another event id, made from the first one's; the
-                other bytes stay.
+            new_id: Whether the second attempt has a new event id, derived from the first; the other
+                bytes stay.
             **where: Which events; see :class:`Webhooks`.
         """
         return self._fault(Duplicate(after, pause, new_id=new_id), where)
@@ -298,20 +299,20 @@ class Webhooks:
     ) -> Concurrent | Fault:
         """Attempt events at the same time (assumed).
 
-        ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: the events of the
-        block are attempted at its end, all at once. Attempts at an ASGI app or an async function
-        are tasks of one loop. Those at a URL or a WSGI app are made in threads, so their order is
-        not the same in every run. Plain functions are called one by one.
+        Write ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: at the end of
+        the block, all its events are attempted at once. Attempts at an ASGI app or an async
+        function are tasks of one loop. Attempts at a URL or a WSGI app are made in threads, so
+        their order may differ from run to run. Plain functions are called one by one.
 
         Args:
-            by: Without a block: an attempt waits for so many others, as with :meth:`reorder`, and
-                is made at the same time as the last of them; 0: at the same time as its repeat.
+            by: Without a block: an attempt waits for this many others, as with :meth:`reorder`, and
+                is made at the same time as the last of them; 0: at the same time as its own repeat.
             **where: Which attempts, if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
             ClosedError: The fake is closed.
-            TypeError: ``where`` is given without ``by``, or the block is one of the other mode.
-            RuntimeError: The block is inside another one, or one of ``paused()``.
+            TypeError: ``where`` is given without ``by``, or the block is of the other mode.
+            RuntimeError: The block is inside another one, or inside ``paused()``.
         """
         if by is not None:
             return self._fault(Concurrently(by), where)
@@ -322,7 +323,7 @@ class Webhooks:
         return Concurrent(self._engine)
 
     def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:
-        """Delay an attempt, and a duplicate of it, on the fake's clock.
+        """Delay an attempt on the fake's clock, and its duplicate with it.
 
         Args:
             duration: How much later; a ``timedelta`` or seconds.
@@ -333,39 +334,39 @@ class Webhooks:
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
     ) -> Fault:
-        """Change an event's body after it was signed; several change it in turn.
+        """Change an event's body after it was signed. Several of these change it in turn.
 
         Args:
-            change: Takes the body, returns another; None: a space is added.
+            change: A function of the body that returns another one; None: a space is added.
             **where: Which events; see :class:`Webhooks`.
         """
         return self._fault(Tamper(change), where)
 
     def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
-        """Sign an event with another signer: another secret, a stale timestamp, no header at all.
+        """Sign an event with another signer: a wrong secret, a stale timestamp, no header at all.
 
-        If several match one event, the last that was set up signs it.
+        If several match one event, the last one signs it.
 
         Args:
-            signer: Signs in place of the configured one; ``lambda request: {}`` leaves it out.
+            signer: Signs in place of the configured one; ``lambda request: {}`` leaves the
+                signature out.
             **where: Which events; see :class:`Webhooks`.
         """
         return self._fault(Sign(signer), where)
 
     def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
-        """Write events as a later version of the service may, with fields that nobody knows.
+        """Write events as a later version of the service may, with fields that are unknown today.
 
-        Their envelopes, their resources and the conversations in these have a field
-        ``addedLater``, and their keys are in another order (assumed); of events that ``outbound=``
-        writes, all JSON objects. The bodies in ``fake.events`` stay as the service writes them
-        today. A body that is no JSON stays as it is.
+        The envelope, the resource and its conversation get a field ``addedLater``, and keys change
+        their order (assumed); if ``outbound=`` writes the event, every JSON object does. The bodies
+        in ``fake.events`` stay as the service writes them today, and so does a body that is not
+        JSON.
 
         Args:
-            unknown: In place of that, the field that has a value that nobody knows, in the events
-                that have the field (assumed): ``"conversation.originType"``,
-                ``"conversation.type"``, ``"errorCode"``, ``"status"`` or ``"type"``, all of the
-                message.
-            **where: Which events; see :class:`Webhooks`. But ``times`` is None by default: all,
+            unknown: Give this field an unknown value instead, in events that have the field
+                (assumed): ``"conversation.originType"``, ``"conversation.type"``, ``"errorCode"``,
+                ``"status"`` or ``"type"``, all of the message.
+            **where: Which events; see :class:`Webhooks`. Here ``times`` is None by default: all,
                 until the fault is removed.
 
         Raises:
@@ -389,8 +390,8 @@ class Webhooks:
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
         """Lose the response to an attempt after the app has acted, and retry it (assumed).
 
-        To the service it has failed. It is retried at the next ``settle()``, assertion or move of
-        time, even without ``retry_after``.
+        The service takes it for a failure, and retries it at the next ``settle()``, assertion or
+        move of time, even without ``retry_after``.
 
         Args:
             **where: Which attempts; see :class:`Webhooks`.
@@ -419,14 +420,14 @@ class Webhooks:
     ) -> Fault:
         """Crash the app in the middle of an attempt, and retry it (assumed).
 
-        The app has to run in process. To the service its connection has ended, and the attempt is
+        The app has to run in process. To the service, its connection was cut, and the attempt is
         retried at the next ``settle()``, assertion or move of time, even without ``retry_after``;
-        not if the response was complete. What the app keeps in memory survives, unless it was
-        connected with ``restart=``. If an attempt never comes to that point, the next one may.
+        not if the response was already complete. What the app keeps in memory survives, unless it
+        was connected with ``restart=``. If an attempt never reaches the point, the next one may.
 
         Args:
-            line: A line of the app that awaits, such as ``"app.py:41"``. It has to suspend there:
-                all tasks that were born in the attempt are cancelled then.
+            line: A line of the app that awaits, such as ``"app.py:41"``. When it suspends there,
+                all tasks that the attempt has started are cancelled.
             before: Or a function, or its dotted name, such as ``"shop.queue.put"``: at a call of
                 it, before it has done anything. It has to be written in Python.
             after: The same, when it has returned.
@@ -449,12 +450,12 @@ class Webhooks:
         nth: int = 1,
         **where: Unpack[EventFilter],
     ) -> Fault:
-        """Raise an exception at a call inside the app, as a database does that can't be reached.
+        """Raise an exception at a call inside the app, like a database that can't be reached.
 
-        The app has to run in process. What it lets through is a 500 to the service. Unless the
-        app responds with 2xx, the attempt is retried at the next ``settle()``, assertion or move of
-        time, even without ``retry_after`` (assumed). If an attempt never comes to that call, the
-        next one may.
+        The app has to run in process. If the exception escapes the app, the service sees a 500.
+        Unless the app responds with 2xx, the attempt is retried at the next ``settle()``, assertion
+        or move of time, even without ``retry_after`` (assumed). If an attempt never makes that
+        call, the next one may.
 
         Args:
             before: A function, or its dotted name: it raises, and does nothing else. An
@@ -495,26 +496,22 @@ class Webhooks:
     ) -> Pending[None]:
         """Attempt recorded events at the endpoints, in the file's order (assumed).
 
-        Bodies on lines of their own and bodies as text keep every byte: ``outbound=`` is not asked,
-        and one without a ``type`` then is a status event. Events are signed afresh,
-        and belong to no message of this fake: they cost nothing. Events of a message have the
-        recorded status, so ``drop(status="delivered")`` matches them; the timeline calls these
-        messages ``r1``, ``r2``.
+        Bodies on their own lines and bodies as text keep every byte: ``outbound=`` is not asked,
+        and takes a body without ``type`` for a status event. Events are signed afresh. They belong
+        to no message of this fake, so they cost nothing, and the timeline calls their messages
+        ``r1``, ``r2``. Their recorded status counts: ``drop(status="delivered")`` matches them.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with
-                ``body`` and ``at``, the moment when it was.
-            timing: ``"recorded"``: the first is attempted now. Before each other one the clock is
-                moved by the time between the two, from ``at`` or else the event's ``createTime``;
-                it is not moved back. ``"at once"``: time is not moved.
-
-        Returns:
-            Something to ``await`` in async mode.
+                ``body`` and ``at``, the moment when it was received.
+            timing: ``"recorded"``: the first event is attempted now. Before each other one, the
+                clock moves by the time between the two, by ``at`` or else the event's
+                ``createTime``; it never moves back. ``"at once"``: time does not move.
 
         Raises:
             ValueError: ``timing`` is unknown, or would move time past the calendar's end; or an
-                entry is not JSON, or no event, and the text names the file and the line. Nothing
-                was attempted.
+                entry is not JSON, or not an event, and the text names the file and the line.
+                Nothing was attempted.
             OSError: The file can't be read.
         """
         check_choice(timing, "timing", ("recorded", "at once"))
@@ -543,7 +540,7 @@ class Webhooks:
             event: One of ``fake.events``.
 
         Raises:
-            TypeError: It is no event.
+            TypeError: It is not an event.
             ValueError: It is not one of this fake's.
         """
         if not isinstance(event, Event):
@@ -562,16 +559,16 @@ class Webhooks:
     ) -> Pending[None]:
         """Emit an event that the service would not: the message's status and money stay.
 
-        The body is that of an event of this status for the message as it is now, and is then
-        changed. A delivery or a failure that the message does not have is shown as of now.
+        The body is what an event with this status would say of the message now, and is then
+        changed. If the message has no delivery or failure, the body shows one as of now.
 
         Fields are named by their path: ``"totalPrice"`` or ``"conversation.expireTime"`` in the
         message, ``"event.id"`` in the envelope.
 
         Args:
             message: A message that was sent or rejected.
-            status: Any text; an unknown status has the fields of a ``sent`` event. Filters and
-                expectations take a status of your own once an event has it.
+            status: Any text; an unknown status has the fields of a ``sent`` event. Once an event
+                has your status, filters and expectations accept it.
             changes: New values of fields, or new fields.
             remove: Fields to leave out.
             raw: The whole body instead: cut off, not JSON, or huge.
@@ -599,18 +596,18 @@ class Webhooks:
     ) -> Pending[None]:
         """Emit an event of another type, which belongs to no message and costs nothing (assumed).
 
-        The service's description has one type (§6); the shapes of others are yours to give. The
-        event goes to the endpoints that listen for its type: connect the app with ``events="*"``.
-        If none does, the test fails at its end. Signatures, retries, faults and :meth:`redeliver`
-        apply to it as to all others.
+        The description has one type (§6), so you give the shape of the others. The event goes to
+        endpoints that listen for its type: connect the app with ``events="*"``. If no endpoint
+        does, the test fails at its end. Signatures, retries, faults and :meth:`redeliver` work as
+        for all other events.
 
         Args:
-            type: The event's type; endpoints that listen for it get the event.
-            resource: The object in the envelope of §2.2 beside ``id``, ``type``, ``apiVersion``
-                and ``createTime``; None: an empty object.
-            key: Its field there; None: the type without its last part, in camel case, so that
+            type: The event's type.
+            resource: The object beside ``id``, ``type``, ``apiVersion`` and ``createTime`` in the
+                envelope of §2.2; None: an empty object.
+            key: Its key there; None: the type without its last part, in camel case:
                 ``chat.inbound_message.received`` has ``chatInboundMessage``.
-            id: The event's id; None: that of the body, or one of a sequence of its own.
+            id: The event's id; None: that of the body, or the next of a separate sequence.
             body: The whole body instead of an envelope.
 
         Raises:
@@ -624,27 +621,26 @@ class Webhooks:
     # Signatures
 
     def rotate_secret(self, secret: str | bytes) -> None:
-        """Sign with a new secret, too, from now on, as an account does that changes it (assumed).
+        """Sign with a new secret as well from now on, as when an account rotates it (assumed).
 
-        It acts at once, in async mode as well, on the endpoints of this fake that are connected now
-        with a :class:`~pytest_chatfake.HmacSigner` or a
-        :class:`~pytest_chatfake.StandardWebhooksSigner`; the signer itself may be shared, and stays
-        as it is. One that is connected later signs as its own signer says. All secrets stay until
-        :meth:`retire_secret`, or until the fake is reset. Queued events and retries are signed when
-        they are attempted.
+        It acts at once, in async mode as well, on all endpoints that are connected now with an
+        :class:`~pytest_chatfake.HmacSigner` or a :class:`~pytest_chatfake.StandardWebhooksSigner`.
+        The signer itself may be shared, and stays as it is; endpoints that are connected later sign
+        as it says. All secrets stay until :meth:`retire_secret` or a reset. Queued events and
+        retries are signed when they are attempted.
 
         Args:
             secret: The new secret, as the signer takes it; its signature comes first.
 
         Raises:
-            ValueError: The secret is empty, or signs already.
+            ValueError: The secret is empty, or is in use already.
             ChatFakeError: No endpoint is connected with such a signer.
             ClosedError: The fake is closed.
         """
         self._change_secrets("rotate_secret()", lambda signer: rotated(signer, secret))
 
     def retire_secret(self) -> None:
-        """Sign with the newest secret alone from now on, at the endpoints that are connected now.
+        """Sign with the newest secret alone from now on, at all endpoints that are connected now.
 
         Raises:
             ChatFakeError: No endpoint has several secrets.
@@ -671,26 +667,24 @@ class Webhooks:
             endpoint._signers.append(signer)
 
     def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> Pending[None]:
-        """Expect that each app that is connected with a signer refuses what nobody has signed.
+        """Expect every app that is connected with a signer to refuse forged webhooks.
 
-        Queued and due events are attempted first. Then one event of each type is attempted again
-        and again, each time under a new id: first genuine, which has to be accepted, then forged.
-        It is the last one that the app has accepted. A forgery is unsigned, lacks one header of
-        several, has empty or malformed headers, is signed with another secret (a retired one, if
-        there is one), a day ago or a day ahead, was changed after it was signed, or has a signature
-        that is cut off or another event's. Each has to be refused with a status from 400 to 499.
-        What makes no sense for the signer is left out, and named in the timeline and in a failure.
+        Queued and due events are attempted first. Then one event of each type, the last that the
+        app accepted, is attempted again and again under new ids: first genuine, which has to be
+        accepted, then forged. A forgery is unsigned, lacks one header of several, has empty or
+        malformed headers, is signed with another secret (a retired one, if there is one), a day ago
+        or a day ahead, was changed after it was signed, or has a signature that is cut off or
+        belongs to another event. The app has to refuse each with a status from 400 to 499.
+        Forgeries that make no sense for the signer are left out, and named in the timeline and in a
+        failure.
 
-        Forgeries are no events of the fake: they cost nothing, move no time and are not retried. No
-        fault, pause or exploration concerns them.
+        Forgeries are not events of the fake: they cost nothing, move no time and are not retried,
+        and no fault, pause or exploration touches them.
 
         Args:
-            snapshot: As for :meth:`ChatFake.assert_idempotent`. It is taken once the genuine event
-                was accepted, and a forgery must not change it: one that is refused comes again to
-                tell its work from what the app does by itself. None: only the responses count.
-
-        Returns:
-            Something to ``await`` in async mode.
+            snapshot: As for :meth:`ChatFake.assert_idempotent`. A forgery must not change it. If it
+                changes, the forgery is repeated, to tell its effect from the app's own background
+                work. None: only the responses count.
 
         Raises:
             AssertionError: Forgeries got through; the text has a line for each.

@@ -113,7 +113,7 @@ class ApiRequest(Record):
 class AccountApi:
     """``fake.api``: the requests to the HTTP API, and faults of its responses.
 
-    For example::
+    Example::
 
         chat_fake.api.rate_limit(30, path="/v2/messages")
         shop.send_reminders()
@@ -408,8 +408,7 @@ class AccountApi:
 
         Args:
             delivered: Whether to deliver the message to a device before the response, too. This
-                takes the
-                place of the next delivery that your test asks for.
+                takes the place of the next delivery that your test asks for.
             **where: Which requests; see :class:`AccountApi`.
         """
         fault = self._add(WebhooksFirst(delivered=delivered), where)
