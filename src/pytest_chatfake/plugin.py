@@ -1,6 +1,6 @@
-"""The pytest plugin: fixtures, the marker, options, and hooks of reports. Nothing else imports it.
+"""The pytest plugin: fixtures, the marker, and hooks. Nothing else imports it.
 
-It is loaded in every run of pytest, so heavy modules are imported inside the fixtures.
+It is loaded in every run of pytest, so heavy modules are imported inside the functions.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ _fake_key = pytest.StashKey["ChatFake"]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the hooks that other plugins may implement."""
     from . import hooks
 
     pluginmanager.add_hookspecs(hooks)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
     options.declare(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and refuse invalid options."""
     config.stash[options.seed_key] = options.chosen_seed(config)
     options.check(config)
-    try:
-        _prepare(config)
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
+    start = config.getini("chat_clock_start")
+    if start != options.START:
+        from .domain.instants import aware
+
+        try:
+            aware(start, "the ini option chat_clock_start")
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
     config.addinivalue_line(
         "markers",
         "chat_fake(**fields): fields of ChatFakeConfig for the chat_fake of a test, a class or a "
         'module, as in @pytest.mark.chat_fake(price="0.10")',
     )
     shares = config.getini("chat_fake_loop_scope") == "session"
-    if (
-        shares or f"{__package__}.base.session_scope" in sys.modules
-    ):  # the latter: inside another run
+    is_nested = f"{__package__}.base.session_scope" in sys.modules  # a run inside another one
+    if shares or is_nested:
         from .base import session_scope
 
         config.add_cleanup(session_scope.begin(shares=shares))
@@ -65,17 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[options.stderr_key] = os.dup(2)  # before tests are captured
 
 
-def _prepare(config: pytest.Config) -> None:
-    """Do what options ask for; a ValueError if the value of one can't be used."""
-    start = config.getini("chat_clock_start")
-    if start != options.START:
-        from .domain.instants import aware
-
-        aware(start, "the ini option chat_clock_start")
-
-
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Close the duplicate of the standard error."""
     descriptor = config.stash.get(options.stderr_key, None)
     if descriptor is not None:
         del config.stash[options.stderr_key]
@@ -84,7 +74,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _speak(config: pytest.Config) -> None:
-    """Print lines that can't wait for a report on the terminal, past the capture."""
+    # Some lines can't wait for a report, and go past the capture.
     if _is_loaded():
         from .base.terminal import speak_through
 
@@ -93,12 +83,10 @@ def _speak(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Hand the seed to a worker of pytest-xdist."""
     node.workerinput["chat_fake_seed"] = node.config.stash[options.seed_key]
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Warn if the API can be reached from outside; show the seed, unless it is the fixed one."""
     seed = config.stash[options.seed_key]
     ids = [f"chat fake: ids by --chat-fake-seed={seed}"] * (seed != "fixed")
     return options.exposure(config) + ids
@@ -107,7 +95,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Show what the header does where ``-q`` has left it out; the seed after failures only."""
+    # `-q` leaves out the header, so its lines come here; the seed only after failures.
     failed = terminalreporter.stats.keys() & {"failed", "error"}
     if terminalreporter.verbosity < 0:
         for line in pytest_report_header(config) if failed else options.exposure(config):
@@ -120,11 +108,18 @@ def chat_fake(
     chat_fake_config: ChatFakeConfig,
     chat_fake_mode: Literal["sync", "async"],
 ) -> Iterator[ChatFake]:
-    """A fake of a messaging service, new for each test, with money of its own.
+    """A fake messaging service, new for each test.
 
-    It sends messages, says what phones do, posts the webhooks to the app that
-    ``chat_fake.webhooks.connect()`` names, and serves the API at ``chat_fake.base_url``. At its
-    end the test fails for what it overlooked, such as a webhook that the app refused.
+    It sends messages, plays the people who get them, posts webhooks to the app that
+    ``chat_fake.webhooks.connect()`` names, and serves the HTTP API at ``chat_fake.base_url``::
+
+        def test_spending(chat_fake):
+            app = create_app()
+            chat_fake.webhooks.connect(wsgi=app, path="/hooks/chat")
+            chat_fake.send_text("Sale ends today").deliver().read()
+            assert app.spent == Decimal("0.05")
+
+    At its end, a test fails if it missed something, such as a webhook that the app refused.
     """
     from .domain.instants import aware
     from .engine.process_time import Travel, freeze
@@ -150,7 +145,7 @@ def chat_fake(
 
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
-    """The test's time, frozen: advance(days=30) moves it, and what is due happens."""
+    """The test's clock, frozen: ``advance(days=30)`` runs everything that is due meanwhile."""
     from .engine.process_time import Travel, freeze
 
     time = chat_fake._engine.time
@@ -162,7 +157,6 @@ def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
 
 
 def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
-    """Return time-machine's fixture; None if nobody asks for it, or it is another's."""
     from time_machine import TimeMachineFixture
 
     fixture = None
@@ -174,15 +168,15 @@ def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
 
 @pytest.fixture
 def chat_receiver(chat_fake: ChatFake) -> Receiver:
-    """A connected endpoint that keeps what it gets, for tests without an app."""
+    """A connected endpoint that records its webhooks, for tests without an app."""
     return chat_fake.webhooks.receiver()
 
 
 @pytest.fixture(scope="session")
 def chat_fake_config() -> ChatFakeConfig:
-    """The configuration of each chat_fake: override it, and return your own.
+    """The configuration of every chat_fake: override it to return your own ``ChatFakeConfig``.
 
-    A ``ChatFakeConfig``. In a ``conftest.py`` the override is for a suite, in a module for that.
+    In a ``conftest.py``, the override holds for the suite, and in a module for its tests.
     """
     from .fake.config import ChatFakeConfig
 
@@ -191,7 +185,7 @@ def chat_fake_config() -> ChatFakeConfig:
 
 @pytest.fixture
 def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
-    """How chat_fake is called: "async" (with await) in async tests, else "sync"."""
+    """Whether verbs are awaited: "async" in async tests, else "sync"."""
     function = getattr(request, "function", None)
     # Hypothesis wraps the test in a plain function, and keeps what it wraps.
     hypothesis = getattr(function, "hypothesis", None)
@@ -215,7 +209,7 @@ def chat_fake_url(pytestconfig: pytest.Config) -> str:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
-    """Stop the listener after the session's fixtures: an interrupt ends these here."""
+    # Last of all: after an interrupt, the session's fixtures end here.
     try:
         return (yield)
     finally:
@@ -226,7 +220,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
 
 
 def _is_loaded() -> bool:
-    """Return whether this run has made a fake: what tells of it is cheap to import then."""
+    # Only a run that has made a fake needs the rest, and in that it is cheap to import.
     return f"{__package__}.fake.fake" in sys.modules
 
 
@@ -234,7 +228,6 @@ def _is_loaded() -> bool:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show the history of the fake in the report of a failed test, without our frames."""
     with ExitStack() as stack:
         if call.excinfo is not None and _is_loaded():
             from .base.tracebacks import frames_hidden
@@ -256,7 +249,6 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Attribute what fakes do from here on to this test."""
     _speak(item.config)  # a run inside another one may have taken it
     with running(item):
         if _is_loaded():
@@ -275,30 +267,22 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Report verbs at the test's lines, and check the fake if it passed.
-
-    The check is part of the call, so it fails the test, xfail holds, and output is captured. All
-    fixtures are there: time is still frozen, and the user's servers still run.
-    """
+    # The check is part of the call: it fails the test, xfail holds, output is captured, time is
+    # still frozen, and the user's servers still run.
     test = current()
     test.call()
     yield
-    if _is_loaded() and not test.is_lost:
-        _check(item)
-
-
-def _check(item: pytest.Item) -> None:
-    from .fake.fake import service
-
     fake = item.stash.get(_fake_key, None)
-    if fake is not None:
+    if fake is not None and not test.is_lost:
+        from .fake.fake import service
+
         fake._checks.run()
         service.check()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
-    """Close the fake's connections to the user's servers: some wait for that to shut down."""
+    # Some servers wait with their shutdown until our connections are closed.
     fake = item.stash.get(_fake_key, None)
     if fake is not None:
         from .fake.fake import service
@@ -310,14 +294,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 
 
 def pytest_enter_pdb() -> None:
-    """Count no time of webhooks that is spent in the debugger."""
+    # The time that is spent in the debugger does not count as a webhook's.
     from .base.debugging import note_pdb
 
     note_pdb(is_active=True)
 
 
 def pytest_leave_pdb() -> None:
-    """Count it again."""
     from .base.debugging import note_pdb
 
     note_pdb(is_active=False)

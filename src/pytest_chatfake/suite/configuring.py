@@ -16,9 +16,9 @@ from ..fake.fake import service
 def configured(
     request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
 ) -> ChatFakeConfig:
-    """Put together the configuration of one test: the fixture's, then its markers'.
+    """Return the configuration of one test: the fixture's, and over it its markers', nearest last.
 
-    The listener is kept from then on.
+    The listener keeps running from now on.
     """
     keep_listening(request.config)
     fields: dict[str, Any] = {}
@@ -51,7 +51,7 @@ def configured(
 
 
 def keep_listening(config: pytest.Config) -> None:
-    """Keep one listener for the rest of the session, whatever fakes come and go."""
+    """Keep the listener running until the session ends, whatever fakes come and go."""
     if options.listens_key in config.stash:
         return
     config.stash[options.listens_key] = True

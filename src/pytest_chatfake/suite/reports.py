@@ -1,4 +1,4 @@
-"""The timeline in the report of a test: as part of its failure's own text."""
+"""The timeline in the report of a test, as part of the failure's own text."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TITLE: Final = "chat_fake timeline"
 
 
 def record_of(report: pytest.TestReport) -> dict[str, Any]:
-    """Return what a report has on record of its test's fakes, from a worker of xdist, too.
+    """Return what a report keeps about its test's fakes.
 
-    It is what JSON knows, because pytest serialises the attributes of a report.
+    It must be JSON, because a worker of pytest-xdist sends it to the terminal's process.
     """
     found: dict[str, Any] = vars(report).setdefault("chat_fake", {})
     return found
@@ -35,9 +35,9 @@ def add_timeline(item: pytest.Item, report: pytest.TestReport, error: BaseExcept
     """Add what is new to a report: to the failure's own text, so that every format has it.
 
     Args:
-        item: The test; its configuration says which reports have it.
-        report: The report of a phase of the test.
-        error: What the phase raised; None: nothing.
+        item: The test; its configuration decides which reports have a timeline.
+        report: The report of one phase of the test.
+        error: What the phase raised.
     """
     if not report.passed:
         current().lose()
@@ -53,9 +53,9 @@ def add_timeline(item: pytest.Item, report: pytest.TestReport, error: BaseExcept
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the first line of an error; what an extra says of it comes first.
+    """Return an error in one line, with the event at which an app raised it.
 
-    Of what an app has raised, the event at which it did follows.
+    What an extra has found about the error comes first.
     """
     lines = [line.strip() for line in text_of(error).splitlines()]
     text = lines[0] if lines else type(error).__name__
@@ -70,7 +70,6 @@ def cause_of(error: BaseException) -> str:
 
 
 def event_of(error: BaseException) -> str:
-    """Name the event at which an app has raised an error; empty if no app has."""
     found = current().finding_about(error)
     for story in active_stories.stories() if found is None else found.stories:
         attempt = story.attempt_of(error)
@@ -80,7 +79,7 @@ def event_of(error: BaseException) -> str:
 
 
 def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
-    """Leave what extras noted at an error to its failure: CI shows no summary cut off."""
+    """Leave an extra's notes out of pytest's summary line, which CI does not cut off."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
     found = current().finding_about(error)
     if found is not None and crash is not None:
@@ -88,11 +87,7 @@ def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
 
 
 def add_hint(error: BaseException) -> None:
-    """Add to an error of a test what a fake of it knows of the cause.
-
-    Args:
-        error: What the test failed with.
-    """
+    """Add a note to an error whose cause a fake of the test can tell."""
     if not active_stories.stories() and current().finding_about(error) is None:
         return
     hint = next((why for one in related(error) if (why := why_foreign(one))), "")
@@ -101,7 +96,7 @@ def add_hint(error: BaseException) -> None:
 
 
 def interrupt(config: pytest.Config) -> None:
-    """Print what happened in the test that Ctrl-C ended; a worker of xdist has no terminal."""
+    """Print what happened in the test that Ctrl-C ended."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     for text, _ in map(_section, active_stories.stories()):
         if text and terminal is not None:
@@ -111,14 +106,13 @@ def interrupt(config: pytest.Config) -> None:
 
 
 def begin_line(terminal: Any) -> None:
-    """Begin a line of the terminal's reporter."""
+    """Begin a new line on the terminal."""
     terminal.ensure_newline()
     if terminal._tw.width_of_current_line:  # -q has no path there, only its dots
         terminal.line("")
 
 
 def _section(story: Story, error: BaseException | None = None) -> tuple[str, Section | None]:
-    """Return the text of a section, and the section; without it, the text says why."""
     try:
         from ..report.section import Section
 
@@ -139,13 +133,13 @@ def _add(report: pytest.TestReport, text: str) -> None:
 
 
 def why_unavailable(error: Exception) -> str:
-    """Return the reason why something can't be shown, in place of it."""
+    """Return a line that stands in place of something that can't be shown."""
     return f"it can't be shown: {type(error).__name__}: {text_of(error)}"
 
 
 @contextmanager
 def log_errors(what: str) -> Generator[None]:
-    """Print the error of a block, and go on: a test keeps its outcome, and the run ends."""
+    """Print an error of the block and go on: the test keeps its outcome, and the run ends."""
     try:
         yield
     except Exception as error:
