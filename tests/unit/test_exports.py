@@ -14,6 +14,12 @@ import pytest
 import pytest_chatfake
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = Path(pytest_chatfake.__file__).parent
+
+#: The names whose room is there: an extra may be missing.
+HERE = [
+    name for name, home in pytest_chatfake._HOMES.items() if (PACKAGE / home.split(".")[0]).is_dir()
+]
 
 
 def modules_after(statement):
@@ -36,7 +42,7 @@ def test_the_names_are_sorted_and_there_once():
     assert sorted(set(pytest_chatfake.__all__)) == pytest_chatfake.__all__
 
 
-@pytest.mark.parametrize("name", pytest_chatfake._HOMES)
+@pytest.mark.parametrize("name", HERE)
 def test_a_name_is_the_thing_of_that_name(name):
     thing = getattr(pytest_chatfake, name)
     if name == "DEFAULT":
@@ -92,12 +98,6 @@ def test_freezegun_can_look_at_every_name_and_imports_nothing_by_it():
     )
 
     assert {"pytest_chatfake"} == ours(loaded)
-
-
-def test_a_star_import_gives_all_names():
-    namespace = {}
-    exec("from pytest_chatfake import *", namespace)
-    assert set(pytest_chatfake.__all__) == set(namespace) - {"__builtins__"}
 
 
 def test_importing_the_package_imports_none_of_its_parts():
