@@ -8,6 +8,7 @@ So one process imports them, waits, and forks for each run: whatever a run does 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import re
@@ -126,6 +127,8 @@ def _serve() -> None:
         Path(empty, "test_imports.py").write_text(IMPORTS, "utf-8")
         pytest.main(["-p", "no:cacheprovider", "--rootdir", empty, empty])
     sys.stdout.flush()  # or each fork would write it, too
+    gc.collect()
+    gc.freeze()  # or each fork would walk, and copy, all of it whenever it collects garbage
     for request in requests:
         answers.write(f"{_fork(*json.loads(request))}\n")
         answers.flush()
