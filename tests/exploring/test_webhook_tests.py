@@ -17,16 +17,16 @@ ROWS = sum(name.startswith("test_") for name in vars(WebhookTests))
 #: An app that takes everything as it should, and its mistakes.
 SHOP = """
     import hashlib, hmac, json, time
-    from urllib.request import Request, urlopen
 
-    from flask import Flask, request
+    from werkzeug import Request, Response
+    from werkzeug.test import Client
 
     from pytest_chatfake import HmacSigner
 
     SIGNER = HmacSigner("secret")
     RANK = ["submitted", "sent", "delivered", "read", "failed"]
 
-    def is_genuine():
+    def is_genuine(request):
         header = request.headers.get("X-Signature", "")
         fields = dict(part.partition("=")[::2] for part in header.split(","))
         if not fields.get("t", "").isdigit() or abs(time.time() - int(fields["t"])) > 300:
@@ -39,20 +39,24 @@ SHOP = """
         def __init__(self, fake, mistake=""):
             self.fake, self.mistake = fake, mistake
             self.status, self.prices, self.known, self.sent = {}, {}, set(), set()
-            self.app, self.sends = Flask("shop"), False
-            self.app.add_url_rule("/hooks/chat", view_func=self.hook, methods=["POST"])
+            self.sends = False
 
-        def hook(self):
-            if self.mistake != "signature" and not is_genuine():
-                return "", 401
+        def app(self, environ, start_response):
+            request = Request(environ)
+            status = self.hook(request) if request.path == "/hooks/chat" else 404
+            return Response(status=status)(environ, start_response)
+
+        def hook(self, request):
+            if self.mistake != "signature" and not is_genuine(request):
+                return 401
             event = request.get_json()
             if self.mistake == "fields" and "addedLater" in event:
-                return "", 400
+                return 400
             if "chatMessage" in event:
                 self.take(event["id"], event["chatMessage"])
             elif self.mistake == "types":
-                return "", 400
-            return "", 204
+                return 400
+            return 204
 
         def take(self, event, message):
             id, status, price = message["id"], message["status"], message.get("totalPrice")
@@ -81,11 +85,11 @@ SHOP = """
             return RANK.index(status or "submitted")
 
         def send(self):
-            body = json.dumps({"to": "+1", "type": "text", "text": {"body": "Hello"}}).encode()
-            headers = {"X-API-Key": self.fake.api_key, "Content-Type": "application/json"}
+            body = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
+            headers = {"X-API-Key": self.fake.api_key}
             self.sends = True
-            with urlopen(Request(f"{self.fake.base_url}/v2/messages", body, headers)) as response:
-                id = json.load(response)["id"]
+            api = Client(self.fake.wsgi_app)
+            id = api.post("/v2/messages", json=body, headers=headers).json["id"]
             self.sends = False
             self.status.setdefault(id, "submitted")
 
