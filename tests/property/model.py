@@ -7,7 +7,7 @@ is given where the rule is; "assumed" marks what the specification leaves open.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -51,6 +51,8 @@ class Model:
         if any(m.state == "sent" for m in self.messages):
             self.took("reset: with messages that wait")
         self.messages, self.conversations, self.events, self.ledger = [], [], [], []
+        self.totals: defaultdict[str, Fraction] = defaultdict(Fraction)  # by kind of entry
+        self.summed = 0  # how many entries are in these
         self.plans = 0
         self.life = Life(self, NOT_REGISTERED, {one.address: one for one in self.knobs.people})
         self.ledger.append(Entry("opening", self.knobs.opening, self.now))
@@ -62,7 +64,10 @@ class Model:
     # -- money ---------------------------------------------------------------------------------
 
     def total_of(self, *kinds: str) -> Fraction:
-        return sum((Fraction(e.amount) for e in self.ledger if e.kind in kinds), Fraction(0))
+        for entry in self.ledger[self.summed :]:
+            self.totals[entry.kind] += Fraction(entry.amount)
+        self.summed = len(self.ledger)
+        return sum((self.totals[kind] for kind in kinds), Fraction(0))
 
     @property
     def held(self) -> Fraction:

@@ -72,6 +72,7 @@ class ModelComparison:
         self.calls = []
         self.seen_events = 0
         self.seen_entries = 0
+        self.others = []  # the bodies of events about no message, as they were when new
         self.received = []  # by the endpoint, which listens for other types only
 
     def run(self):
@@ -87,6 +88,7 @@ class ModelComparison:
                 if call is not None:
                     self.play(call)
             self.compare_messages()
+            self.compare_others()
             self.compare_explanations()
             self.compare_query()
             self.check_stale()
@@ -111,6 +113,7 @@ class ModelComparison:
             self.names = Names()  # ids begin anew
             self.seen_events = self.seen_entries = 0
             self.received.clear()
+            self.others.clear()
         self.compare()
         if call.verb in {"move", "word", "describe"}:
             self.compare_messages()
@@ -182,9 +185,10 @@ class ModelComparison:
             self.model.events[self.seen_events :], events[self.seen_events :], strict=True
         ):
             self.compare_event(expected, found)
+        new = events[self.seen_events :]
+        self.others += [event.body for event in new if event.status is None]
         self.seen_events = len(events)
-        others = [event.body for event in events if event.status is None]
-        self.equal("events that arrived", others, [request.body for request in self.received])
+        self.equal("events that arrived", self.others, [request.body for request in self.received])
 
         ledger = self.fake.ledger
         self.equal(
@@ -273,6 +277,11 @@ class ModelComparison:
         self.equal(
             f"{what}.conversation", conversation, found.conversation and found.conversation.id
         )
+
+    def compare_others(self):
+        """All events about no message, once more: none has changed since it was new."""
+        now = [event.body for event in self.fake.events if event.status is None]
+        self.equal("events about no message, at the end", self.others, now)
 
     def compare_explanations(self):
         for number, expected in enumerate(self.model.messages):
