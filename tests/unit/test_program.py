@@ -103,7 +103,7 @@ def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(tmp_path
 
 
 def test_deviations_are_printed_and_not_kept(tmp_path, monkeypatch):
-    path = written(tmp_path / "a.jsonl", "\n".join([bodies()[0].replace("v2", "v3")] * 5_000))
+    path = written(tmp_path / "a.jsonl", "\n".join([bodies()[0].replace("v2", "v3")] * 2_000))
     with open(os.devnull, "w") as nowhere:
         monkeypatch.setattr(sys, "stdout", nowhere)
         main(["validate", path])  # what is imported and cached
