@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from .wire.models import ChatMessageUpdated as ChatMessageUpdated
     from .wire.naming import Naming as Naming
 else:
-    # Where each name lives. It is imported when it is first used, so that a run of pytest that
-    # does not use the fixtures does not pay for it. Type checkers do not see this half: to them,
-    # a module with __getattr__ has any name at all.
+    # Where each name lives. It is imported on first use, so a run of pytest without the fixtures
+    # doesn't pay for it. Type checkers must not see this half, because they accept any name of a
+    # module with __getattr__.
     _HOMES = {
         "AgendaEntry": "fake.agenda",
         "ApiFault": "http_api.faults",
@@ -111,8 +111,8 @@ else:
     def __getattr__(name: str) -> object:
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        # freezegun gets whatever dir() lists, in every module, whenever it freezes time. That would
-        # import everything, and pydantic can't build its models while datetime is replaced.
+        # Whenever freezegun freezes time, it gets everything that dir() lists in every module. That
+        # would import it all, and pydantic can't build models while datetime is replaced.
         if sys._getframe(1).f_globals.get("__name__") == "freezegun.api":
             raise AttributeError(f"{name!r} is not loaded yet")
         from .base.extras import extra

@@ -16,11 +16,11 @@ from .wire.naming import Naming
 from .wire.recordings import read_recording
 from .wire.validation import deviations, is_other_type, summary
 
-#: The entry points of extras. Each is a function that gets argparse's ``add_parser``. The default
-#: ``run`` of its parser performs the command, and returns whether all is well.
+#: The entry points of extras: functions that get argparse's ``add_parser``. Each sets the default
+#: ``run`` of its parser, which performs the command and returns whether all is well.
 _COMMANDS: Final = "pytest_chatfake.commands"
 
-#: What a shell gives a program whose output nobody reads: 128 and SIGPIPE.
+#: What a shell reports for a program whose output was closed: 128 + SIGPIPE.
 _BROKEN_PIPE: Final = 141
 
 
@@ -57,8 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is_fine: bool = given.run(given)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough, as `head` has. The rest goes nowhere, or Python would complain
-        # of it when it exits.
+        # The reader, such as `head`, has seen enough. Without this, Python would complain on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except (OSError, ValueError) as error:
@@ -82,7 +81,7 @@ def _validate(given: Namespace) -> bool:
             others += is_other_type(entry.json, naming)
             problems = deviations(entry.json, naming, omit, extra_fields=given.extra_fields)
         found += len(problems)
-        for sentence in problems:  # printed at once: a large file may have millions
+        for sentence in problems:  # printed at once, as a large file may have millions
             print(f"{entry.where}: {sentence}")
     print(summary(events, others, found))
     return not found
@@ -99,7 +98,7 @@ def _naming(text: str) -> tuple[Naming, Collection[str]]:
         found: object = import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
-    except Exception as error:  # the module is the user's, and may fail in any way
+    except Exception as error:  # importing a user's module may fail in any way
         raise ArgumentTypeError(f"{text!r} can't be imported: {error}") from None
     naming = getattr(found, "naming", found)
     if not isinstance(naming, Naming):

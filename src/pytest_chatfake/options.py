@@ -28,11 +28,11 @@ _CHOICES = {
     "chat_fake_timeline": ("failed", "always", "never"),
 }
 
-#: Options of the ini file: the default, the type, if it is no text, and the help.
+#: Options of the ini file: default, type (None: text), help.
 IniOptions: TypeAlias = Mapping[str, tuple[Any, Any, str]]
 
-#: Options of the command line: what each takes, if it is no flag, and its help. A flag with ``=``
-#: in its name needs no parsing: argparse knows it by its whole text.
+#: Options of the command line: what each takes (empty for a flag) and its help. The name of a flag
+#: may contain ``=``: argparse knows it by its whole text.
 Flags: TypeAlias = Mapping[str, tuple[str, str]]
 
 _INI: IniOptions = {
@@ -94,14 +94,14 @@ _OWN: Flags = {
     ),
 }
 
-#: The names that were declared, by the core and by extras; True: one of the ini file.
+#: The options that were declared, by the core and by extras; True: in the ini file.
 _declared: dict[str, bool] = {}
 
 
 def declare(parser: pytest.Parser, ini: IniOptions = _INI, flags: Flags = _OWN) -> None:
     """Declare the options of the core, or those that an extra passes."""
     for name, (default, kind, text) in ini.items():
-        own = [*default] if kind == "linelist" else default  # pytest adds lines to it
+        own = [*default] if kind == "linelist" else default  # pytest would append to it
         parser.addini(name, text, type=kind, default=own)
     for name, (value, text) in flags.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
@@ -120,7 +120,7 @@ def values(config: pytest.Config, *, without: Container[str]) -> dict[str, str]:
     """Return the values of all options of the core and its extras, except for some."""
     found: dict[str, str] = {}
     for name, is_ini in _declared.items():
-        with suppress(ValueError):  # its plugin is left out of this run inside another one
+        with suppress(ValueError):  # a run inside another one may lack its plugin
             if name not in without:
                 found[name] = str(config.getini(name) if is_ini else config.getoption(name))
     return found
@@ -144,7 +144,7 @@ def number_given(
 
 def check(config: pytest.Config) -> None:
     """Raise a UsageError for an invalid option of the ini file."""
-    exposure(config)  # refuses what is no address
+    exposure(config)  # refuses anything but an address
     for name, (*others, last) in _CHOICES.items():
         if (value := config.getini(name)) not in {*others, last}:
             raise pytest.UsageError(
@@ -152,7 +152,7 @@ def check(config: pytest.Config) -> None:
             )
     try:
         config.getini("chat_fake_strict")
-    except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
+    except (TypeError, ValueError, pytest.UsageError) as error:  # depends on pytest's version
         raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
 
 
@@ -182,5 +182,5 @@ def chosen_seed(config: pytest.Config) -> str:
             "chat_fake_seed: expected fixed, random, or a text of your own, got nothing"
         )
     if seed == "random":
-        seed = os.urandom(4).hex()  # not by way of `random`, which others seed
+        seed = os.urandom(4).hex()  # not `random`, which other plugins seed
     return seed

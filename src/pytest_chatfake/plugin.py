@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from .base import session_scope
 
         config.add_cleanup(session_scope.begin(shares=shares))
-    with suppress(OSError):  # there may be none
+    with suppress(OSError):  # there may be no standard error
         config.stash[options.stderr_key] = os.dup(2)  # before tests are captured
 
 
@@ -161,7 +161,7 @@ def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
 
     fixture = None
     if "time_machine" in request.fixturenames:
-        with suppress(pytest.FixtureLookupError):  # it is another's, and waits for the fake
+        with suppress(pytest.FixtureLookupError):  # another plugin's, and it needs the fake
             fixture = request.getfixturevalue("time_machine")
     return fixture if isinstance(fixture, TimeMachineFixture) else None
 
@@ -187,11 +187,11 @@ def chat_fake_config() -> ChatFakeConfig:
 def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
     """Whether verbs are awaited: "async" in async tests, else "sync"."""
     function = getattr(request, "function", None)
-    # Hypothesis wraps the test in a plain function, and keeps what it wraps.
+    # Hypothesis wraps the test in a plain function, and keeps the test as an attribute.
     hypothesis = getattr(function, "hypothesis", None)
     function = getattr(hypothesis, "inner_test", function)
-    # anyio puts a plain function in that place, once the test has run for the first time; but it
-    # gives this fixture to coroutine functions only.
+    # After the first run, anyio has put a plain function in that place. But only coroutine
+    # functions get its fixture.
     if hypothesis is not None and "anyio_backend" in request.fixturenames:
         return "async"
     return "async" if inspect.iscoroutinefunction(function) else "sync"
@@ -249,7 +249,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    _speak(item.config)  # a run inside another one may have taken it
+    _speak(item.config)  # a run inside another one may have redirected it
     with running(item):
         if _is_loaded():
             from .fake.fake import share_open_fakes

@@ -14,8 +14,6 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from .handles import Message
 
-#: A step of a script or of an autopilot, a retry, a delayed attempt, the drop of a message, the
-#: expiry of a conversation.
 AgendaKind: TypeAlias = Literal["step", "autopilot", "retry", "attempt", "drop", "expiry"]
 
 

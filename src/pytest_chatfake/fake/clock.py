@@ -180,7 +180,7 @@ class Clock:
         def look() -> bool:
             found = predicate()
             if isinstance(found, Coroutine):
-                found.close()  # or Python warns that nobody awaited it
+                found.close()  # or Python warns that it was never awaited
                 raise TypeError("predicate: expected a plain function, got one to await")
             return bool(found)
 

@@ -34,10 +34,10 @@ from ..wire.naming import Naming, check_fields, check_omit
 from .handles import Message
 from .inbound import Shape
 
-#: More fields for the message resource, or a function of the message and the status to come.
+#: More fields for the message resource, or a function of the message and the coming status.
 Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]
 
-#: Takes a status event, returns what is posted: a mapping for JSON, or the body.
+#: Takes a status event and returns what is posted: a mapping for JSON, or the body.
 Form = Callable[[Any], Mapping[str, object] | str | bytes]
 
 #: What a message costs: an amount, or a function of the message.
@@ -156,13 +156,13 @@ class ChatFakeConfig:
     strict: bool | None = None
 
     def __post_init__(self) -> None:
-        # Most tests change next to nothing, and defaults need no check.
+        # Most tests change next to nothing, and the defaults need no check.
         given = {name for name, usual in _USUAL.items() if getattr(self, name) is not usual}
         for name, check in _CHECKS.items():
             if name in given:
                 check(getattr(self, name), name)
         if "retry_after" in given:
-            retries = retry_delays(self.retry_after)  # taken apart once: it may be an iterator
+            retries = retry_delays(self.retry_after)  # an iterator can be read only once
             lengths = tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
             object.__setattr__(self, "retry_after", lengths)
         if "omit" in given:
@@ -220,11 +220,11 @@ class ChatFakeConfig:
         )
 
 
-#: Real seconds, 23 days: sockets count in milliseconds, and in 31 bits.
+#: Real seconds, 23 days: sockets count milliseconds in 31 bits.
 _LONGEST_TIMEOUT: Final = 2_000_000.0
 
 
-#: A day, in nanoseconds: so the events of many verbs still have a date.
+#: A day, in nanoseconds: the dates of many verbs must stay within the calendar.
 _LONGEST_TICK: Final = 86_400 * SECOND
 
 
@@ -267,7 +267,7 @@ def _seconds(timeout: timedelta | float | None) -> float:
 
 
 def _check_api_key(value: object, what: str) -> None:
-    if not isinstance(value, str):  # it is not cited: it may be the key
+    if not isinstance(value, str):  # not cited, because it may be the key
         raise TypeError(f"{what}: expected a str, got {type(value).__name__}")
     if not re.fullmatch(r"[!-~]+", check_str(value, what)):
         raise ValueError(unexpected(what, "printable ASCII without spaces", tail(value)))
@@ -306,7 +306,7 @@ def _one_of(*valid: str | None) -> Callable[[Any, str], object]:
 #: The default of each field.
 _USUAL: Final = {item.name: item.default for item in dataclasses.fields(ChatFakeConfig)}
 
-#: The check of each field, for values that are not the default.
+#: The check of each field; defaults are not checked.
 _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "api_key": _check_api_key,
     "opening_balance": amount,

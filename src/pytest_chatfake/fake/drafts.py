@@ -114,7 +114,7 @@ class Drafts:
             raise TypeError(unexpected("conversation", "a Conversation or a hex id", conversation))
         if not conversation or not set(conversation) <= set("0123456789abcdefABCDEF"):
             raise ValueError(unexpected("conversation", "a hex id such as 'c0ffee'", conversation))
-        return str.__str__(conversation)  # of an enumeration's member, too
+        return str.__str__(conversation)  # also for a member of an enumeration
 
     def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
         if not callable(price):

@@ -51,7 +51,7 @@ class Edge:
 
     @property
     def __name__(self) -> str:
-        # pytest uses it as part of a test's id.
+        # pytest puts it into the test's id.
         return f"{self.kind}-{_SIDES[self.offset]}"
 
     def __str__(self) -> str:

@@ -139,7 +139,7 @@ def headers_of(headers: Mapping[str, str] | None) -> dict[str, str]:
     if headers is None:
         headers = {}
     check_mapping(headers, "headers")
-    complete_headers(headers.items(), "")  # refuses now headers that could not be sent later
+    complete_headers(headers.items(), "")  # refuses headers that could not be sent
     given = {str.__str__(name): str.__str__(value) for name, value in headers.items()}
     if any(name.lower() == "content-type" for name in given):
         return given

@@ -71,13 +71,13 @@ if TYPE_CHECKING:
 
 _V = TypeVar("_V", bound="Callable[..., Any]")
 
-#: The HTTP API of every fake of the process; the plugin holds it for its session.
+#: One HTTP API serves all fakes of the process; the plugin keeps it up for the session.
 service: Service = Service()
 
-#: Keys are numbered in each test: they do not depend on which tests the process has run before.
+#: Keys are numbered within each test, so they don't depend on the tests that ran before.
 _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
 
-#: The fakes that are not closed; after an interrupt the plugin or an exploration closes them.
+#: The fakes that are still open: after an interrupt, an exploration closes its own.
 opened: WeakSet[ChatFake] = WeakSet()
 
 
@@ -569,7 +569,7 @@ class ChatFake:
         for status in statuses:
             if not isinstance(status, str):
                 raise TypeError(unexpected("statuses", "each as an argument of its own", status))
-            if status not in STATUSES:  # it may be one that emit() gave
+            if status not in STATUSES:  # emit() may have made it up
                 emitted = (event.status for event in self._engine.outbox.events if event.status)
                 check_choice(status, "status", dict.fromkeys([*STATUSES, *emitted]))
         self._engine.settle_before_read()
@@ -938,7 +938,7 @@ class ChatFake:
             return
         self._engine.core.closed = True
         try:
-            with ExitStack() as stack:  # each of them, whatever the others do
+            with ExitStack() as stack:  # even if one of them raises
                 stack.callback(service.close, self.api)
                 stack.callback(self._engine.time.stop)
                 stack.callback(self._portal.close)

@@ -23,7 +23,7 @@ from .snapshots import Snapshot, taken
 
 FORGING: Final = "assert_rejects_forgeries()"
 
-#: How often a forgery that was refused comes again where the snapshot has changed.
+#: How often a refused forgery is repeated if the snapshot has changed.
 _REPEATS: Final = 2
 
 
@@ -35,7 +35,7 @@ class ForgeryCheck:
         self._outbox = outbox
         self._snapshot = snapshot
         self._types: set[str] = set()
-        self._passed: dict[str, set[str]] = {}  # the types of the events, by the forgery
+        self._passed: dict[str, set[str]] = {}  # event types by forgery
         self._lines: list[str] = []
         self._left_out: list[str] = []
 
@@ -44,7 +44,7 @@ class ForgeryCheck:
         to_forge = {
             endpoint: self._last_of_each_type(endpoint)
             for endpoint in self._outbox.endpoints
-            # A receiver accepts everything, and is no app.
+            # A receiver accepts everything, by design.
             if endpoint.signer and not endpoint._is_receiver
         }
         if not to_forge:
@@ -101,8 +101,8 @@ class ForgeryCheck:
                 continue
             change = f"the snapshot changed from {cited(before)} to {cited(after)}"
             repeats = 0
-            # An app may still do in the background what a genuine event asked for. What a forgery
-            # does, it does each time: it has a new id.
+            # An app may still be working on the genuine event in the background. A forgery that
+            # does something does it each time, because each has a new id.
             while after != before and _is_refused(made) and repeats < _REPEATS:
                 before, repeats = after, repeats + 1
                 made = await self._attempt(what, event, endpoint, verb)

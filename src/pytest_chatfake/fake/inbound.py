@@ -48,7 +48,7 @@ class InboundMessage(NamedTuple):
     resource: dict[str, Any]
 
 
-#: Takes what a person has written, returns the arguments of ``emit_event()``.
+#: Takes what a person has written and returns the arguments of ``emit_event()``.
 Shape: TypeAlias = Callable[[InboundMessage], Mapping[str, object]]
 
 
@@ -78,7 +78,7 @@ def writing(
         fact.after.check_writing(what)
         id_ = engine.outbox.next_inbound_id()
         shape = shape_of(id_, shown(now))
-        # While the function ran, another thread may have let somebody write.
+        # While the function ran, somebody else may have written in another thread.
         if id_ != engine.outbox.next_inbound_id():
             return event(what, now)
         channel = settings.naming.event_type.partition(".")[0]

@@ -19,7 +19,7 @@ _MAX_LISTED: Final = 5
 
 _MISSING: Final = object()
 
-#: The types of the values of fields that are found by an index; ``mock.ANY`` is not.
+#: Values of these types are looked up in an index; ``mock.ANY``, for one, has to be compared.
 _INDEXED: Final = frozenset({str, int, bool, Decimal, type(None)})
 
 
@@ -35,7 +35,7 @@ class MessageSearch:
         self._events = events  # a reset begins another list
         self._read = 0
         self._shown: dict[MessageState, Mapping[str, object]] = {}
-        # Those that have shown it in any event: a newer one may show something else.
+        # Messages that had this value in any event; a newer event may have another one.
         self._by_field = defaultdict[tuple[str, object], set[MessageState]](set)
 
     def find(self, to: str | None, body: str | None, fields: Mapping[str, object]) -> Message:

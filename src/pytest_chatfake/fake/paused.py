@@ -29,13 +29,13 @@ class HeldBack:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._held: list[list[Attempt]] = []  # those at one event together
+        self._held: list[list[Attempt]] = []  # the attempts of each event
         self._entered = False
 
     def _release(self, indices: Sequence[int], line: Line) -> None:
         mark = Mark("paused", "held back", line)
         for attempt in chain.from_iterable(self._held[index] for index in indices):
-            attempt._due = None  # it is attempted now, whenever it was due
+            attempt._due = None  # now, whenever it was due
             attempt._marks += (mark,)
             self._engine.outbox.queue.append(attempt)
         released = set(indices)
@@ -87,7 +87,7 @@ class HeldBack:
             if not leaves_at_once(error):
                 await self._engine.step("release()", partial(self._resuming, line))
         finally:
-            self._resume(line)  # even if a step before it was refused, and this one dropped
+            self._resume(line)  # even if an earlier step was refused, which drops this one
 
 
 class Concurrent(HeldBack):
@@ -174,7 +174,9 @@ class Paused(HeldBack):
         line = calling_line()
 
         def run() -> Iterator[None]:
-            now = self._engine.catch_up()  # without the lock: it may call functions of the test's
+            now = (
+                self._engine.catch_up()
+            )  # without the lock, because it may call functions of the test
             with self._engine.core.lock:
                 indices = self._indices(order, seed)
                 self._engine.executor.note("release()", line, None, now)

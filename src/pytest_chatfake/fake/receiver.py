@@ -14,7 +14,7 @@ from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
 from .handles import Message, state_of
 
-#: How many responses one call may set up: each is kept until it is given.
+#: How many responses one call may set up: each takes a little memory.
 _MOST_RESPONSES = 1_000_000
 
 
@@ -48,7 +48,7 @@ class Receiver:
         self._requests.append(request)
         try:
             return self._responses.popleft()
-        except IndexError:  # no check before: another thread may take the last one
+        except IndexError:  # another thread may have taken the last one
             return 200
 
     def _forget(self) -> None:

@@ -20,10 +20,10 @@ from ..wire.naming import Naming, check_fields, check_type
 from .drafts import Drafts
 from .handles import Message
 
-#: Takes the request, returns the arguments of ``send()``.
+#: Takes the request and returns the arguments of ``send()``.
 Parse: TypeAlias = Callable[[Request], Mapping[str, Any]]
 
-#: Takes the message that was sent, returns the response.
+#: Takes the message that was sent and returns the response.
 ReplyFunction: TypeAlias = Callable[[Message], RouteResult]
 
 _ARGUMENTS: Final = ("type", "content", "to", "conversation", "origin_type", "price", "extra")
@@ -96,7 +96,7 @@ class SendEndpoint:
         if self._naming.from_key is not None and "from" in fields:
             sender = _text(fields, "from")
         extra = {name: fields[name] for name in self._echo if name in fields and name != kind}
-        encode([content, extra])  # refuses now values that could not be written later
+        encode([content, extra])  # refuses values that could not be written
         return {"type": kind, "content": content, "to": to, "extra": extra or None}, sender
 
 

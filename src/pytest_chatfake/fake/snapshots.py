@@ -24,19 +24,19 @@ from ..webhooks.events import Event
 Snapshot = Callable[[], Any]
 
 
-#: How many places are shown in which two snapshots differ.
+#: How many differences between two snapshots are shown.
 _LISTED: Final = 5
 
-#: How much two long texts show of what they share before they differ, and when they are long.
+#: How many characters of context two long texts show before they differ, and when they are long.
 _SHARED: Final = 20
 _LONG: Final = 80
 
 _NOTHING: Final = object()
 
-#: Where an object is in memory, as its ``repr()`` says.
+#: The address in an object's ``repr()``.
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
-#: Of snapshots, only these are looked into; to type checkers their contents are anything.
+#: Only these are compared item by item; type checkers may take their contents for anything.
 DICT: Final[Any] = dict
 _SEQUENCES: Final[Any] = (list, tuple)
 _SETS: Final[Any] = (set, frozenset)
@@ -44,7 +44,7 @@ COLLECTIONS: Final[Any] = (*_SEQUENCES, *_SETS)
 
 
 class SnapshotError(TypeError):
-    """A snapshot returned objects that equal nothing but themselves."""
+    """A snapshot returned objects that can't be compared by value."""
 
 
 def because(cause: str, lines: Sequence[str]) -> str:
@@ -139,7 +139,7 @@ def _shown(*values: Any) -> Iterator[str]:
     pairs = enumerate(zip(*texts, strict=False))
     shared = next((index for index, (one, other) in pairs if one != other), 0)
     for value, text in zip(values, texts, strict=True):
-        if len({*texts}) == 1:  # as of 0.1 and Decimal("0.1")
+        if len({*texts}) == 1:  # such as 0.1 and Decimal("0.1")
             yield f"{shortened(text)} ({type(value).__name__})"
         else:
             yield shortened(f"...{text[shared - _SHARED :]}" if shared > _LONG else text)
@@ -161,14 +161,14 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
     if engine.mode == "async" and inspect.isawaitable(value):
         value = await value
     if inspect.iscoroutine(value):
-        value.close()  # or Python warns that nobody awaited it
+        value.close()  # or Python warns that it was never awaited
         raise TypeError(
             "snapshot: expected a plain function: write `def`, not `async def`, in sync mode"
         )
     cause: Exception | None = None
     try:
         kept = copy.deepcopy(value)
-        # The app may have changed the value since, so the copy is copied.
+        # The app may have changed the value by now, so the copy is compared with its own copy.
         unequal = _unequal(kept, copy.deepcopy(kept), "")
         if not unequal:
             return kept
@@ -220,7 +220,7 @@ async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
         state = after
     if not changed:
         return
-    # What an app does in the background for an earlier event, it does once.
+    # What an app does in the background for an earlier event, it does only once: try again.
     for event in accepted:
         await _attempt_again(event, engine)
         if state != await taken(snapshot, engine):

@@ -38,19 +38,19 @@ from ..transport.client.worker import Worker
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import events_are
 
-#: Real seconds of the first pause and of the longest; each is twice as long as the one before.
+#: Real seconds: each pause is twice as long as the one before, up to the longest.
 _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.05
 
 
 def check_predicate(predicate: object) -> None:
     if _is_coroutine(predicate):
-        predicate.close()  # or Python warns that nobody awaited it
+        predicate.close()  # or Python warns that it was never awaited
     check_takes(predicate, "predicate", "lambda: app.is_done()")
 
 
 def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
-    # Not every awaitable: a message is one, and waits for nothing here.
+    # Not just any awaitable: a message can be awaited, too, but is a result here.
     return isinstance(value, Coroutine)
 
 
@@ -69,7 +69,7 @@ def wait_until(
 
     async def wait_async() -> Any:
         if first is None:
-            engine.plan.drop_chain(wait)  # a step that is performed would attempt the queue
+            engine.plan.drop_chain(wait)  # performing the step would attempt the queue
         else:
             with apart():
                 await begun
@@ -103,7 +103,7 @@ class Wait:
         self, predicate: Callable[[], Any], limit: float, left: Collection[Attempt]
     ) -> None:
         self._predicate = predicate
-        self._left = left  # in the queue, during the wait
+        self._left = left  # in the queue; the wait does not attempt them
         self.value: Any = None
         self.current: object | None = self
         self.limit = limit
@@ -123,7 +123,7 @@ class Wait:
         watchdog.remove(self)
         self._over.set()
         self._worker.close()
-        self._error = None  # breaks the circle of its traceback and this
+        self._error = None  # its traceback refers to this wait
 
     def on_timeout(self, current: object) -> None:
         """End the wait after the next look; the watchdog calls it when the time is up."""

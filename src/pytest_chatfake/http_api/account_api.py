@@ -51,7 +51,7 @@ _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 
 _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 
-#: Where a request's environment keeps the function that completes its record, until the response.
+#: The key in a request's environment for the function that completes its record.
 COMPLETE: Final = "pytest_chatfake.complete"
 
 
@@ -80,9 +80,9 @@ class ApiRequest(Record):
     in_process: Final[bool] = False
     _marks: tuple[Mark, ...] = ()
     _arrived: int = 0
-    _has_webhooks_first: bool = False  # because its route says so
-    _last_attempt: Record | None = None  # of those that it caused before its response
-    _repeat: Repeat | None = None  # the response, if an earlier call had its idempotency key
+    _has_webhooks_first: bool = False  # as its route says
+    _last_attempt: Record | None = None  # the last that it caused before its response
+    _repeat: Repeat | None = None  # if an earlier call had its idempotency key
     _hint: str = ""  # about a 404
 
     @property
@@ -138,7 +138,7 @@ class AccountApi:
     def __init__(self, engine: Engine, key: str) -> None:
         self._engine = engine
         self._core = engine.core
-        self._keys: list[str] = []  # all that it ever had: none is shown
+        self._keys: list[str] = []  # all it ever had: no text may show them
         self._set_key(key)
         self._log: list[ApiRequest] = []
         self._routes = Routes()
@@ -156,7 +156,7 @@ class AccountApi:
 
     def _forget(self) -> None:
         self._log.clear()
-        self._first_calls = {}  # one in flight is forgotten, too
+        self._first_calls = {}  # a call in flight keeps the old dict
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
@@ -166,7 +166,7 @@ class AccountApi:
 
     def _record(self, asked: ApiRequest) -> None:
         asked._arrived = asked.moment = self._engine.catch_up()
-        with self._core.lock:  # a reset forgets both
+        with self._core.lock:  # a reset clears both
             self._log.append(self._core.history.add(asked))
 
     def _responded(
@@ -219,7 +219,7 @@ class AccountApi:
             return server_error(error)
         other: Reply | None = None
         if method == "POST" and str(response.status).startswith("2"):
-            sent = partial(plain, response, request.environ)  # reads a response that is streamed
+            sent = partial(plain, response, request.environ)  # reads a streamed response
             other = current().other_reply(self, sent, is_balance=False)
         return other or response
 
@@ -254,7 +254,7 @@ class AccountApi:
         if races or route.webhooks_first:
             try:
                 self._engine.attempt_now()
-            except Exception as error:  # a receiver's, which is no failure of the route
+            except Exception as error:  # a receiver's error, not the route's
                 self._core.errors.append(error)
         return response
 
@@ -272,7 +272,7 @@ class AccountApi:
 
     def _not_found(self, asked: ApiRequest) -> Reply:
         methods = self._routes.methods(asked.path)
-        if not methods or asked.method in methods:  # every route of the method hands on
+        if not methods or asked.method in methods:  # all routes for this method handed it on
             served = ", ".join(self._routes.shown())
             known = f"your routes: {served}" if served else _NO_ROUTE
             asked._hint = f" ({known})"
@@ -300,7 +300,7 @@ class AccountApi:
                 fired.append(fault)
                 if fault._decides:
                     break
-            if fired and not fired[-1]._takes_effect:  # there are no webhooks
+            if fired and not fired[-1]._takes_effect:  # no call, so no webhooks
                 fired = [fault for fault in fired if not fault._is_race]
             for fault in fired:
                 fault._fire()

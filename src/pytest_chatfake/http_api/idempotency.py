@@ -10,7 +10,7 @@ from ..base.history import Record
 from ..transport.server.replies import Reply, error_reply, plain
 from .routes import Route
 
-#: Of each route, method, path and key: the first call, its body, and what a second one gets.
+#: By route, method, path and key: the first call, its body, and the response to a second one.
 FirstCalls: TypeAlias = dict[object, tuple[Record, bytes, Reply]]
 
 _REUSED = error_reply(409, "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_REUSED")

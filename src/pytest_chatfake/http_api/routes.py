@@ -18,13 +18,13 @@ _Body: TypeAlias = dict[str, Any] | bytes | None
 #: What a route may return: None is a 204, bytes are sent as they are.
 RouteResult: TypeAlias = Response | _Body | tuple[_Body, int]
 
-#: Takes werkzeug's request (and the variables of the path), returns the response; NotImplemented
-#: hands the request on.
+#: Takes werkzeug's request and the path's variables, and returns the response; NotImplemented hands
+#: the request on.
 RouteFunction: TypeAlias = Callable[..., RouteResult | NotImplementedType]
 
 BALANCE_PATH = "/v2/balance"
 
-#: The map of most accounts: it costs more than the rest of an account's API.
+#: Shared by most accounts: a map costs more than the rest of an account's API.
 _NO_RULES = Map()
 
 
@@ -94,7 +94,7 @@ class Routes:
                 f"path: GET {BALANCE_PATH} is the service's own. To change its response, use "
                 f"chat_fake.api."
             )
-        # A rule belongs to one map for good, and the first that matches responds.
+        # A rule belongs to one map for good, so the old ones are copied. The first match responds.
         rule = Rule(path, methods=names, endpoint=route._replace(before=self._map))
         rules = [rule, *(old.empty() for old in self._rules)]
         self._map = map_of(rules)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..transport.server.listener import ByHandler, Listener
 
-#: The key in the environment of a request that came without a socket.
+#: Marks the environment of a request that came without a socket.
 _IN_PROCESS: Final = "pytest_chatfake.in_process"
 
 INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
@@ -40,7 +40,7 @@ class Service:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Weakly, so that a fake that nobody has closed goes with the last reference to it.
+        # Weak, so that a fake that was never closed disappears with the last reference to it.
         self._accounts: WeakValueDictionary[str, AccountApi] = WeakValueDictionary()
         self._users = 0
         self.host: str = "127.0.0.1"
@@ -182,6 +182,6 @@ class Service:
 
 
 def _path(request: Request) -> str:
-    # `request.path` makes one slash of several at the beginning.
+    # `request.path` would merge several slashes at the beginning.
     path: str = request.environ["PATH_INFO"]
     return path.encode("latin-1").decode("utf-8", "replace") or "/"

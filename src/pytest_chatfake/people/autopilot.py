@@ -28,14 +28,14 @@ from ..domain.people import PersonFact
 from ..domain.schedule import DueKind, due_of
 from ..engine.engine import Engine
 
-#: A length of time, a pair of lengths for a uniform range, or a function that draws a length.
+#: A length of time, a pair of lengths for a uniform range, or a function that draws one.
 Span: TypeAlias = "timedelta | float | tuple[timedelta | float, timedelta | float] | Draw"
 Draw: TypeAlias = "Callable[[Random], timedelta | float]"
 
-#: Returns the verb of the reply to a message; None: no reply.
+#: Returns the verb that replies to a message; None: no reply.
 Replies: TypeAlias = "Callable[[MessageState, Random], Verb | None]"
 
-#: Returns a length in nanoseconds for eight random bytes.
+#: Turns eight random bytes into a length in nanoseconds.
 _Draws: TypeAlias = Callable[[bytes], int]
 
 #: How many values eight bytes have.
@@ -72,7 +72,7 @@ class Autopilot:
     _reply: _Draws
     _seed: str
     _line: Line
-    _calls_the_test: bool  # whether it calls functions of the test's, which may only read
+    _calls_the_test: bool  # whether it has functions of the test, which may only read
 
     def __repr__(self) -> str:
         return one_line(f"<Autopilot of {self._to or 'all'}, set up at {self._line}>")
@@ -88,7 +88,7 @@ class Autopilot:
         self._autopilots.end(self)
 
     def _draw(self, message: MessageState) -> FlightPlan:
-        # A hash is drawn from far faster than a generator can be seeded, message by message.
+        # Hashing is far faster than seeding a generator for every message.
         digest = blake2b(f"{self._seed} {message.number}".encode(), digest_size=24).digest()
         fails = int.from_bytes(digest[:8]) < self._fail_share * _VALUES
         deliver = None if self._deliver is None else self._deliver(digest[8:16])
@@ -111,8 +111,8 @@ class FlightPlan:
     deliver: int | None  # how long after it is sent
     read: int | None  # how long after it is delivered
     reply: Verb | None = None
-    pause: int = 0  # how long after the reading; after the delivery, where no reading is seen
-    #: The keys of its verbs in the schedule, as long as these are pending.
+    pause: int = 0  # how long after the reading, or after the delivery if no reading is seen
+    #: The keys of its pending verbs in the schedule.
     keys: dict[DueKind, int] = field(default_factory=dict[DueKind, int])
 
     @property
@@ -180,7 +180,9 @@ class Autopilots:
         )
         with self._engine.core.lock:
             self._autopilots[to].append(autopilot)
-            if self._watch not in self._engine.executor.watchers:  # others pay nothing for it
+            if (
+                self._watch not in self._engine.executor.watchers
+            ):  # a fake without autopilots pays nothing
                 self._engine.executor.watchers.append(self._watch)
                 for kind in _KINDS:
                     self._engine.executor.due_handlers[kind] = partial(self._run, kind)
@@ -238,7 +240,7 @@ class Autopilots:
                     return
             else:
                 plan = autopilot._draw(message)
-        except Exception as error:  # of such a function: re-raised at the test's next call
+        except Exception as error:  # of a function of the test: the test's next call raises it
             error.add_note(f"in a function of autopilot(), set up at {autopilot._line}")
             self._engine.core.errors.append(error)
             return
@@ -258,7 +260,7 @@ class Autopilots:
                 kind: DueKind = "reading" if message.state == "delivered" else "autopilot"
                 try:
                     self._act(plan, kind, fact.at)
-                except Exception as error:  # re-raised at the test's next call
+                except Exception as error:  # the test's next call raises it
                     self._engine.core.errors.append(error)
 
     def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
@@ -272,7 +274,7 @@ class Autopilots:
             if person.obstacle(arrives=arrives) is not None:
                 delivery, reading, reply = delivery if plan.fails else None, None, None
             elif not person.read_receipts or (arrives and person.chat_open):
-                reading = None  # nobody learns of it, or the delivery is the reading
+                reading = None  # it is invisible, or the delivery is the reading
         self._move(plan, "autopilot", delivery, after)
         self._move(plan, "reading", reading, after)
         seen = message.read_at or (message.delivered_at if reading is None else None)
@@ -302,7 +304,7 @@ class Autopilots:
             self._engine.executor.execute(verb, f"{name}()", plan.line, now)
         except IllegalTransition:
             pass  # another thread was faster meanwhile, or they have blocked the sender
-        except Exception:  # of a function of the test's: as a script, it goes no further
+        except Exception:  # of a function of the test: like a script, it goes no further
             self.leave(message)
             raise
 
@@ -310,7 +312,7 @@ class Autopilots:
 def _draws(span: Span, what: str) -> _Draws:
     if callable(span):
         check_function(span, what, "lambda random: random.expovariate(1)", "one argument")
-        draw = span  # a name of its own: a type checker knows what it is inside the function
+        draw = span  # so that a type checker still knows its type inside the lambda
         name = f"the length that {what} returned"
         return lambda digest: parse_delay(draw(Random(digest)), name)  # noqa: S311 - no secret
     if isinstance(span, (tuple, list)):

@@ -145,7 +145,7 @@ class Scripts:
 
     def _run(self, at: int, step: ScheduledVerb) -> None:
         message = step.message
-        assert message.script is not None  # to forget a script cancels its steps
+        assert message.script is not None  # forgetting a script cancels its steps
         del message.script[step.key]
         try:
             self._engine.executor.execute(step.verb, step.what, step.line, at)

@@ -22,19 +22,19 @@ from .pending import advance, first_pending, obstacle_of
 from .story import Story
 from .timeline_text import entry_text
 
-#: How many messages of a total are kept in a folded timeline.
+#: How many messages of a total a folded timeline keeps.
 _MAX_MENTIONED: Final = 5
 
-#: What releases what is held for a message.
+#: The verbs that end a hold.
 _ENDS: Final = frozenset({"deliver", "read", "fail"})
 
 #: The verb that leads to a status.
 _VERBS: Final[dict[str | None, str]] = {"delivered": "deliver", "read": "read", "failed": "fail"}
 
-#: Statuses, with the states of a message from which its verbs lead there.
+#: Which expected status a verb could still lead to, from which state.
 _NOT_REACHED: Final = {("delivered", "sent"), ("read", "sent"), ("read", "delivered")}
 
-#: How a message ended whose hold was released.
+#: How a message ended without a delivery, so that its hold was released.
 _ENDINGS: Final = {"failed": "failed", "dropped": "was dropped"}
 
 

@@ -26,10 +26,10 @@ from .labels import Labels
 from .story import Story
 from .timeline_text import lines_of
 
-#: How many groups of messages have their charges explained.
+#: How many groups of messages are explained.
 _MAX_GROUPS: Final = 5
 
-#: The rules of the arrivals that start a conversation's session.
+#: The arrivals that start a conversation's session.
 _STARTS = {
     way[outcome]
     for way in (DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE)

@@ -23,12 +23,12 @@ from .labels import Labels
 from .story import Story
 from .timeline_text import aligned
 
-#: What can be expected of the account; what is held and charged, of one message, too.
+#: What can be expected of the account; the last two also of one message.
 Figure: TypeAlias = Literal["available", "held", "charged"]
 
 _T = TypeVar("_T")
 
-#: How many rows of evidence are shown before the middle is cut out.
+#: How many rows of evidence are shown; a longer table loses its middle.
 _MAX_ROWS: Final = 12
 
 

@@ -97,7 +97,7 @@ class FinalChecks:
     def _leftovers(self) -> Iterator[Leftover]:
         # The nearest to the app comes first.
         engine, outbox = self._engine, self._engine.outbox
-        is_explained = self.strict and is_in_a_test()  # its failure has a timeline
+        is_explained = self.strict and is_in_a_test()  # by the timeline of its failure
 
         def caused(event: Event) -> str:
             name = event._name if is_explained else event._full_name
@@ -161,7 +161,7 @@ def _failed(engine: Engine, seen: int = 0) -> Iterator[Attempt]:
     failed = [attempt for attempt in attempts[seen:] if not attempt.ok]
     if not failed:
         return
-    # Of an event that is tried again, the last attempt shows whether the failures were made good.
+    # After retries, the last attempt shows whether the failures were made good.
     last = {
         (attempt.event, attempt.endpoint): attempt
         for attempt in attempts

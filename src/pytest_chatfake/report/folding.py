@@ -14,22 +14,21 @@ from ..domain.messages import MessageState
 from .entries import likeness, number_of
 from .trace import Trace
 
-#: An entry, or a text in place of entries that are not shown.
+#: An entry, or a text in place of entries that are left out.
 TimelineRow: TypeAlias = Record | str
 
-#: The longest timeline in which repetitions are looked for, and how many rows may be left of it.
-#: Otherwise the middle is folded instead.
+#: In timelines up to this length, repetitions are folded, if that leaves few enough rows. If not,
+#: the middle is folded.
 _READ: Final = 500
 _ROWS: Final = 50
 
-#: How many entries a repetition may have, how often it has to come, and how many rows folding it
-#: has to save.
+#: How long a repetition may be, how often it has to come, and how many rows it has to save.
 _LONGEST: Final = 40
 _TIMES: Final = 3
 _SAVED: Final = 10
 
-#: How many rows are kept where the middle is folded: the first, the last, and of those between them
-#: the ones about mentioned messages, and the odd ones.
+#: How many rows stay when the middle is folded: the first, the last, and between them some about
+#: mentioned messages and some odd ones.
 _FIRST: Final = 12
 _LAST: Final = 12
 _MENTIONED: Final = 14

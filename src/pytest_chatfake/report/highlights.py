@@ -37,16 +37,16 @@ from .trace import Trace
 _MAX_LINES: Final = 5
 _SHORT: Final = 120
 
-#: How many of the messages that a failed expectation names have their price explained.
+#: For how many mentioned messages the price is explained.
 _PRICED: Final = 2
 
-#: What Python raises of code that is wrong, whatever the fake did.
+#: Errors of wrong code, whatever the fake did.
 _MISTAKES: Final = (AttributeError, ImportError, NameError, SyntaxError, TypeError)
 
-#: A number with a decimal point, as of money; no part of a time, an address or a version.
+#: An amount of money: a decimal number that is not part of a time, an address or a version.
 _AMOUNT: Final = re.compile(r"(?<![\w.:])\d+\.\d+(?![\w.])")
 
-#: The rules of messages that were read without a delivery.
+#: The rules by which a message is read without a delivery.
 _READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
 
 
@@ -149,14 +149,14 @@ class Highlights:
             text += " (another attempt is pending)"
         return " ".join([f"{number_of(entry)} {kind_of(entry)}: {text}{line}", *marks])
 
-    # What came before an attempt that is to be looked at
+    # What came before
 
     def _taken_before(self, attempt: Record) -> str:
         # An attempt is easier to judge if one knows what the endpoint has accepted before it: the
         # same event, or a later one of the message.
         if not (isinstance(attempt, Attempt) and attempt._was_made and attempt._message):
             return ""
-        if isinstance(attempt._effect, Forgery):  # it has an id of its own
+        if isinstance(attempt._effect, Forgery):  # under a new id, so nothing came before
             return ""
         latest = ""
         for before in self._trace.of(attempt._message):
@@ -173,7 +173,7 @@ class Highlights:
 
     def _unheard(self) -> Iterator[str]:
         endpoints = self._engine.outbox.endpoints
-        if not endpoints:  # the test has disconnected them, or never connected one
+        if not endpoints:  # none was connected, or none is any more
             return
         types: dict[str, list[Event]] = {}
         for event in self._new_unheard():
@@ -223,7 +223,7 @@ class Highlights:
         if unseen:
             yield f"{self.labels.messages(unseen)} {UNSEEN}"
 
-    # Where nothing is odd
+    # If nothing is odd
 
     def _prices(self) -> Iterator[str]:
         mentioned = list(dict.fromkeys(self._story.mentioned))

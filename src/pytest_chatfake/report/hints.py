@@ -21,19 +21,19 @@ from .entries import number_of
 #: How many bytes of the response to a failed attempt are looked at.
 _MAX_BYTES: Final = 1_000
 
-#: How many paths with requests are named where a fault waited for another path.
+#: How many other paths are named if a fault waited for a path in vain.
 _MAX_PATHS: Final = 3
 
-#: What asyncio says of something that belongs to another loop.
+#: asyncio's words for something that belongs to another loop.
 _OTHER_LOOP: Final = ("is bound to a different event loop", "attached to a different loop")
 
-#: What sqlite3 says of something that belongs to another thread.
+#: sqlite3's words for something that belongs to another thread.
 _OTHER_THREAD: Final = "created in a thread can only be used in that same thread"
 
-#: What asyncio says of a loop that has ended, as that of an earlier test.
+#: asyncio's words for a loop that has ended, such as an earlier test's.
 _CLOSED_LOOP: Final = "Event loop is closed"
 
-#: Why a message that was read has no delivered event, or no read event.
+#: Why a message was read without a delivered event, or without a read event.
 SKIPPED: Final = "went from sent to read, so there is no delivered event (§3)"
 UNSEEN: Final = "went to a person without read receipts, so there is no read event (§3 rule 3)"
 
@@ -50,7 +50,7 @@ _HINTS: Final = {
 }
 
 
-#: The body of a 500 that an app has not written itself: none, a page, or a standard text.
+#: A 500 that the app did not write itself: without a body, a page, or a standard text.
 _OF_A_FRAMEWORK: Final = re.compile(rb"$|\s*<|.*Server Error", re.DOTALL)
 
 
@@ -62,7 +62,7 @@ def hint(attempt: Attempt) -> str:
         noted = NO_LIFESPAN in getattr(attempt.error, "__notes__", ())
         return f" ({NO_LIFESPAN})" if noted else ""
     if attempt.status_code in {401, 403} and attempt.endpoint.signer is not None:
-        if attempt._effect._is_wrong:  # so it is right to refuse it
+        if attempt._effect._is_wrong:  # the app is right to refuse it
             return ""
         signed = how_signed(attempt._request)
         return f" ({signed}: does the app verify just that, with the same secret?)"

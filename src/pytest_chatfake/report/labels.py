@@ -15,7 +15,7 @@ from ..http_api.account_api import AccountApi
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 
-#: How many columns an endpoint's own name may take; a longer one is ``e1``.
+#: An endpoint whose own name takes more columns is called ``e1``.
 _LONG: Final = 30
 
 #: How many messages a sentence names.

@@ -17,7 +17,7 @@ from .hints import awaited
 from .labels import Labels
 from .timeline_text import units
 
-#: How many pending steps are listed if it is unclear which one a test missed.
+#: How many pending steps are listed if any of them may be the one that a test missed.
 _MAX_PENDING: Final = 3
 
 
@@ -71,10 +71,10 @@ def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
 
 def advance(engine: Engine, moment: int) -> str:
     """Return the call that moves the clock to a moment."""
-    # A report may be written when the fake is closed, and real time is back.
+    # A report may be written after the fake is closed and real time is back.
     now = engine.time.stopped_at or engine.time.read()
     wait = max(moment - now, 0)
-    if wait % MILLISECOND:  # time runs: round up to a second
+    if wait % MILLISECOND:  # time is running: round up to a second
         wait += SECOND - wait % SECOND
     arguments = ", ".join(f"{name}={count:g}" for name, count in units(wait).items())
     return f"{awaited(engine)}chat_fake.clock.advance({arguments})"

@@ -12,7 +12,7 @@ from .story import Story
 from .svg import svg
 from .timeline_text import timeline_text
 
-#: How many errors of routes have their tracebacks in a section.
+#: How many tracebacks of routes a section shows.
 _RAISED: Final = 3
 
 

@@ -35,7 +35,7 @@ class Story:
         self.mentioned: list[MessageState] = []
         self.explained: set[MessageState] = set()
         self.number: int = next(_sequence)
-        # Where in the history the running test began, and what sections have shown of it.
+        # Where the running test began in the history, and up to where sections have shown it.
         self._begun = self._shown = 0
         self._records = engine.core.history.records
         self._trace: Trace | None = None

@@ -26,8 +26,8 @@ from .labels import Labels
 from .story import Story
 from .timeline_text import aligned, cells_of, heading, legend
 
-#: In pixels: the height of a line, of what a row has above and below its lines, and of the head;
-#: how wide a letter is, a lane at least, and an amount; and how far the line of an amount moves.
+#: In pixels: the height of a line, of the gap around a row, and of the head; the width of a letter,
+#: of a lane at least, and of an amount; and how far the line of an amount swings.
 _LINE: Final = 16
 _GAP: Final = 5
 _HEAD: Final = 52
@@ -36,13 +36,13 @@ _LANE: Final = 64
 _AMOUNT: Final = 88
 _SWING: Final = 24
 
-#: How many letters a line has at most after its number, time and kind.
+#: How many letters a line has at most, after number, time and kind.
 _WIDEST: Final = 56
 
-#: What is marked has a shape of its own, too: a diamond, or a cross for what failed.
+#: Not by colour alone: a mark is a diamond, and a failure is a cross.
 _SHAPES: Final = {"": "h0", "odd": "m-7 0l7-7 7 7-7 7z", "bad": "m-5-5l10 10m0-10l-10 10"}
 
-#: In light and in dark; each text has a contrast of 4.5 and more on its ground.
+#: For light and dark; every text has a contrast of at least 4.5.
 STYLE: Final = """
 .cf{--ink:#1d2126;--dim:#586069;--line:#d5dae0;--paper:#fff;--panel:#f5f7f9;--accent:#0a58ca;
 --good:#0b6b2f;--bad:#b00020;--odd:#7a4b00}
@@ -148,7 +148,7 @@ class _Lanes:
         self._labels = labels
         endpoints = dict.fromkeys(entry.endpoint for entry in shown if isinstance(entry, Attempt))
         apps = [endpoint for endpoint in endpoints if not endpoint._is_receiver]
-        # Which of several apps has made a request is not on record.
+        # Nobody knows which of several apps made a request.
         self._app = labels.endpoint(apps[0]) if len(apps) == 1 else "app"
         begins = [name for name in map(self._begin, shown) if name != "phone"]
         self._middles: dict[str, int] = {}

@@ -37,7 +37,7 @@ _DAY: Final = 86_400 * SECOND
 
 _SHORT: Final = {"hours": "h", "minutes": "min", "seconds": "s"}
 
-#: How many messages the legend of a timeline explains that is folded.
+#: How many messages the legend of a folded timeline explains.
 _EXPLAINED: Final = 10
 
 
@@ -141,7 +141,7 @@ def length(nanoseconds: int) -> str:
     )
 
 
-# Many of them
+# A whole timeline
 
 
 def timeline_text(

@@ -27,7 +27,7 @@ class Trace:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.records: list[Record] = engine.core.history.records  # a reset begins another list
+        self.records: list[Record] = engine.core.history.records  # a reset begins a new list
         self._ledger = engine.account.ledger
         self._by_message = GrowingIndex(self.records, attrgetter("_message"))
 

@@ -108,7 +108,7 @@ def interrupt(config: pytest.Config) -> None:
 def begin_line(terminal: Any) -> None:
     """Begin a new line on the terminal."""
     terminal.ensure_newline()
-    if terminal._tw.width_of_current_line:  # -q has no path there, only its dots
+    if terminal._tw.width_of_current_line:  # `-q` prints only dots there
         terminal.line("")
 
 
@@ -118,7 +118,7 @@ def _section(story: Story, error: BaseException | None = None) -> tuple[str, Sec
 
         section = Section(story, error)
         return str(section), section
-    except Exception as flaw:  # a test that failed must not lose its report
+    except Exception as flaw:  # a failed test must not lose its report
         return why_unavailable(flaw), None
 
 
