@@ -61,17 +61,16 @@ _INI: IniOptions = {
         "fixed",
         None,
         (
-            "whether ids of messages and events repeat: fixed (the same in every run), random (new "
-            "ones in every run), or a text of your own (the same in every run with it) (default: "
-            "fixed)"
+            "the seed of ids: fixed (the same ids in every run), random (new ids in every run), or "
+            "your own text (the same ids in every run with it) (default: fixed)"
         ),
     ),
     "chat_fake_loop_scope": (
         "function",
         None,
         (
-            "how long the event loop lasts on which tests that are not async run ASGI apps: "
-            "function (one for each fake) or session (one for all) (default: function)"
+            "the event loop on which sync tests run ASGI apps: function (a new one for each fake) "
+            "or session (one for all) (default: function)"
         ),
     ),
     "chat_fake_host": (
@@ -139,7 +138,7 @@ def number_given(
     with suppress(ValueError):
         if 0 <= (number := float(given)) <= most:
             return number
-    raise ValueError(f"{name} takes {expected}, not {given!r}")
+    raise ValueError(f"{name}: expected {expected}, got {given!r}")
 
 
 def check(config: pytest.Config) -> None:

@@ -579,8 +579,11 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester,
     ("option", "error"),
     [
         ("--chat-fake-mutants=slow", "ignored explicit argument 'slow'"),
-        ("--chat-fake-mutants-seconds=-1", "--chat-fake-mutants-seconds takes seconds, not '-1'"),
-        ("--chat-fake-mutants-fail-under=many", "takes percent, from 0 to 100, not 'many'"),
+        (
+            "--chat-fake-mutants-seconds=-1",
+            "--chat-fake-mutants-seconds: expected seconds, got '-1'",
+        ),
+        ("--chat-fake-mutants-fail-under=many", "expected percent, from 0 to 100, got 'many'"),
         (
             "--override-ini=chat_fake_mutants_ignore=nobody",
             "unknown mutant in chat_fake_mutants_ignore 'nobody': use 'price-",

@@ -160,7 +160,7 @@ def test_files_that_can_not_be_used_are_refused_by_their_names_and_lines(capsys)
     said = "other:1: expected chat_fake_strict=True as in data, got chat_fake_strict=False\n"
     assert said == refusal(capsys, "data", "other")
     assert "No such file" in refusal(capsys, "data", "none")
-    assert "--fail-under takes percent" in refusal(capsys, "data", "--fail-under=101")
+    assert "--fail-under: expected percent" in refusal(capsys, "data", "--fail-under=101")
 
 
 def test_data_are_not_written_over_a_test():

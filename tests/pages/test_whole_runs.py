@@ -162,7 +162,7 @@ def test_what_is_no_percentage_is_refused(pytester, least):
     result = run(pytester, f"--chat-fake-coverage-fail-under={least}")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["*takes percent, from 0 to 100, not *"])
+    result.stderr.fnmatch_lines(["*expected percent, from 0 to 100, got *"])
 
 
 def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(pytestconfig):

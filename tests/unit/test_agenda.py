@@ -185,7 +185,7 @@ def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused(fake):
     def later():
         return waits()
 
-    with pytest.raises(TypeError, match="got one to await"):
+    with pytest.raises(TypeError, match="got one that returns a coroutine"):
         fake.clock.run_until(later, limit=1)
 
 

@@ -47,9 +47,17 @@ def test_an_edge_is_shown_by_its_name_and_equal_to_its_like():
     [
         (lambda fake: fake.send_text(), 1, "the session of message .* has not started"),
         (lambda fake: fake.submit_text().reject(), 1, "the session of message .* has not started"),
-        (lambda fake: fake.send_text().deliver(), 4, "is delivered, and only what is still sent"),
-        (lambda fake: fake.send_text().read(), 4, "is read, and only what is still sent"),
-        (lambda fake: fake.send_text().fail(), 4, "is failed, and only what is still sent"),
+        (
+            lambda fake: fake.send_text().deliver(),
+            4,
+            "is delivered, and only messages that are still sent",
+        ),
+        (lambda fake: fake.send_text().read(), 4, "is read, and only messages that are still sent"),
+        (
+            lambda fake: fake.send_text().fail(),
+            4,
+            "is failed, and only messages that are still sent",
+        ),
     ],
 )
 def test_an_edge_that_is_not_there_is_refused_and_time_stays(prepare, number, text, play):

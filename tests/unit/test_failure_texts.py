@@ -309,18 +309,18 @@ def test_each_failure_names_its_cause_and_what_to_do():
             ],
             "requests: none": [
                 "The API got no request at all.",
-                "Let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.",
+                "Point the app at chat_fake.base_url (or at chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.",
             ],
             "requests: no endpoint": [
                 "The API got no request at all.",
-                "Let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.",
+                "Point the app at chat_fake.base_url (or at chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.",
                 "If the app asks when it gets an event: no endpoint is connected.",
             ],
             "requests: no path": [
-                "Write the path alone, from its first / on, without host and query."
+                "Write only the path: it starts with /, and has no host and no query."
             ],
             "requests: query": [
-                "Write the path alone, from its first / on, without host and query."
+                "Write only the path: it starts with /, and has no host and no query."
             ],
             "requests: others": [],
             "requests: refused": [
@@ -329,7 +329,7 @@ def test_each_failure_names_its_cause_and_what_to_do():
             ],
             "requests: lost": [
                 "The API got no request at all.",
-                "Let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.",
+                "Point the app at chat_fake.base_url (or at chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.",
             ],
             "requests: pending": [
                 "The app may ask when it gets the next event:",

@@ -122,7 +122,7 @@ def test_a_function_that_only_asserts_is_told_what_it_lacks():
     def done():
         assert True
 
-    hint = "it returned None (a function that only asserts has to return True in the end)"
+    hint = "it returned None (a function that only asserts has to return True at the end)"
     assert str(in_vain("sync", done)).endswith(hint)
     assert str(in_vain("sync", lambda: None)).endswith("it returned None")
 

@@ -79,7 +79,7 @@ class Clock:
         length = length_of("advance()", delta, timedelta_arguments)
         by = parse_offset(length, "advance()")
         if by < 0:
-            raise ClockError(f"time only goes forward: advance({cited(length)}) would turn it back")
+            raise ClockError(f"time only goes forward: advance({cited(length)}) would move it back")
         return self._engine.move_time(partial(add, by), "advance()")
 
     def sleep(self, seconds: float) -> Pending[None]:
@@ -181,7 +181,9 @@ class Clock:
             found = predicate()
             if isinstance(found, Coroutine):
                 found.close()  # or Python warns that it was never awaited
-                raise TypeError("predicate: expected a plain function, got one to await")
+                raise TypeError(
+                    "predicate: expected a plain function, got one that returns a coroutine"
+                )
             return bool(found)
 
         return self._engine.wait_until(look, parse_delay(limit, "limit"), "run_until()")

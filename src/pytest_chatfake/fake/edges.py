@@ -99,8 +99,8 @@ def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:
     if edge.kind == "drop":
         if message.state != "sent" or message.sent_at is None:
             raise ClockError(
-                f"{edge} can't be reached: message {message.id} is {message.state}, and only what "
-                f"is still sent will be dropped"
+                f"{edge} can't be reached: message {message.id} is {message.state}, and only "
+                f"messages that are still sent are dropped"
             )
         return message.sent_at + drop_after + offset
     conversation = message.conversation

@@ -380,7 +380,7 @@ class ChatFake:
             check_function(replies, "replies", example, "the message", "a random.Random")
             reply = partial(self._reply, replies)
         elif reply_after:
-            raise TypeError("reply_after= goes with replies=: nobody writes without it")
+            raise TypeError("reply_after= needs replies=: without it, nobody replies")
         return self._autopilots.add(
             address,
             deliver_after,

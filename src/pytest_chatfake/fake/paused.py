@@ -47,7 +47,7 @@ class HeldBack:
         if outbox.paused is not None:
             raise RuntimeError(
                 f"can't enter {self._name}: paused() or concurrently() holds events back already. "
-                f"First leave its block"
+                f"Leave its block first"
             )
         self._engine.note(self._name, line)
         self._entered = True

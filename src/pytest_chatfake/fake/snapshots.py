@@ -172,12 +172,12 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
         unequal = _unequal(kept, copy.deepcopy(kept), "")
         if not unequal:
             return kept
-        problem = f"equals nothing but itself: {unequal}"
+        problem = f"compared by value: {unequal}"
     except Exception as error:
-        problem, cause = f"can't be copied and compared: {cited(value)}", error
+        problem, cause = f"copied: {cited(value)}", error
     raise SnapshotError(
-        f"snapshot: expected plain values, such as a sum or a list of tuples, got what "
-        f"{_ADDRESS.sub('', problem)}"
+        f"snapshot: expected plain values, such as a sum or a list of tuples, got objects that "
+        f"can't be {_ADDRESS.sub('', problem)}"
     ) from cause
 
 
@@ -226,8 +226,8 @@ async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
         if state != await taken(snapshot, engine):
             raise AssertionError(changed)
     raise ChatFakeError(
-        f"assert_idempotent() can't tell: the app may have done this in the background, for an "
-        f"earlier event, as nothing changed when all came once more. Wait for that before, as in "
+        f"assert_idempotent() can't tell: nothing changed when all events came again, so the app "
+        f"may have done this in the background, for an earlier event. Wait for that first, as in "
         f"chat_fake.wait_until(lambda: app.is_idle()). {changed}"
     )
 

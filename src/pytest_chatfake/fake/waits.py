@@ -189,7 +189,7 @@ class Wait:
         else:
             seen = f"returned {cited(self.value)}"
             if self.value is None and self._name() != "the lambda":
-                seen += " (a function that only asserts has to return True in the end)"
+                seen += " (a function that only asserts has to return True at the end)"
         text = (
             f"{self._what()} did not come true within {self.limit:g} s: at the last of "
             f"{self._looks} looks it {seen}"

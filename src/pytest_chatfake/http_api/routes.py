@@ -127,7 +127,9 @@ class Routes:
 def check_path(path: object) -> str:
     given = check_str(path, "path")
     if not given.startswith("/") or "?" in given:
-        raise ValueError(unexpected("path", "a slash first and no query string", given))
+        raise ValueError(
+            unexpected("path", "a path that starts with / and has no query string", given)
+        )
     return given
 
 

@@ -125,7 +125,7 @@ class Diagnosis:
             if isinstance(attempt, Attempt) and has_failed(attempt)
         ]
         if not path.startswith("/") or "?" in path:
-            yield "Write the path alone, from its first / on, without host and query."
+            yield "Write only the path: it starts with /, and has no host and no query."
         elif outbox.endpoints and (pending := list(self._first({"attempt", *_ENDS}))):
             yield "The app may ask when it gets the next event:"
             yield from pending
@@ -135,7 +135,7 @@ class Diagnosis:
         elif not self.story.api._log:
             yield "The API got no request at all."
             yield (
-                "Let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with "
+                "Point the app at chat_fake.base_url (or at chat_fake.wsgi_app), with "
                 "chat_fake.api_key in the header X-API-Key."
             )
             if outbox.events and not outbox.endpoints:
