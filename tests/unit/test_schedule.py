@@ -31,7 +31,7 @@ def test_it_agrees_with_a_sorted_list_whatever_is_added_and_cancelled(seed):
             due = chance.randrange(50)
             planned[schedule.add(due, "step", number)] = (due, number)
 
-        assert len(planned) == len(schedule)
+        assert len(planned) == len(schedule.work)
         assert min((due for due, _ in planned.values()), default=None) == schedule.next_due()
     now = chance.randrange(50)
     expected = sorted(planned.values())
@@ -58,7 +58,7 @@ def test_what_was_cancelled_takes_no_place_for_long():
     for key in keys[:-100]:
         schedule.cancel(key)
 
-    assert 100 == len(schedule)
+    assert 100 == len(schedule.work)
     assert 300 > len(schedule._heap)
 
 
@@ -67,7 +67,7 @@ def test_after_it_was_cleared_nothing_is_due():
     schedule.add(1, "drop", "before")
     schedule.clear()
 
-    assert (0, None, False) == (len(schedule), schedule.next_due(), schedule.is_due(2))
+    assert (0, None, False) == (len(schedule.work), schedule.next_due(), schedule.is_due(2))
     schedule.add(1, "drop", "after")
     assert [(1, "after")] == all_due(schedule, 2)
 

@@ -1,10 +1,10 @@
-"""The account: every verb of the service, its rules, and nothing else.
+"""The account: every verb of the service and its rules, and nothing else.
 
-A verb is first *decided*: refused, or turned into facts, while nothing changes. Then each fact is
-*applied*, which can't fail. Its event is written in between. So a verb that fails anywhere has done
-nothing.
+First a verb is *decided*: it is refused, or turned into facts, and nothing changes. Then its
+events are written. Then each fact is *applied*, which can't fail. So a verb that fails anywhere has
+changed nothing.
 
-Moments are nanoseconds since the epoch.
+All moments are nanoseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Rules(NamedTuple):
     """The settings of the rules.
 
     Attributes:
-        origin_type: The origin type of conversations where none is asked for (§2.4).
+        origin_type: The default origin type of conversations (§2.4).
         conversation_length: How long a session lasts, in nanoseconds (§8: 24 hours).
         drop_after: After how long an undelivered message is dropped, in nanoseconds
             (§8: 30 days).
-        charge_per: The charged thing: a conversation, with its first delivery (§1), or each
-            message, with its own (assumed).
-        on_insufficient_balance: Whether a message that the balance can't hold is accepted
-            all the same, or fails before it is sent (assumed).
+        charge_per: What is charged: a conversation, at its first delivery (§1), or each message,
+            at its own (assumed).
+        on_insufficient_balance: Whether a message that the balance can't cover is accepted
+            anyway, or fails before it is sent (assumed).
         insufficient_balance: How such a message fails.
     """
 
@@ -56,11 +56,11 @@ class Rules(NamedTuple):
 
 
 class Account:
-    """One account of the service: its messages, its conversations and its money.
+    """One account of the service: its messages, conversations, people and money.
 
     Args:
         ids: Templates of the identifiers.
-        schedule: Takes the drops of undelivered messages.
+        schedule: Where the drops of undelivered messages are scheduled.
         now: When the account opens.
     """
 
@@ -80,11 +80,11 @@ class Account:
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
     def find(self, id_: str) -> MessageState | None:
-        """Return the message of that id, if there is one."""
+        """Return the message with this id, if there is one."""
         return self._by_id.first(id_)
 
     def numbered(self, number: int) -> MessageState | None:
-        """Return the message of that number, if there is one."""
+        """Return the message with this number (from 1), if there is one."""
         return self.messages[number - 1] if 0 < number <= len(self.messages) else None
 
     def messages_in(self, conversation: ConversationRecord) -> Sequence[MessageState]:
@@ -96,17 +96,21 @@ class Account:
         return self._by_body.all(body)
 
     def decide(self, verb: Verb, now: int) -> list[Fact]:
-        """Return the facts of a verb about a message, and change nothing that anybody sees.
+        """Return the facts of a verb about a message, and change nothing that can be seen.
 
-        A submission gets proposals, because its events are written from them: identifiers, a
-        conversation, a price. ``withdraw()`` takes them back if the verb fails later.
+        A submission gets its ids, its conversation and its price as proposals, because its events
+        show them. If the verb fails later, ``MessageState.withdraw()`` takes them back.
+
+        Raises:
+            IllegalTransition: §3 does not allow it in this state, or its person can't be reached.
+            ClosedError: The message is from before a reset.
+            ValueError: Its conversation has another origin type.
         """
         return _DECISIONS[verb.name](self, verb.message, now, *verb.arguments)
 
     # Submission: §3, first row, and rule 4
 
     def _accept(self, message: MessageState, now: int, draft: Draft) -> list[Fact]:
-        """Send it; or fail it, if the balance can't cover it."""
         check_legal(message, "accept")
         conversation = message.conversation = self._conversation(message, draft, now)
         price = draft.price if message.price is None else message.price
@@ -142,22 +146,17 @@ class Account:
     def _reject(
         self, message: MessageState, now: int, failure: Failure, rule: Rule = reasons.REJECTED
     ) -> list[Fact]:
-        """Fail the message before it is sent (§3 rule 4)."""
         check_legal(message, "reject")
         message.conversation = None
         message.name(len(self.messages) + 1, self._ids)
         return [Fact("failed", message, now, rule, ZERO, failure=failure)]
 
     def _is_priced(self, conversation: ConversationRecord) -> bool:
-        """Return whether a message costs something in a conversation, in its present state."""
         return conversation.started_at is None or self._rules.charge_per == "message"
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationRecord:
-        """Find the conversation of a message, or propose one that is not begun yet.
-
-        Messages to the same recipient with the same origin type share a conversation while it is
-        pending or open; of several, the last used (assumed).
-        """
+        # Messages to the same recipient with the same origin type share a conversation while it is
+        # pending or open; if there are several, the one that was used last (assumed).
         wanted, proposed = draft.conversation, message.conversation
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
@@ -197,11 +196,8 @@ class Account:
         devices: int | None,
         price: Decimal | None,
     ) -> list[Fact]:
-        """Deliver to that many devices more; None: to all that do not have the message yet.
-
-        ``price`` is the final one, if it differs from the estimate; it counts where a first
-        arrival is charged.
-        """
+        # To so many more devices, or to all that don't have it yet. A final price that differs from
+        # the estimate matters only if this arrival is charged.
         self.check_current(message)
         early = message.is_early
         if early and message.state == "read":  # by an autopilot
@@ -218,11 +214,8 @@ class Account:
         return [first, *again][early:]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
-        """Read the message; deliver and read it at once, if it was not delivered before (§3).
-
-        Without read receipts the service does not learn of it (§3 rule 3): a message that was
-        still sent is seen to be delivered, and nothing more (assumed).
-        """
+        # A message that is still sent is delivered and read at once (§3). Without read receipts the
+        # service does not learn that it was read (§3 rule 3), only that it arrived (assumed).
         self.check_current(message)
         check_legal(message, "read")
         person = self.people.get(message.recipient)
@@ -238,14 +231,13 @@ class Account:
         return [self._arrival("delivered", message, now, None, reasons.READ_IN_PRIVATE)]
 
     def _arrive(self, message: MessageState, now: int) -> list[Fact]:
-        """Deliver it to a phone that has come back (§3 rule 2): an open chat reads it there."""
+        # On a phone that is online again (§3 rule 2).
         person = self.people[message.recipient]
         if person.chat_open:
             return self._reading(message, now, person)
         return self._deliver(message, now, None, None)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
-        """Fail a message that was sent: its hold is released, and nothing is charged."""
         self.check_current(message)
         check_legal(message, "fail")
         entries = self._released(message, now)
@@ -253,14 +245,13 @@ class Account:
         return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
 
     def _drop(self, message: MessageState, now: int) -> list[Fact]:
-        """Drop a message that was never delivered: its hold is released, without an event (§3)."""
         check_legal(message, "drop")
         entries = self._released(message, now)
         rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
         return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
 
     def check_current(self, message: MessageState) -> None:
-        """Refuse a message of an earlier account; a message of this one may have the same id."""
+        """Refuse a message from before a reset, even if one of this account has the same id."""
         number = message.number
         if number > len(self.messages) or (number and self.messages[number - 1] is not message):
             raise ClosedError(
@@ -275,7 +266,7 @@ class Account:
         price: Decimal | None,
         first: Mapping[reasons.Outcome, Rule],
     ) -> Fact:
-        """Return the fact of an arrival on a device: the first one moves money."""
+        # Only the first arrival of a message moves money.
         conversation = message.conversation
         assert conversation is not None
         expires_at = conversation.expires_at
@@ -303,11 +294,11 @@ class Account:
         return (_entry("release", message.held, message, now),) if message.held else ()
 
     def shown(self, message: MessageState, status: str, now: int) -> Fact:
-        """Return the fact that an event of a status shows, whatever the state of the message.
+        """Return the fact for an event with any status, whatever the state of the message.
 
-        Moments that the message lacks for it are ``now``: a receiver that needs ``deliverTime``
-        should see an unexpected status, not a missing field. A message that did not fail shows
-        131026, and an unknown status has the fields of ``sent`` (assumed).
+        A moment that the message does not have yet is ``now``: a receiver that needs
+        ``deliverTime`` should stumble over the status, and not over a missing field. If the message
+        did not fail, its error is 131026; an unknown status has the fields of ``sent`` (assumed).
         """
         conversation, expires_at = message.conversation, None
         if conversation is not None:
@@ -328,7 +319,7 @@ class Account:
     # Applying
 
     def apply(self, fact: Fact) -> None:
-        """Change message, conversation and ledger as a fact says; it can't be refused."""
+        """Change message, conversation and ledger as a fact says; this can't fail."""
         message, at = fact.message, fact.at
         for entry in fact.entries:
             self.ledger.post(entry)
@@ -371,7 +362,6 @@ class Account:
         self._cancel_drop(message)
 
     def _end(self, fact: Fact, message: MessageState) -> None:
-        """Fail the message, before or after it was sent, or drop it."""
         if message.state == "submitted":
             self.messages.append(message)
         message.held = ZERO
@@ -389,7 +379,7 @@ class Account:
             self._schedule.cancel(message.drop)
             message.drop = None
 
-    # Money that concerns no message, and so has no fact
+    # Money that is about no message, and so has no fact
 
     def decide_entry(self, verb: Verb, now: int) -> LedgerEntry | None:
         """Return the entry of ``top_up`` or ``set_balance`` (assumed); None: nothing changes."""
@@ -401,7 +391,6 @@ class Account:
 
 
 def _entry(kind: EntryKind, amount: Decimal, message: MessageState, now: int) -> LedgerEntry:
-    """Return an entry about a message, which is in a conversation."""
     assert message.conversation is not None
     return LedgerEntry(kind, amount, now, message.id, message.conversation.id, message)
 

@@ -16,16 +16,16 @@ ConversationState: TypeAlias = Literal["pending", "open", "expired"]
 
 @dataclass(slots=True, eq=False)
 class ConversationRecord:
-    """One conversation: its person, its type, and when its session runs.
+    """One conversation with a person, and when its session runs.
 
     Attributes:
         id: A hex string (§2.4).
-        recipient: The address of the person whose message started it.
+        recipient: The address of the person that the first message went to.
         origin_type: For example ``marketing`` (§2.4).
-        begun: Whether a message was sent in it; before that, it is a proposal.
+        begun: Whether a message was sent in it; until then it is only proposed.
         started_at: When its first message was delivered, in nanoseconds since the epoch;
             None while it is pending.
-        expires_at: When the session is over; None while it is pending.
+        expires_at: When the session ends; None while it is pending.
     """
 
     id: str
@@ -36,9 +36,9 @@ class ConversationRecord:
     expires_at: int | None = None
 
     def state(self, now: int) -> ConversationState:
-        """Return the state at ``now``, in nanoseconds since the epoch.
+        """Return the state at a moment, in nanoseconds since the epoch.
 
-        A session is over at the instant its time is up: ``[start, start + length)`` (assumed).
+        The end is exclusive: at ``expires_at`` the session is over (assumed).
         """
         if self.expires_at is None:
             return "pending"
@@ -49,10 +49,10 @@ class Conversations:
     """The conversations of an account.
 
     Args:
-        ids: Templates of the ids of those that the service begins.
+        ids: Templates of the ids that the service gives.
 
     Attributes:
-        all: Every conversation, in the order in which they were begun.
+        all: Every conversation, in the order in which they began.
     """
 
     __slots__ = ("_by_id", "_given_ids", "_ids", "_used", "all")
@@ -61,35 +61,35 @@ class Conversations:
         self._ids = ids
         self.all: list[ConversationRecord] = []
         self._by_id = GrowingIndex(self.all, attrgetter("id"))
-        # Ids that a test gave: the service must not give one of them again.
+        # Ids that tests chose, so that the service does not give them a second time.
         self._given_ids: set[str] = set()
-        # By person and type, in order of use; one that was used again is there again.
+        # By person and type, in the order of their uses: a conversation may be in it repeatedly.
         self._used: defaultdict[tuple[str, str], list[ConversationRecord]] = defaultdict(list)
 
     def find(self, id_: str) -> ConversationRecord | None:
-        """Return the conversation of that id, if it was begun."""
+        """Return the conversation with this id, if it has begun."""
         return self._by_id.first(id_)
 
     def number(self, conversation: ConversationRecord) -> int:
-        """Return the ordinal of a conversation among those that were begun, from 1; else 0."""
+        """Return the number of a conversation, from 1; 0 if it has not begun."""
         return next((index + 1 for index in self._by_id.places(conversation.id)), 0)
 
     def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
-        """Return the last used conversation that is pending or open, if there is one."""
+        """Return the pending or open conversation that was used last, if there is one."""
         used = self._used[recipient, origin_type]
         while used and used[-1].state(now) == "expired":
-            used.pop()  # for good: nobody needs to look at it again
+            used.pop()  # it never opens again
         return used[-1] if used else None
 
     def propose(self, recipient: str, origin_type: str) -> ConversationRecord:
-        """Return a new conversation, under an id that no other has; it is not begun yet."""
+        """Return a new conversation with an unused id; it has not begun yet."""
         number = len(self.all) + 1
         while (id_ := self._ids.conversation % number) in self._given_ids:
             number += 1
         return ConversationRecord(id_, recipient, origin_type)
 
     def use(self, conversation: ConversationRecord) -> None:
-        """Note that a message was sent in a conversation; the first message begins it."""
+        """Note that a message was sent in a conversation, which begins with its first message."""
         if not conversation.begun:
             conversation.begun = True
             self.all.append(conversation)

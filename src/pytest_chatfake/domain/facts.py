@@ -1,8 +1,7 @@
-"""Verbs and facts, as data that is not changed once made.
+"""Verbs and facts: plain data, which is never changed.
 
-A :class:`Verb` asks an account for a change. A :class:`Fact`, in the past tense, is a change that
-the account decided: one fact feeds the ledger and the webhook, so they cannot disagree. Both are
-plain classes with slots: Python makes and reads them fastest, and every event needs one of each.
+A :class:`Verb` asks the account for a change. A :class:`Fact` is a change that the account decided
+on. One fact feeds both the ledger and the webhook, so they can't disagree.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ Happening: TypeAlias = Literal["sent", "delivered", "read", "failed", "dropped"]
 
 @dataclass(slots=True)
 class Verb:
-    """Something to do, as data.
+    """Something that should be done.
 
     Attributes:
-        name: What to do: ``deliver``, for example.
-        message: The message that it is about; None: it is about the account.
-        arguments: What else was given.
+        name: For example ``deliver``.
+        message: The message that it is about; None if it is about the account.
+        arguments: Its other arguments, in the order in which the account takes them.
     """
 
     name: str
@@ -38,14 +37,14 @@ class Verb:
 
 
 class Draft(NamedTuple):
-    """The arguments of a send call that are used when the message is accepted.
+    """The arguments of a send call that matter only when the message is accepted.
 
     Attributes:
-        conversation: A conversation that exists, the id of one, or None: the service finds it.
-        origin_type: None: the conversation's, or the default.
-        price: What it costs where it is charged: an amount, or a function that is asked when the
-            message is accepted.
-        assumed: Whether the test named no price: it is the fake's default.
+        conversation: A conversation, the id of one, or None to let the service find it.
+        origin_type: None for the conversation's, or for the default.
+        price: What the message costs if it is charged: an amount, or a function that is called
+            when the message is accepted.
+        assumed: Whether the price is the fake's default, because the test gave none.
     """
 
     conversation: ConversationRecord | str | None
@@ -60,13 +59,13 @@ class Fact:
 
     Attributes:
         what: What happened.
-        message: To which message. Its fields change when the fact is applied.
+        message: The message. Its fields change only when the fact is applied.
         at: When, in nanoseconds since the epoch.
-        rule: The rule that it rests on.
+        rule: The rule behind it.
         total_price: What the message costs from now on (§2.3).
         conversation: Its conversation; None if it failed.
-        expires_at: When the conversation's session is over, or is estimated to be (§2.4).
-        entries: The entries that the ledger takes for it, and nothing else.
+        expires_at: When the session ends, or is estimated to end (§2.4).
+        entries: All that the fact changes in the ledger.
         failure: Why the message failed, if it did.
     """
 

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from ..base.arguments import cited
 
-#: The failure codes that are described (§7.2), with their ``errorMessage``. The text of ``100`` is
-#: given; the text of ``131026`` is ours (assumed).
+#: The failure codes of §7.2 with their ``errorMessage``. The text for ``100`` is the service's; the
+#: one for ``131026`` is ours (assumed).
 CATALOGUE: Final[Mapping[str, str]] = {
     "131026": "Message Undeliverable",
     "100": "Parameter Invalid",
@@ -18,7 +18,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PlatformError:
-    """The platform's own account of a failure (``chatApiError``, §2.5).
+    """What the platform itself says about a failure (``chatApiError``, §2.5).
 
     Args:
         message: The platform's error text.
@@ -49,7 +49,7 @@ class Failure(NamedTuple):
     platform_error: PlatformError | None
 
 
-#: What ``error_data.details`` says of the described codes (assumed: our words).
+#: ``error_data.details`` for these codes (assumed: our words).
 _DETAILS: Final[Mapping[str, str]] = {
     "131026": "The recipient cannot receive this message: the number is not registered, "
     "or its client is out of date.",
@@ -58,7 +58,11 @@ _DETAILS: Final[Mapping[str, str]] = {
 
 
 def failure(code: str, message: str | None = None) -> Failure:
-    """Return the failure of a code, with the platform's account of it in our words (assumed)."""
+    """Return the failure with a code; what the platform says about it is in our words (assumed).
+
+    Raises:
+        KeyError: The code is not in the catalogue, and no message is given.
+    """
     text = CATALOGUE[code] if message is None else message
     error = PlatformError(
         message=f"(#{code}) {text}",

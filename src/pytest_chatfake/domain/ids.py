@@ -1,4 +1,4 @@
-"""Identifiers: the same seed gives the same ids, run after run, alone or in parallel."""
+"""Identifiers: the same seed gives the same ids in every run, alone or in parallel."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final, NamedTuple
 
 
 class Ids(NamedTuple):
-    """Templates of the identifiers of one account: ``ids.message % number`` is one.
+    """Templates of the identifiers of one account: ``ids.message % 3`` is that of message 3.
 
     Attributes:
-        message: The service's id of the message of that number (§2.3).
-        original: The platform's id of that message (§2.3).
-        inbound: The id of the message of that number that a person has written (assumed).
-        event: The id of the event of that number, ``evt_<id>`` (§2.2).
-        other_event: The id of the event of another type of that number.
-        conversation: The id of the conversation of that number, a hex string (§2.4).
+        message: The service's id of a message (§2.3).
+        original: The platform's id of the same message (§2.3).
+        inbound: The id of a message that a person wrote (assumed).
+        event: The id of an event about a message, ``evt_<id>`` (§2.2).
+        other_event: The id of an event of another type.
+        conversation: The id of a conversation, a hex string (§2.4).
     """
 
     message: str
@@ -28,11 +28,11 @@ class Ids(NamedTuple):
 
 
 def ids_of(seed: str, id_prefix: str) -> Ids:
-    """Return the templates that belong to a seed.
+    """Derive the templates from a seed.
 
     Args:
-        seed: Any text; a test's node id, for example.
-        id_prefix: What the platform's message ids begin with (§2.3).
+        seed: Any text, such as a test's node id.
+        id_prefix: The prefix of the platform's message ids (§2.3).
     """
     digest = sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()
     return Ids(
@@ -46,17 +46,17 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
 
 
 def other_id(id_: str) -> str:
-    """Return another id of the same length, prefix and alphabet."""
+    """Return a different id that looks alike: the same length, prefix and alphabet."""
     return _LAST_PART.sub(lambda part: part[0].translate(_OTHER), id_)
 
 
-#: The part in which ids differ: all after the prefix, and in a UUID the last group.
+#: The part in which ids differ: everything after the prefix; in a UUID, the last group.
 _LAST_PART: Final = re.compile(r"[^_-]+$")
 
-#: Each digit, decimal or hexadecimal, and another digit.
+#: From each digit, decimal or hexadecimal, to a different one.
 _OTHER: Final = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
 
 
 def derived_key(seed: str) -> str:
-    """Return an API key that belongs to ``seed`` alone."""
+    """Derive an API key from a seed; no other seed has the same."""
     return "key_" + sha256(b"api-key:" + seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]

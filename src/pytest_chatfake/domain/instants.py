@@ -1,6 +1,6 @@
 """Moments as integers, in nanoseconds since the epoch, and as text.
 
-Integers are exact where floats are not, compare fast, and are what the process's clock gives.
+The clock of the process gives such integers, and unlike floats they are exact.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
-#: The longest delay: the clock moves to year 9900 at most, and work that is scheduled then still
-#: has a date.
+#: The longest delay: the clock stops at the year 9900, and work that is scheduled then must still
+#: have a date.
 _FARTHEST = timedelta(days=36_000)
 
-#: What ``timedelta`` takes.
+#: The arguments of ``timedelta``.
 _UNITS = frozenset({"days", "hours", "microseconds", "milliseconds", "minutes", "seconds", "weeks"})
 
 
 class Moment(int):
-    """A moment by the clock, by which all rules go, and what its event says in place of it.
+    """A moment of the clock, which the rules go by, together with the one that its event shows.
 
     Attributes:
-        shown: That, in nanoseconds, too.
+        shown: What the event shows, in nanoseconds since the epoch.
     """
 
     shown: int
 
     @classmethod
     def of(cls, moment: int, shown: int) -> Moment:
-        """Return a moment that its event shows as another one."""
+        """Return a moment that events show as another one."""
         made = cls(moment)
         made.shown = shown
         return made
@@ -47,17 +47,17 @@ class Moment(int):
 
 
 def shown(moment: int) -> int:
-    """Return what an event says of a moment."""
+    """Return a moment as its event shows it, in nanoseconds since the epoch."""
     return moment.shown if isinstance(moment, Moment) else moment
 
 
 def instant(moment: int) -> datetime:
-    """Return the aware UTC ``datetime`` of a moment, to the microsecond."""
+    """Return a moment as an aware ``datetime`` in UTC, to the microsecond."""
     return _EPOCH + timedelta(microseconds=moment // 1_000)
 
 
 def nanoseconds(moment: datetime) -> int:
-    """Return the moment of an aware ``datetime``."""
+    """Return an aware ``datetime`` in nanoseconds since the epoch."""
     return (moment - _EPOCH) // _MICROSECOND * 1_000
 
 
@@ -67,27 +67,27 @@ def to_nanoseconds(length: timedelta) -> int:
 
 
 def parse_duration(value: object, what: str) -> int:
-    """Return a length of time, given as ``timedelta`` or in seconds, in nanoseconds."""
+    """Return a ``timedelta``, or a number of seconds, in nanoseconds; it must not be negative."""
     length = parse_offset(value, what)
     if length < 0:
-        raise ValueError(f"{what}: expected 0 or more, got {cited(value)}")
+        raise ValueError(unexpected(what, "0 or more", value))
     return length
 
 
 def parse_offset(value: object, what: str) -> int:
-    """Return a length of time as :func:`parse_duration` does; it may be negative."""
+    """Return a length of time in nanoseconds, like :func:`parse_duration`; it may be negative."""
     if isinstance(value, bool) or not isinstance(value, (timedelta, int, float)):
-        raise TypeError(f"{what}: expected a timedelta or a number of seconds, got {cited(value)}")
+        raise TypeError(unexpected(what, "a timedelta or a number of seconds", value))
     try:
         return to_nanoseconds(value if isinstance(value, timedelta) else timedelta(seconds=value))
     except (ValueError, OverflowError):
-        raise ValueError(f"{what}: expected a finite length of time, got {cited(value)}") from None
+        raise ValueError(unexpected(what, "a finite length of time", value)) from None
 
 
 def length_of(
     call: str, delta: timedelta | float | None, arguments: Mapping[str, float]
 ) -> timedelta | float:
-    """Return the one length of time that a call was given: as it is, or as ``timedelta`` takes."""
+    """Return the length of time of a call such as ``advance(90)`` or ``advance(days=30)``."""
     name = call.removesuffix("()")
     if (delta is None) == (not arguments):
         raise TypeError(
@@ -99,29 +99,25 @@ def length_of(
     except TypeError:
         unknown = [f"{unit}=" for unit in arguments if unit not in _UNITS]
         if not unknown:
-            raise TypeError(f"{call}: expected numbers, got {cited(dict(arguments))}") from None
+            raise TypeError(unexpected(call, "numbers", dict(arguments))) from None
         raise TypeError(
             f"{call} takes days=, hours=, minutes=, seconds= and whatever else timedelta "
             f"takes, not {', '.join(unknown)}"
         ) from None
-    except (OverflowError, ValueError):  # a NaN is the latter
-        raise ValueError(
-            f"{call}: expected a finite length of time, got {cited(dict(arguments))}"
-        ) from None
+    except (OverflowError, ValueError):  # the latter for a NaN
+        raise ValueError(unexpected(call, "a finite length of time", dict(arguments))) from None
 
 
 def parse_delay(value: object, what: str) -> int:
-    """Return a length of time as :func:`parse_duration` does, unless it leaves the calendar."""
+    """Return a length of time like :func:`parse_duration`, of at most 36,000 days."""
     length = parse_duration(value, what)
     if length > to_nanoseconds(_FARTHEST):
-        raise ValueError(
-            f"{what}: expected at most timedelta(days={_FARTHEST.days}), got {cited(value)}"
-        )
+        raise ValueError(unexpected(what, f"at most timedelta(days={_FARTHEST.days})", value))
     return length
 
 
 def parse_length(value: object, what: str) -> int:
-    """Return a length of time as :func:`parse_delay` does, if it is greater than 0."""
+    """Return a length of time like :func:`parse_delay`, greater than 0."""
     length = parse_delay(value, what)
     if not length:
         raise ValueError(unexpected(what, "a length greater than 0", value))
@@ -131,20 +127,20 @@ def parse_length(value: object, what: str) -> int:
 def stamp(moment: int) -> str:
     """Write a moment as the service does: ISO 8601, UTC, milliseconds and ``Z`` (§2.2).
 
-    Digits beyond the millisecond are cut off, not rounded: a stamp is never in the future.
+    It is cut off at the millisecond, not rounded, so that it is never in the future.
     """
     return _stamp_of(moment // MILLISECOND)
 
 
-@lru_cache(maxsize=1024)  # the events of a millisecond show the same few stamps again and again
+@lru_cache(maxsize=1024)  # the events of one millisecond repeat the same few stamps
 def _stamp_of(milliseconds: int) -> str:
-    # A naive datetime has no offset to take off.
+    # Naive, because isoformat() of an aware one would end in +00:00.
     at = _NAIVE_EPOCH + timedelta(milliseconds=milliseconds)
     return at.isoformat("T", "milliseconds") + "Z"
 
 
 def aware(moment: object, what: str) -> datetime:
-    """Return an aware ``datetime``, given as one or as ISO 8601 text."""
+    """Return an aware ``datetime`` as it is, and ISO 8601 text as one; refuse naive ones."""
     if isinstance(moment, str):
         try:
             moment = datetime.fromisoformat(moment)
@@ -153,7 +149,7 @@ def aware(moment: object, what: str) -> datetime:
                 f"{what}: expected ISO 8601 such as '2026-01-01T12:00:00Z', got {cited(moment)}"
             ) from None
     if not isinstance(moment, datetime):
-        raise TypeError(f"{what}: expected an aware datetime or ISO 8601 text, got {cited(moment)}")
+        raise TypeError(unexpected(what, "an aware datetime or ISO 8601 text", moment))
     if moment.utcoffset() is None:
         raise ValueError(
             f"{what}: expected a moment with a time zone, got {moment.isoformat()}. "
@@ -169,6 +165,6 @@ def aware(moment: object, what: str) -> datetime:
 
 
 def seconds(nanoseconds: int) -> str:
-    """Write a length of time in seconds, as Python would have it: ``86400``, ``0.5``."""
+    """Write nanoseconds as a number of seconds in Python: ``86400``, ``0.5``."""
     whole, rest = divmod(nanoseconds, SECOND)
     return f"{whole}.{rest:09d}".rstrip("0") if rest else f"{whole}"

@@ -1,4 +1,4 @@
-"""The ledger: entries are appended and never changed; every balance is a sum of them."""
+"""The ledger: entries are only ever appended, and every balance is a sum of them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class LedgerEntry(Record):
     """One entry of the ledger.
 
     Attributes:
-        kind: Which way money moved.
+        kind: Which way the money moved.
         amount: An exact decimal. Only an adjustment can be negative.
         moment: When it was posted, in nanoseconds since the epoch.
-        message_id: The message it is about, if any.
-        conversation_id: That message's conversation, if any.
+        message_id: The message that it is about, if any.
+        conversation_id: The conversation of that message, if any.
     """
 
     kind: Final[EntryKind]
@@ -46,9 +46,9 @@ class Balance(NamedTuple):
 
     Attributes:
         available: What can be spent.
-        held: What is set aside for messages sent and not yet delivered (§3 rule 5).
-        charged: What was charged so far (§8).
-        currency: The three-letter code of all three amounts.
+        held: What is set aside for messages that are sent and not yet delivered (§3 rule 5).
+        charged: What has been charged so far (§8).
+        currency: The three-letter code of the three amounts.
     """
 
     available: Decimal
@@ -58,7 +58,7 @@ class Balance(NamedTuple):
 
 
 class Ledger:
-    """Append-only entries, and their totals kept up with each posting.
+    """Append-only entries and their running totals.
 
     What each kind of entry moves::
 
@@ -81,14 +81,14 @@ class Ledger:
         return len(self.entries)
 
     def running(self) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
-        """Give what was available, held and charged after each entry."""
+        """Yield what was available, held and charged after each entry."""
         replayed = Ledger()
         for entry in self.entries:
             replayed.post(entry)
             yield replayed.available, replayed.held, replayed.charged
 
     def post(self, entry: LedgerEntry) -> None:
-        """Append ``entry`` and move the totals."""
+        """Append an entry, and update the totals."""
         kind, amount = entry.kind, entry.amount
         add, subtract = EXACT.add, EXACT.subtract
         if kind == "hold":

@@ -13,12 +13,12 @@ from .failure_codes import Failure
 from .ids import Ids
 from .money import ZERO
 
-#: The state of a message. Four of them are statuses of §3; ``submitted`` comes before the first
-#: one, and ``dropped`` is a message that stays ``sent`` for good (§3 rules 5 and 6).
+#: Four of these are the statuses of §3. ``submitted`` comes before the first one, and a ``dropped``
+#: message stays ``sent`` in the eyes of the service's users (§3 rules 5 and 6).
 State: TypeAlias = Literal["submitted", "sent", "delivered", "read", "failed", "dropped"]
 MessageVerb: TypeAlias = Literal["accept", "reject", "deliver", "read", "fail", "drop"]
 
-#: §3, row by row: in this state, this verb leads to that state. What is not here is refused.
+#: §3, row by row: in this state, this verb leads to that state. Everything else is refused.
 TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "submitted": {"accept": "sent", "reject": "failed"},
     "sent": {"deliver": "delivered", "read": "read", "fail": "failed", "drop": "dropped"},
@@ -28,13 +28,13 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "dropped": {},
 }
 
-#: The verbs of a person's phone: they bring a message to it, or show it there.
+#: The verbs of a phone: a message arrives there, or is shown there.
 ARRIVALS: Final[frozenset[str]] = frozenset({"deliver", "read"})
 
-#: The recipient of messages for which the test names none (assumed).
+#: The default recipient (assumed).
 DEFAULT_ADDRESS: Final = "+15550100"
 
-#: The price of a message for which the test names none (assumed).
+#: The default price of a message (assumed).
 DEFAULT_PRICE: Final = "0.05"
 
 #: The most devices of one delivery (assumed).
@@ -50,28 +50,28 @@ class MessageState:
 
     Attributes:
         body: The text; empty for other types.
-        recipient: The address it goes to.
+        recipient: The address that it goes to.
         extra: More fields for the message resource of its events, as JSON text.
-        number: Its ordinal among all messages of the account, from 1; 0 before it has one.
+        number: 1 for the first message of the account; 0 before it has a number.
         id: The service's identifier; empty before it has one.
-        type: What kind of message it is: ``text``, or another (§2.3).
-        content: The object or list under the type's key, as JSON text; None: ``body`` says it all.
-        sender: The address it comes from; None: the account's.
-        undeliverable: Whether it was sent to a person who had blocked the sender, or was withheld:
-            it never arrives by itself (§3 rule 2).
-        script: Its scheduled verbs that are still pending, by the keys of the schedule; None: it
-            never had one.
+        type: ``text``, or another type (§2.3).
+        content: The object or list under the key of its type, as JSON text; None for a plain text.
+        sender: The address that it comes from; None for the account's.
+        undeliverable: Whether it never arrives by itself, because it was sent while the recipient
+            blocked the sender, or was withheld (§3 rule 2).
+        script: Its pending scheduled verbs, by their keys in the schedule; None if it never had a
+            script.
         conversation: Its conversation; None if it failed before it was sent.
-        price: What it costs where it is charged; None before that is asked for.
+        price: What it costs if it is charged; None before it is accepted.
         state: Its state.
         total_price: The estimate while it is sent, then the final price (§2.3).
         held: What is held for it now.
         charged: What was charged for it.
-        delivered_devices: How many deliveries were reported, each of a device of its own.
-        is_early: Whether the first one came before the test asked for it: the next one that it asks
-            for has come already.
-        submitted_to: The account that it was submitted to; None: it is sent without that.
-        created_at: When it was submitted, in nanoseconds since the epoch; the next three alike.
+        delivered_devices: How many devices have reported a delivery.
+        is_early: Whether its first delivery came before the test asked for one: the delivery that
+            the test asks for next is already there.
+        submitted_to: The account that it was submitted to; None if it was sent at once.
+        created_at: When it was submitted, in nanoseconds since the epoch, as all moments here.
         sent_at: When it was accepted and sent.
         delivered_at: When it first reached a device.
         read_at: When the service learned that it was read.
@@ -107,13 +107,13 @@ class MessageState:
     failure: Failure | None = None
 
     def name(self, number: int, ids: Ids) -> None:
-        """Give it the identifiers of its number: a proposal, until it is known."""
+        """Give it a number and its ids: a proposal, until the message is known."""
         self.number = number
         self.id = ids.message % number
         self._original = ids.original
 
     def withdraw(self) -> None:
-        """Take back what was proposed: identifiers, conversation and price."""
+        """Take back the proposed ids, conversation and price."""
         self.number = 0
         self.id = ""
         self.conversation = None
@@ -121,7 +121,7 @@ class MessageState:
 
     @property
     def chat_message_id(self) -> str:
-        """The platform's identifier (``wamid.`` before it, §2.3); it is derived, and not kept."""
+        """The platform's identifier, ``wamid....`` (§2.3); it is computed from the number."""
         return self._original % self.number if self.number else ""
 
     @property
@@ -131,7 +131,7 @@ class MessageState:
 
 
 def check_legal(message: MessageState, verb: MessageVerb) -> None:
-    """Refuse a verb that §3 does not show for the state of a message."""
+    """Raise an IllegalTransition if §3 does not allow a verb in the state of a message."""
     legal = TRANSITIONS[message.state]
     if verb not in legal:
         possible = ", ".join(f"{other}()" for other in legal if other != "drop")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
-from ..base.arguments import cited, shortened
+from ..base.arguments import shortened, unexpected
 
 #: What a caller may write for an amount.
 Money = Decimal | int | str
 
 ZERO = Decimal(0)
 
-#: Wide enough for any sum of amounts that :func:`amount` lets in; a rounding would raise.
+#: Wide enough for any sum of amounts that :func:`amount` accepts; rounding raises.
 EXACT = Context(prec=120, traps=[Inexact, InvalidOperation])
 
 _MAX_DIGITS = 28
@@ -22,23 +22,25 @@ def amount(value: object, what: str, hint: str = "") -> Decimal:
     """Return ``value`` as an exact, finite amount that is not negative.
 
     Args:
-        value: What a caller wrote.
-        what: Its name in an error.
-        hint: The remedy for a negative amount.
+        value: What the caller wrote.
+        what: Its name in errors.
+        hint: What to write instead of a negative amount.
+
+    Raises:
+        TypeError: It is a float, whose digits are not exact, or no number at all.
+        ValueError: It is negative, not finite, not a number, or has too many digits.
     """
-    if type(value) is Decimal:  # the common case, first because it is on the hot path
-        result = value
-    elif isinstance(value, float):
+    if isinstance(value, float):
         raise TypeError(
             f'{what} must be exact: use "{value}" or Decimal("{value}") instead of the float '
             f"{value}"
         )
-    elif isinstance(value, (int, Decimal)) and not isinstance(value, bool):
+    if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
         result = Decimal(value)
     elif isinstance(value, str):
         result = _parse(value, what)
     else:
-        raise TypeError(f"{what}: expected a Decimal, an int or a str, got {cited(value)}")
+        raise TypeError(unexpected(what, "a Decimal, an int or a str", value))
     if not result.is_finite():
         raise ValueError(f"{what}: expected a finite amount, got {result}")
     if not result and result.is_signed():
@@ -57,9 +59,10 @@ def amount(value: object, what: str, hint: str = "") -> Decimal:
 
 
 def signed(value: object, what: str) -> Decimal:
-    """Return ``value`` as :func:`amount` does, but let it be negative."""
+    """Return an amount like :func:`amount`, but let it be negative."""
     if isinstance(value, str) and value.startswith("-"):
-        return amount(value[1:], what).copy_negate()  # a minus would round to the user's context
+        # A unary minus would round to the user's context.
+        return amount(value[1:], what).copy_negate()
     if isinstance(value, int) and not isinstance(value, bool):
         value = Decimal(value)
     if isinstance(value, Decimal) and value.is_signed() and value:  # a NaN has no `<`
@@ -68,10 +71,10 @@ def signed(value: object, what: str) -> Decimal:
 
 
 def _parse(text: str, what: str) -> Decimal:
-    # Decimal() also takes "1_000", " 1 " and non-Latin digits: more than anyone would want here.
+    # Decimal() also takes "1_000", " 1 " and digits of other scripts: surely mistakes.
     if text.isascii() and "_" not in text and text == text.strip():
         try:
             return Decimal(text)
         except InvalidOperation:
             pass
-    raise ValueError(f"{what}: expected a number such as '0.05', got {cited(text)}")
+    raise ValueError(unexpected(what, "a number such as '0.05'", text))

@@ -14,25 +14,25 @@ from .messages import ARRIVALS, MessageState
 
 
 class PersonRecord(NamedTuple):
-    """The person behind an address, as a test described them; a change makes another record."""
+    """The person behind an address, as the test described them; a change makes a new record."""
 
     address: str
     devices: int = 1
     read_receipts: bool = True  # whether the service learns of reading (§3 rule 3)
     online: bool = True
     blocked: bool = False  # they have blocked the sender
-    chat_open: bool = False  # the chat is on their screen: messages are read at once
+    chat_open: bool = False  # messages are read as they arrive
     registered: bool = True  # the number has an account on the channel
-    withheld: bool = False  # the platform's limits hold back what is sent to them (§3 rule 2)
+    withheld: bool = False  # the platform holds messages back, for its limits (§3 rule 2)
 
     @property
     def is_reachable(self) -> bool:
-        """Whether something that is sent now can reach a device."""
+        """Whether a message that is sent now can reach a device."""
         return self.online and self.registered and not (self.blocked or self.withheld)
 
     @property
     def contradiction(self) -> str | None:
-        """Why they can't be as they are; None if they can."""
+        """Why this record is impossible, as a sentence; None if it is possible."""
         if self.chat_open and not self.online:
             return "a phone that is off has no open chat. Call comes_online() first"
         if self.chat_open and not self.registered:
@@ -43,9 +43,10 @@ class PersonRecord(NamedTuple):
         return None
 
     def obstacle(self, *, arrives: bool) -> str | None:
-        """Why a message can't reach a device, or be read there; None if it can (§3 rule 2).
+        """Why a message can't arrive or be read on a device, as a sentence; None if it can.
 
-        What is on a device already can be read there, though they have blocked the sender.
+        A message that is on a device already can be read there even if they have blocked the
+        sender since (§3 rule 2).
         """
         call = f"Call recipient({self.address!r}"
         if not self.registered:
@@ -59,15 +60,15 @@ class PersonRecord(NamedTuple):
         return None
 
     def check_writing(self, what: str) -> None:
-        """Refuse writing: the phone is off, say, or the person has blocked the sender (assumed).
+        """Refuse to let them write while the phone is off, say (assumed).
 
-        Limits on messages to them are no obstacle.
+        The platform's limits on messages *to* them are no obstacle.
         """
         if (obstacle := self._replace(withheld=False).obstacle(arrives=True)) is not None:
             raise IllegalTransition(f"can't call {what}: {obstacle} first.")
 
     def check_reachable(self, message: MessageState, verb: str, *, arrives: bool) -> None:
-        """Refuse a verb that contradicts the person; the error says how to change either."""
+        """Refuse a verb that the person's state rules out; the error says how to change either."""
         if (obstacle := self.obstacle(arrives=arrives)) is not None:
             raise IllegalTransition(
                 f"can't {verb} message {message.id}: it is {message.state}, but {obstacle} first, "
@@ -76,7 +77,7 @@ class PersonRecord(NamedTuple):
 
 
 class PersonFact(NamedTuple):
-    """Something that happened to a person; ``at`` is in nanoseconds."""
+    """A change of a person; ``at`` is in nanoseconds since the epoch."""
 
     before: PersonRecord
     after: PersonRecord
@@ -88,9 +89,9 @@ _NOT_REGISTERED: Final = failure("131026")
 
 
 class People(dict[str, PersonRecord]):
-    """The people that were described, by their addresses, and their reactions (§3).
+    """The people that the test described, by their addresses, and how they react (§3).
 
-    Everybody else has one device, is online, and lets the service learn of reading.
+    Anyone else has one device, is online and sends read receipts.
     """
 
     __slots__ = ("_by_address",)
@@ -100,7 +101,7 @@ class People(dict[str, PersonRecord]):
         self._by_address = GrowingIndex(messages, attrgetter("recipient"))
 
     def check_current(self, address: str, now: People) -> None:
-        """Refuse a person of before a reset; ``now`` are the people of the present account."""
+        """Refuse a person from before a reset; ``now`` are the people of the present account."""
         if now is not self:
             raise ClosedError(
                 f"recipient {address} no longer exists: the fake was reset after it was made. "
@@ -112,7 +113,7 @@ class People(dict[str, PersonRecord]):
         return self._by_address.all(address)
 
     def decide(self, what: str, address: str, changes: Mapping[str, Any], now: int) -> PersonFact:
-        """Return the change of a person that a call asks for, and change nothing."""
+        """Return the change that a call such as ``goes_offline()`` asks for, and change nothing."""
         before = self.get(address) or PersonRecord(address)
         after = before._replace(**changes)
         if (contradiction := after.contradiction) is not None:
@@ -120,16 +121,16 @@ class People(dict[str, PersonRecord]):
         return PersonFact(before, after, now)
 
     def apply(self, fact: PersonFact) -> None:
-        """Apply the change."""
+        """Apply a change that was decided."""
         self[fact.after.address] = fact.after
 
     def follow_ups(self, fact: Fact | PersonFact) -> Iterator[Verb]:
-        """Give the verbs that follow by themselves from a fact that was applied.
+        """Yield the verbs that follow by themselves from a fact that was applied.
 
-        The caller performs each before it asks for the next. An open chat reads at once. A message
-        to a number that is not registered fails. A person who becomes reachable gets the messages
-        that are still sent, but not those that were sent while they had blocked the sender or were
-        withheld, nor those that a script delivers later (assumed).
+        Perform each one before you ask for the next. An open chat reads at once. A message to a
+        number that is not registered fails. A person who becomes reachable gets the messages that
+        are still sent; not those that were sent while they blocked the sender or were withheld, nor
+        those that a script will deliver (assumed).
         """
         if isinstance(fact, PersonFact):
             yield from self._reactions(fact)
@@ -163,5 +164,5 @@ class People(dict[str, PersonRecord]):
 
 
 def _is_scripted(message: MessageState) -> bool:
-    """Whether its delivery or reading is scheduled: people leave it alone."""
+    # The script decides when it arrives and is read; people leave it alone.
     return not ARRIVALS.isdisjoint((message.script or {}).values())

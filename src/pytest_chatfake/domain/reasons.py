@@ -1,7 +1,7 @@
-"""Why a message costs what it costs: the rules that facts rest on, each with its reasons.
+"""Why a message costs what it costs: the rules behind facts, each with its reasons.
 
 A fact gets its rule when it is decided. A reason names its section of the service's description, or
-says that it is assumed, and which setting changes it.
+says that it is assumed and which setting changes it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 
 class Reason(NamedTuple):
-    """One link of the chain.
+    """One reason of a rule.
 
     Attributes:
         text: A sentence, with ``{amount}``, ``{conversation}``, ``{recipient}`` and ``{starter}``
-            (the message that was charged for the conversation) to be filled in.
-        basis: A section such as ``§1``; or ``assumed``.
-        setting: What a test writes to change what is assumed; empty if nothing does.
+            (the message that was charged for the conversation) to fill in.
+        basis: A section such as ``§1``, or ``assumed``.
+        setting: What a test writes to change the assumption; empty if nothing does.
     """
 
     text: str
@@ -25,7 +25,7 @@ class Reason(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The rule that a fact rests on.
+    """The rule behind a fact.
 
     Attributes:
         key: Its name.
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-#: The charged thing: a conversation, with its first delivery (§1), or each message (assumed).
+#: What is charged: a conversation, at its first delivery (§1), or each message (assumed).
 ChargePer: TypeAlias = Literal["conversation", "message"]
 
 #: Why a delivery is charged.
@@ -45,7 +45,7 @@ CHARGED_BY: Final[dict[ChargePer, str]] = {
     "message": "assumed: charge_per='message'",
 }
 
-#: How a message is in its conversation: begins it, or joins it by the service or as the test says.
+#: How a message came into its conversation: it began it, the service found it, or the test gave it.
 Joining: TypeAlias = Literal["new", "joined", "given"]
 
 #: Every rule.
@@ -82,8 +82,8 @@ _HELD_EACH = Reason(
     CHARGED_BY["message"],
 )
 
-#: By the charged thing, the way into the conversation, and whether the price is the default: the
-#: rule of a message with a price, of a free one, and of one in a session that is paid.
+#: By what is charged, the way into the conversation, and whether the price is the default: the
+#: rules of a message with a price, of a free one, and of one in a session that is paid already.
 SENT: Final[dict[tuple[ChargePer, Joining, bool], tuple[Rule, Rule, Rule]]] = {}
 
 
@@ -121,8 +121,8 @@ _LATE = _assumed("the session of {conversation} is over: it costs nothing", "cha
 _AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")
 _PRIVATE = _assumed("it was read without read receipts: the service sees a delivery", "")
 
-#: How the first arrival of a message ends, as far as money is concerned; behind ``each-`` where
-#: each message is charged.
+#: What the first arrival of a message does to the money; with ``each-`` in front if each message is
+#: charged.
 Outcome: TypeAlias = str
 
 _OUTCOMES: Final[dict[Outcome, tuple[Reason, ...]]] = {
@@ -162,7 +162,7 @@ _CANNOT_HOLD = _assumed(
     "the balance can't hold its price, {amount}: it failed before it was sent",
     "on_insufficient_balance=",
 )
-#: By whether its price is the default.
+#: The key says whether the price is the default.
 TOO_DEAR: Final = {
     False: _rule("too-dear", _CANNOT_HOLD),
     True: _rule("too-dear-default", _DEFAULT, _CANNOT_HOLD),
@@ -176,5 +176,5 @@ DROPPED: Final = _rule(
     Reason("a drop has no event", "§3 rule 6"),
 )
 
-#: Of events that ``emit()`` made: the service would not have.
+#: For events of ``emit()``, which the service would not send.
 SYNTHETIC: Final = _rule("synthetic", Reason("the test made it with emit(): no money moves", "§6"))

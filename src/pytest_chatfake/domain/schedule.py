@@ -1,22 +1,21 @@
-"""The schedule: a heap of integers beside a table of due work."""
+"""The schedule: what is to be done, and when."""
 
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, Literal, TypeAlias
 
-#: The kinds of due work: a message is dropped (§3 rule 5), an event is attempted late or again, a
-#: step of a script is performed, the autopilot delivers or fails a message, reads it, or replies.
+#: The kinds of work: a message is dropped (§3 rule 5), an event is attempted late or again, a step
+#: of a script is performed, the autopilot delivers or fails a message, reads it, or replies.
 DueKind: TypeAlias = Literal["drop", "attempt", "step", "autopilot", "reading", "reply"]
 
-#: A key is ``due << _BITS | sequence``: one integer that sorts by time, then by arrival, so that
-#: ties never compare the work itself.
+#: A key is ``due << _BITS | sequence``: an integer that sorts by time and then by arrival, so ties
+#: never compare the work itself.
 _BITS: Final = 40
-_SEQUENCE: Final = (1 << _BITS) - 1
 
 
-#: A piece of due work: its moment in nanoseconds, its kind, and its subject (a message, an event on
-#: its way, a verb with its line). A plain tuple, because a test may move time over 100,000 of them.
+#: A piece of work: when it is due in nanoseconds, its kind, and its subject (a message, an attempt,
+#: a verb with its line).
 DueWork: TypeAlias = tuple[int, DueKind, Any]
 
 
@@ -28,8 +27,10 @@ def due_of(key: int) -> int:
 class Schedule:
     """Pieces of work, each due at a moment in nanoseconds; the earliest comes first.
 
+    A heap of keys is beside the table of work. A cancelled key stays in the heap until it comes up.
+
     Attributes:
-        work: The pending work, by the keys that cancel it.
+        work: The pending work, by its keys.
     """
 
     __slots__ = ("_heap", "_sequence", "work")
@@ -39,61 +40,50 @@ class Schedule:
         self.work: dict[int, tuple[DueKind, object]] = {}
         self._sequence = 0
 
-    def __len__(self) -> int:
-        return len(self.work)
-
     def add(self, due: int, kind: DueKind, subject: object) -> int:
-        """Schedule a piece of work; return the key that cancels it."""
+        """Schedule a piece of work; return its key, for :meth:`cancel`."""
         self._sequence += 1
-        key = due << _BITS | (self._sequence & _SEQUENCE)
+        key = due << _BITS | self._sequence
         self.work[key] = (kind, subject)
         heappush(self._heap, key)
         return key
 
     def cancel(self, key: int) -> None:
-        """Forget the work behind ``key``; nothing happens if it was done already."""
+        """Cancel the work with this key; nothing happens if it was done already."""
         if self.work.pop(key, None) is None:
             return
-        # Cancelled keys stay in the heap until they come up; most messages are delivered long
-        # before their drop is due, so without this the heap would keep one for each of them.
+        # Most messages are delivered long before their drop is due: without this the heap would
+        # keep the key of each of them.
         if len(self._heap) > 64 and len(self._heap) > 2 * len(self.work):
             self._heap = list(self.work)
             heapify(self._heap)
 
     def next_due(self) -> int | None:
-        """Return when the earliest work is due, in nanoseconds; None if nothing is pending."""
+        """Return when the next work is due, in nanoseconds; None if nothing is pending."""
         heap = self._heap
         while heap:
             if heap[0] in self.work:
-                return heap[0] >> _BITS
+                return due_of(heap[0])
             heappop(heap)
         return None
 
     def is_due(self, now: int) -> bool:
-        """Return whether a piece of work is due at ``now``."""
-        heap = self._heap
-        while heap and heap[0] >> _BITS <= now:
-            if heap[0] in self.work:
-                return True
-            heappop(heap)
-        return False
+        """Return whether any work is due at ``now``."""
+        due = self.next_due()
+        return due is not None and due <= now
 
     def pending(self) -> list[DueWork]:
-        """Return all pending work, in due order."""
-        return [(key >> _BITS, *self.work[key]) for key in sorted(self.work)]
+        """Return all pending work, the earliest first."""
+        return [(due_of(key), *self.work[key]) for key in sorted(self.work)]
 
     def pop_due(self, now: int) -> DueWork | None:
-        """Take out the earliest piece of work that is due at ``now``."""
-        heap, latest = self._heap, (now + 1) << _BITS
-        while heap and heap[0] < latest:
-            key = heappop(heap)
-            work = self.work.pop(key, None)
-            if work is not None:
-                return (key >> _BITS, *work)
-        return None
+        """Remove and return the earliest work that is due at ``now``; None if there is none."""
+        if not self.is_due(now):
+            return None
+        key = heappop(self._heap)
+        return (due_of(key), *self.work.pop(key))
 
     def clear(self) -> None:
-        """Forget everything, and start counting anew."""
+        """Forget everything."""
         self._heap.clear()
         self.work.clear()
-        self._sequence = 0

@@ -1,4 +1,4 @@
-"""Due work, run as time goes on: one piece after another, each at its own moment."""
+"""Due work: as time moves, one piece after another is run, each at its own moment."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from .executor import Executor
 from .process_time import ProcessTime
 from .records import ClockRecord
 
-#: Latest supported time; leaves room for expiry and drop before year 9999.
+#: The clock goes no further, so that expiries and drops come before the year 9999.
 LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
 
-#: How much work one move of time may run beyond what was scheduled when it began.
+#: How many pieces of work that were not scheduled when it began one move of time may run. More look
+#: like an endless loop.
 _MAX_DUE: Final = 100_000
 
 
 class DueRunner:
-    """Runs due work when process time reaches it, however time was moved.
+    """Runs due work when process time reaches it, whoever moved time.
 
-    The lock is held while a piece of work runs, and while the schedule is read.
+    It holds the lock while it reads the schedule, and while a piece of work runs.
     """
 
     def __init__(self, core: Core, time: ProcessTime, executor: Executor) -> None:
@@ -40,7 +41,7 @@ class DueRunner:
         self._move = None
 
     def next_due(self) -> int | None:
-        """Return the moment of the next due work in nanoseconds; None if there is none."""
+        """Return when the next work is due, in nanoseconds; None if there is none."""
         with self._core.lock:  # reading removes cancelled work
             return self._core.schedule.next_due()
 
@@ -50,26 +51,27 @@ class DueRunner:
             return self._core.schedule.is_due(self._time.read())
 
     def catch_up(self) -> None:
-        """Run due work, and leave the events that it causes in the queue.
+        """Run due work, and leave its events in the queue.
 
-        For callers that must not attempt: a request to the fake, code that the fake runs.
+        For callers that must not attempt webhooks: a request to the fake, or code inside an
+        attempt.
         """
         more = True
         while more:
             try:
                 more = self._run_next()
-            except Exception as error:  # of a script: re-raised at the test's next call
+            except Exception as error:  # of a script: the test's next call raises it
                 self._core.errors.append(error)
 
     # Steps: state changes up to each yield, where attempts are made
 
     def run_due(self) -> Iterator[None]:
-        """Attempt queued webhooks; then run due work, one piece after another."""
+        """Attempt queued webhooks, then run due work, one piece after another."""
         yield
         yield from self._run_each(self._limit())
 
     def move_to(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
-        """Settle; then move time from one due moment to the next, and to the target."""
+        """Settle; then move time to the target, with a stop wherever work is due."""
         yield  # queued webhooks belong to the present
         limit = self._limit()
         yield from self._run_each(limit)
@@ -87,7 +89,7 @@ class DueRunner:
             self._time.forward(target)
 
     def next_after(self, now: int) -> int:
-        """Return the moment of the next due work, and refuse if there is none."""
+        """Return when the next work is due, in nanoseconds; raise a ClockError if there is none."""
         due = self.next_due()
         if due is None:
             raise ClockError(f"nothing is due, so time stays at {stamp(now)}: use advance()")
@@ -96,9 +98,13 @@ class DueRunner:
     def run_until(
         self, reached: Callable[[], bool], length: int, what: str, line: Line
     ) -> Iterator[None]:
-        """Settle; then move time from one due moment to the next, until ``reached`` is true.
+        """Settle; then move time from one due moment to the next until ``reached()`` is true.
 
-        It is called first, after each piece of work, and at the end of the length (nanoseconds).
+        It is called before the first move, after each piece of work, and after ``length``
+        nanoseconds.
+
+        Raises:
+            ClockError: It was still false then.
         """
         yield
         yield from self._run_each(self._limit())
@@ -119,7 +125,7 @@ class DueRunner:
     def _run_each(self, limit: int, target: int | None = None) -> Iterator[None]:
         while self._run_next(target):
             yield
-            # A receiver that calls back runs due work, too, and it is counted.
+            # The work that a receiver runs when it calls back is counted as well.
             if self._ran > limit:
                 raise ClockError(
                     f"stopped at {stamp(self._time.read())} after {_MAX_DUE:,} unplanned events: "
@@ -128,10 +134,7 @@ class DueRunner:
                 )
 
     def _run_next(self, target: int | None = None) -> bool:
-        """Run the next piece of due work, and return False if there is none.
-
-        With a ``target``, time is on its way there: work that is due by then is run, too.
-        """
+        # Returns False if nothing is due: now, or until the target if time is on its way there.
         with self._core.lock:
             if target is None:
                 now = self._time.read()

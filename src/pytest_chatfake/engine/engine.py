@@ -2,30 +2,29 @@
 
 Theory of operation
 -------------------
-*One path.* Whatever changes the account is a :class:`.Verb`, given to :meth:`Engine.perform`. In
-sync mode it is performed at once; in async mode it becomes a step of the plan, which an ``await``
-performs. Both go the same way: run due work, let the account decide, write the webhooks, apply
-the facts, queue the webhooks; the same for what people do by themselves after it; release the lock;
-attempt the queue.
+*One path.* Everything that changes the account is a :class:`.Verb`, which is given to
+:meth:`Engine.perform`. Sync mode performs it at once; async mode adds a step to the plan, which an
+``await`` performs. Both do the same: run due work, let the account decide, write the webhooks,
+apply the facts, queue the webhooks; then the same for what people do by themselves in response.
+Then the lock is released, and the queue is attempted.
 
-*The lock* (:attr:`.Core.lock`) is held from the decision to the queue: no other thread sees half
-of a verb, and two threads' verbs come one after the other. It is never held while a webhook is
-attempted, a response is written or a callback runs: each of these may come back with a request or
-a verb, from this thread or from another one. It is re-entrant, because due work runs under it and
-takes it again.
+*The lock* (:attr:`.Core.lock`) is held from the decision to the queue, so no other thread sees half
+a verb, and verbs of two threads never mix. It is not held while a webhook is attempted, a response
+is written or a callback runs, because each of these may call the fake again, from this thread or
+another. It is re-entrant, because due work runs under it and takes it again.
 
-*Inside.* The fake runs code of the user's in three kinds of :mod:`scope <.scopes>`: the receiver of
-an attempt, a route that writes a response, and a *callback*, which is a function of the
-configuration (a price, ``extra=``, an autopilot's length). The fake attempts nothing there: the
-queue has its turn when the attempt has ended, and when the test calls its next verb, assertion or
-``settle()``. Verbs act at once. But a callback is called in the middle of a verb, so it may only
-read: verbs are refused there. In all three, due work is run, and its webhooks are queued too.
+*Inside.* The fake runs the user's code in three kinds of :mod:`scope <.scopes>`: the receiver of an
+attempt, a route that writes a response, and a *callback*, which is a function from the
+configuration (a price, ``extra=``, an autopilot's delay). No webhook is attempted there: the queue
+waits until the attempt has ended, or until the test's next verb, assertion or ``settle()``. Verbs
+act at once. Only a callback can't call verbs: it runs in the middle of one, so it may read and
+nothing else. In all three, due work still runs, and its webhooks are queued.
 
-*Due work* (:class:`.DueRunner`) is run when process time reaches it: as the clock moves, or, if
-another library moved time, at the next use of the fake, in due order.
+*Due work* (:class:`.DueRunner`) runs when process time reaches it: while the fake's clock moves, or
+at the next use of the fake if another library has moved time; always in the order of time.
 
-*An interrupt* (Ctrl-C, a test's timeout) may come between any two lines, so a verb may be half
-done. It closes the fake. The process gets its resources back in any case.
+*An interrupt* (Ctrl-C, a test's timeout) can come between any two lines and leave a verb half done.
+So it closes the fake. The process gets its sockets, threads and real time back in any case.
 """
 
 from __future__ import annotations
@@ -67,8 +66,9 @@ class Engine:
     """The engine of one fake.
 
     Attributes:
-        seed: The seed of random draws, where a test gives none.
-        blocked: Whether the test's loop was blocked when a route's events should be attempted.
+        seed: The default seed of random draws.
+        blocked: Whether webhooks stayed in the queue because the test's loop was waiting for the
+            very response that caused them.
     """
 
     def __init__(self, settings: Settings, portal: Portal) -> None:
@@ -100,7 +100,6 @@ class Engine:
         self._reset()
 
     def _reset(self) -> None:
-        """Open a new account: ids from the first, nothing due."""
         settings = self.settings
         self.core.reset()
         self.due_runner.reset()
@@ -117,9 +116,13 @@ class Engine:
     # Changing
 
     def perform(self, verb: Verb, what: str, *, at_once: bool = False) -> None:
-        """Perform a verb, or add it to the plan.
+        """Perform a verb, or add it to the plan in async mode.
 
-        With ``at_once``, async mode performs it, too, and leaves its webhooks to the ``await``.
+        Args:
+            verb: What to do.
+            what: The call, as the test wrote it.
+            at_once: Perform it in async mode as well, and leave only its webhooks to the
+                ``await``.
         """
         self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
@@ -138,11 +141,8 @@ class Engine:
             raise
 
     def _waits(self, message: MessageState | None) -> bool:
-        """Whether a verb waits for an ``await``.
-
-        One of a receiver acts at once; but a message that waits to be sent can't have been seen by
-        a receiver.
-        """
+        # A receiver's verb acts at once. But no receiver can have seen a message that has yet to be
+        # sent: then the test itself has called.
         if not self._acts_at_once():
             return True
         return message is not None and not message.is_known and self.plan.is_to_begin(message)
@@ -153,7 +153,7 @@ class Engine:
         yield
 
     def _change(self, verb: Verb, what: str, line: Line) -> bool:
-        """Perform a verb; or return False, if other work is due before it."""
+        # Returns False if other work is due first.
         with self.core.lock:
             now = self.time.read()
             if self.core.schedule.is_due(now):
@@ -170,19 +170,20 @@ class Engine:
             return True
 
     def note(self, what: str, line: Line) -> Record:
-        """Note a call of the test that changes later events, and not the account."""
+        """Record a call of the test that changes later events, but not the account."""
         return self.executor.note(what, line, None, self.catch_up())
 
     def catch_up(self) -> int:
-        """Run due work and attempt nothing; return the present in nanoseconds.
+        """Run due work without attempting its webhooks; return the present in nanoseconds.
 
-        For all that is recorded and is no verb, so that what was due before it stands before it.
+        Call it before anything but a verb is recorded, so that the history stays in the order of
+        time.
         """
         self.due_runner.catch_up()
         return self.time.read()
 
     def submitted(self, message: MessageState, what: str) -> None:
-        """Note when a message was submitted: now, or after the pending steps."""
+        """Note that a message is submitted: now, or after the pending steps."""
 
         def run() -> Iterator[None]:
             message.created_at = self.outbox.later(self.time.read())
@@ -197,13 +198,13 @@ class Engine:
     # Steps: state changes up to each yield, where attempts are made
 
     def move_time(self, target_of: Callable[[int], int], what: str) -> Pending[None]:
-        """Move time, or add that to the plan; ``target_of`` takes and returns nanoseconds."""
+        """Move time, or plan to; ``target_of`` maps the present to the target, in nanoseconds."""
         return self._move(partial(self.due_runner.move_to, target_of, what, calling_line(3)), what)
 
     def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> Pending[None]:
-        """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
+        """Move time, or plan to, until the predicate is true; at most ``length`` nanoseconds.
 
-        The predicate may only read: it is called in the middle of a step.
+        The predicate is called in the middle of a step, so it may only read.
         """
 
         def reached() -> bool:
@@ -228,11 +229,10 @@ class Engine:
         return self.step("settle()", step)
 
     def _wait_for(self, repeat: TimedRepeat) -> Iterator[None]:
-        """Move time to where an attempt is to be made again."""
         return self.due_runner.move_to(partial(max, repeat.due), repeat.what, repeat.line)
 
     def reset(self, forget: Callable[[], None]) -> Pending[None]:
-        """Start afresh, or add that to the plan; ``forget`` clears the records of other rooms."""
+        """Start afresh, or plan to; ``forget`` clears what other rooms keep."""
 
         def run() -> Iterator[None]:
             with self.core.lock:
@@ -246,7 +246,7 @@ class Engine:
     def step(
         self, what: str, step: Callable[[], Iterator[None]], subject: object = None
     ) -> Pending[None]:
-        """Perform a step, or add it to the plan; :meth:`.Plan.drop_chain` takes its subject."""
+        """Perform a step, or add it to the plan; its subject is for :meth:`.Plan.drop_chain`."""
         self._refuse_use(what)
         if self.mode == "sync" or self.core.is_inside():
             self._run(step())
@@ -259,9 +259,9 @@ class Engine:
         return Pending(self.performer, self.performer.perform)
 
     def check(self, what: str, check: Callable[[], Coroutine[Any, Any, None]]) -> Pending[None]:
-        """Run a check, which is one coroutine for both modes; in async mode at its ``await``.
+        """Run a check, which is one coroutine for both modes; async mode runs it at its ``await``.
 
-        One that never gets its ``await`` fails the test, as a step does.
+        A check that is never awaited fails the test, as a step does.
         """
         self.refuse_inside(what)
         if self.mode == "sync":
@@ -271,7 +271,7 @@ class Engine:
         return Pending(self.performer, check)
 
     async def performed(self, result: object) -> None:
-        """Await what a verb has returned, if it waits for that; in sync mode it was performed."""
+        """Await what a verb returned, if the mode is async; in sync mode it is done already."""
         if self.mode == "async" and isinstance(result, Awaitable):
             await result
 
@@ -279,7 +279,7 @@ class Engine:
         try:
             for _ in step:
                 self._attempt()
-                self.core.raise_errors()  # found inside an attempt: time stays there
+                self.core.raise_errors()  # of an attempt: time stays where it went wrong
         except BaseException as error:
             self.core.close_if_interrupted(error)
             raise
@@ -288,15 +288,15 @@ class Engine:
     # Attempting
 
     def _attempt(self) -> None:
-        """In sync mode: attempt queued webhooks, but not inside code that the fake runs."""
         if self.mode == "sync" and not self.core.is_inside():
             self.drain.flush()
 
     def attempt_now(self) -> None:
-        """Attempt queued webhooks from the thread of a request, before its response leaves.
+        """Attempt queued webhooks from the thread of a request, before its response is sent.
 
-        In async mode the test's own loop makes the attempts, once it is known: from the first use
-        of the fake inside it. Where that loop itself waits for the response, they stay queued.
+        In async mode they are attempted in the test's own loop, which is known from the first use
+        of the fake in it. If that loop is blocked, because it waits for this response, they stay in
+        the queue.
         """
         if self.mode == "sync":
             self.drain.attempt()
@@ -304,15 +304,15 @@ class Engine:
             self.blocked = not self._test_loop.run(self.drain.attempt_async) or self.blocked
 
     def await_retries(self) -> None:
-        """Let ``settle()`` move the clock to retries from now on."""
+        """Make ``settle()`` move the clock to retries from now on."""
         self.drain.enable_ordering().awaits_retries = True
 
     # Reading
 
     def ensure_readable(self) -> None:
-        """Refuse to show results while steps are pending, and run due work.
+        """Run due work before results are read; refuse it while steps are pending.
 
-        A closed fake keeps its results.
+        A closed fake can still be read.
         """
         if self.core.closed:
             return
@@ -323,12 +323,12 @@ class Engine:
         self.core.raise_errors()
 
     def settle_before_read(self) -> None:
-        """As :meth:`ensure_readable`; in sync mode, queued webhooks are attempted first."""
+        """Do the same, and in sync mode attempt queued webhooks first."""
         self.ensure_readable()
         self._run(self._flush())
 
     def last_attempt_of(self, request: Record) -> Attempt | None:
-        """Return the last attempt that a request to the API has caused so far."""
+        """Return the last attempt that a request to the API has caused so far, if any."""
         effects = self.core.history.effects_of(request)
         return next((effect for effect in reversed(effects) if isinstance(effect, Attempt)), None)
 
@@ -358,10 +358,8 @@ class Engine:
         return self.mode == "sync" or self.core.is_inside() or self._may_be_by_app()
 
     def _may_be_by_app(self) -> bool:
-        """Whether the caller may be a receiver, though its context does not say so.
-
-        A thread that an app has begun may be, and so may a task of a server in the test's own loop.
-        """
+        # The context does not tell of a thread that an app has started, nor of a server's task in
+        # the test's own loop.
         thread = self.drain.thread
         if thread == threading.get_ident():
             return not all(one._target.in_process for one in self.drain.overdue.current or ())
@@ -379,21 +377,21 @@ class Engine:
                 )
 
     def refuse_inside(self, what: str) -> None:
-        """Refuse what waits for attempts to code that is part of one, or of a response."""
+        """Refuse a call that waits for attempts inside an attempt, a response or a callback."""
         if self.core.is_inside():
             raise ChatFakeError(
                 f"can't call {what} from a receiver, a route or a callback: it waits for these"
             )
 
     def _refuse_reset(self) -> None:
-        """Refuse a reset while a callback runs, in any thread: its verb is not done yet."""
+        # Not even from another thread: the callback's verb is not done yet.
         for scope in tuple(self.core.scopes.open):
             if isinstance(scope, Callback):
                 raise ChatFakeError(f"can't call reset() while {scope.function} is running")
 
     def refuse_closed(self) -> None:
-        """Refuse a call of a closed fake."""
-        # Every use of the fake calls this, so the test's loop is noticed here.
+        """Refuse to use a closed fake."""
+        # Every use of the fake comes by here, so this is where the test's loop is noticed.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
             self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
         if interrupt := self.core.interrupt:

@@ -1,10 +1,10 @@
-"""Verbs and due work, executed: what they change in the account, and what they emit.
+"""Executes verbs and due work: what they change in the account, and which events they emit.
 
-The caller holds the engine's lock. Whatever can fail comes before the first change, so a verb is
-done as a whole or not at all. What follows from a verb (an open chat reads a delivered message) is
-performed right after it, at the same moment, for the same line and cause. The verb is done by then,
-so nothing keeps its consequences from happening: if the ``extra=`` function fails for one of them,
-its event goes without these fields, and the error is raised once all of them are done.
+The caller holds the engine's lock. Everything that can fail comes before the first change, so a
+verb is done as a whole or not at all. What follows from it (an open chat reads a delivered message)
+comes right after it, at the same moment, with the same line and cause. The verb is done by then, so
+its consequences must happen: if the ``extra=`` function fails for one of them, the event is sent
+without these fields, and the error is raised after the last one.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ..webhooks.events import CustomEvent, Event
 from ..webhooks.outbox import Outbox
 from .records import ClockRecord, DropRecord, VerbRecord
 
-#: Returns more fields for an event of a message with a status, as JSON text.
+#: Returns more fields for the event of a message with this status, as JSON text.
 FieldsOf: TypeAlias = Callable[[MessageState, str], str]
 
-#: Executes a verb that has a function of its own: the verb, what the test wrote, where, and when.
+#: Executes one kind of verb: it takes the verb, the call as written, its line, and when.
 VerbFunction: TypeAlias = Callable[[Verb, str, Line, int], None]
 
-#: Is called with each fact, once it and its consequences are applied. It refuses nothing.
+#: Is called with each fact after it and its consequences were applied. It must not raise.
 Watcher: TypeAlias = Callable[[Fact | PersonFact], None]
 
 
@@ -41,10 +41,10 @@ class Executor:
 
     Attributes:
         account: The account; a reset replaces it.
-        fields_of: Returns more fields for the message resource of each event.
-        watchers: Are called with each fact.
-        extra_verbs: The functions of verbs that have one of their own, by the names of the verbs.
-        due_handlers: Functions that run due work, by its kind.
+        fields_of: The ``extra=`` function, if there is one.
+        watchers: They see each fact.
+        extra_verbs: Verbs that the account does not decide, by their names.
+        due_handlers: What runs due work, by its kind.
     """
 
     account: Account
@@ -67,13 +67,13 @@ class Executor:
         }
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        """Perform a verb, and what follows from it."""
+        """Perform a verb and what follows from it."""
         now = self._outbox.later(now)
         if verb.name in self.extra_verbs:
             self.extra_verbs[verb.name](verb, what, line, now)
             return
         message = verb.message if verb.name == "deliver" else None
-        if message is not None and message.is_early:  # its other devices got it with the first one
+        if message is not None and message.is_early:  # all devices got it when the first one did
             now = max(cast("int", message.delivered_at), now)
         facts, events = self._decide(verb, line, now)
         if message is not None:
@@ -86,13 +86,10 @@ class Executor:
     def _decide(
         self, verb: Verb, line: Line, now: int, errors: list[Exception] | None = None
     ) -> tuple[list[Fact], list[Event]]:
-        """Decide a verb, and write its events: all that can fail.
-
-        All facts of a verb show the same status, so the ``extra=`` function is asked once. The lock
-        is released meanwhile, and another thread may change the account: so the verb is decided
-        again; likewise for the ``outbound=`` function. Of a consequence, the first function's error
-        is only kept, in ``errors``; the other one is asked by the attempt.
-        """
+        # All facts of a verb show the same status, so extra= is called once. While it runs, the
+        # lock is released and another thread may change the account, so the verb is decided again
+        # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen: an
+        # error of extra= is only collected, and outbound= is called later, by the attempt.
         message, fields, asked = verb.message, "", None
         try:
             while True:
@@ -116,19 +113,16 @@ class Executor:
             raise
 
     def _apply(self, facts: Sequence[Fact], events: Sequence[Event], cause: Record) -> None:
-        """Apply facts, and emit their events."""
         for fact, event in zip(facts, events, strict=True):
             self._apply_fact(fact, cause)
             self._outbox.emit(event, cause)
 
     def _apply_fact(self, fact: Fact, cause: Record) -> None:
-        """Apply a fact, and record its entries in the ledger."""
         self.account.apply(fact)
         for entry in fact.entries:
             self._core.history.add(entry, cause)
 
     def _finish(self, facts: Sequence[Fact | PersonFact], cause: VerbRecord) -> None:
-        """Perform what follows from facts, and show all of it to the watchers."""
         happened = [*facts]
         errors: list[Exception] = []
         if self.account.people:
@@ -144,13 +138,13 @@ class Executor:
         happened: list[Fact | PersonFact],
         errors: list[Exception],
     ) -> None:
-        """Perform what people do by themselves after each fact; add that to what has happened."""
+        # What people do by themselves after each fact.
         for fact in facts:
             for verb in self.account.people.follow_ups(fact):
                 at = self._outbox.later(fact.at)
                 try:
                     consequences, events = self._decide(verb, cause.line, at, errors)
-                except IllegalTransition:  # another thread was faster, while extra= was asked
+                except IllegalTransition:  # another thread was faster, while extra= ran
                     continue
                 self._apply(consequences, events, cause)
                 happened += consequences
@@ -206,7 +200,7 @@ class Executor:
     # Due work
 
     def execute_due(self, due: DueWork, move: ClockRecord | None) -> None:
-        """Perform due work; the last move of time caused it, unless other code moved time on."""
+        """Perform due work; ``move`` caused it, unless other code has moved time beyond that."""
         at, kind, subject = due
         if kind == "drop":
             self._drop(at, subject, move if move is not None and at <= move.end else None)
@@ -222,9 +216,9 @@ class Executor:
     # Records
 
     def note(self, what: str, line: Line, subject: object, now: int) -> VerbRecord:
-        """Record a verb, or a call of the test that changes later events and not the account.
+        """Record a verb, or a call of the test that changes only later events.
 
-        The request or the attempt that the caller is part of has caused it.
+        If the caller is inside a request or an attempt, that is its cause.
         """
         around = [scope for scope in self._core.scopes.current() if isinstance(scope, Record)]
         cause = around[-1] if around else None

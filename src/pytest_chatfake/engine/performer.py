@@ -2,22 +2,21 @@
 
 Theory of operation
 -------------------
-A verb adds a *step* to the plan and changes nothing. A step is a generator: up to each ``yield``
-it changes state, and at the ``yield`` the events that this caused are attempted. Sync mode runs
-the same generator at once (:meth:`.Engine.step`), so the two modes share the rules, the order and
-the bytes.
+A verb only adds a *step* to the plan. A step is a generator: it changes state up to each ``yield``,
+where the events that this caused are attempted. Sync mode runs the same generator at once
+(:meth:`.Engine.step`), so both modes share the rules, the order and the bytes.
 
-*One performs.* The task that awaits first performs every pending step, of other tasks too, in the
-order in which they were added: change, attempts, next. A task that awaits meanwhile waits. It
-goes on as soon as no step about its own message is left, or it performs what is left itself.
+*One performs.* The task that awaits first performs every pending step, including those of other
+tasks, in the order in which they were added: change state, attempt, go on. Another task that awaits
+meanwhile has to wait. It goes on as soon as no step about its own message is left; if the first
+task stops early, it performs the rest itself.
 
-*Inside.* Code that is part of an attempt or of a response (a receiver that calls back) would wait
-for itself. Its verbs act at once, and its ``await`` returns at once.
+*Inside.* Code inside an attempt or a response (a receiver that calls back, say) would wait for
+itself. So its verbs act at once, and its ``await`` returns at once.
 
-*Failure.* An exception, a refusal or a cancellation while performing drops the rest of the plan,
-as sync code would never have reached those lines. The chains that other tasks are waiting for
-are kept, unless their own step failed. A later ``await`` of a dropped chain raises
-:class:`.NotAwaited`.
+*Failure.* An exception, a refusal or a cancellation drops the rest of the plan, because sync code
+would never have reached those lines. Chains that other tasks are waiting for are kept, unless the
+step that failed was theirs. Awaiting a dropped chain later raises :class:`.NotAwaited`.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Performer:
     """Performs the plan of a fake in the test's own loop.
 
     Attributes:
-        is_performing: Whether a task performs the plan now, for all tasks.
+        is_performing: Whether a task is performing the plan now.
     """
 
     def __init__(self, core: Core, plan: Plan | None, drain: Drain) -> None:
@@ -62,18 +61,19 @@ class Performer:
         return "steps to await" if self._plan else "performed"
 
     def refuse_sync(self) -> Plan:
-        """Refuse an ``await`` in sync mode; return the plan of async mode."""
+        """Raise a TypeError in sync mode; return the plan of async mode."""
         if self._plan is None:
             raise TypeError(_NOTHING_TO_AWAIT)
         return self._plan
 
     async def perform(self, message: object = None) -> None:
-        """Perform the pending steps, one after another: change, attempts, next.
+        """Perform the pending steps, one after another.
 
-        While another task performs, wait only for the steps about a message; None: for all.
+        If another task is performing already, wait until it has done the steps about ``message``;
+        if that is None, wait for all.
         """
         plan = self.refuse_sync()
-        if self._core.is_inside():  # a receiver's own verbs were performed at once
+        if self._core.is_inside():  # where verbs act at once
             return
         while self.is_performing:
             if message is not None and not plan.concerns(message):
@@ -104,13 +104,12 @@ class Performer:
                 await self._drain.attempt_async()
                 self._core.raise_errors()  # found inside an attempt: time stays there
                 if self._drain.may_use_threads:
-                    await checkpoint()  # a call in a thread has held cancellations back
+                    await checkpoint()  # a call in a thread holds cancellations back
         except Exception as error:
             error.add_note(f"in {step.what} at {step.line}")
             raise
 
     def _drop_after(self, error: BaseException, plan: Plan, message: object) -> None:
-        """Drop the steps that sync code would never have reached, and keep other tasks' chains."""
         failed = plan.current
         keep: list[object] = []
         for waiter in self._waiting:
@@ -121,7 +120,6 @@ class Performer:
         plan.drop(keep, awaited=[message, failed and failed.subject])
 
     async def _wait(self, plan: Plan, message: object) -> None:
-        """Wait until no task performs."""
         waiter = _Waiter(message)
         self._waiting.append(waiter)
         try:

@@ -1,4 +1,4 @@
-"""The plan of async mode: steps that verbs have added, and that no ``await`` has performed yet."""
+"""The plan of async mode: the steps of verbs that no ``await`` has performed yet."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class PlannedStep(NamedTuple):
     """A step of the plan.
 
     Attributes:
-        run: Changes state, and yields where events are to be attempted.
-        what: The call of the test.
-        line: Where that is.
-        subject: The message or the wait whose ``await`` runs this step; None: neither.
-        task: Whose call it is; None: that of plain code.
+        run: Changes state, and yields where events should be attempted.
+        what: The call, as the test wrote it.
+        line: Where the test wrote it.
+        subject: The message or the wait whose ``await`` performs this step; None if there is none.
+        task: The task that made the call; None for plain code.
     """
 
     run: Callable[[], Iterator[None]]
@@ -31,10 +31,10 @@ class PlannedStep(NamedTuple):
 
 
 class Plan:
-    """The steps that are pending, in order.
+    """The pending steps, in order.
 
     Attributes:
-        current: The step that is being performed.
+        current: The step that is being performed now.
     """
 
     __slots__ = ("_dropped", "_steps", "current")
@@ -53,7 +53,7 @@ class Plan:
         self._steps.append(step._replace(task=running_task()))
 
     def next(self) -> PlannedStep | None:
-        """Remove the first step, which is now the current one; None if there is none."""
+        """Remove the first step and make it the current one; None if there is none."""
         self.current = self._steps.popleft() if self._steps else None
         return self.current
 
@@ -70,8 +70,10 @@ class Plan:
     def drop(self, keep: Sequence[object] = (), awaited: Sequence[object] = ()) -> None:
         """Drop the steps, because sync code would never have reached those lines.
 
-        The chains of the subjects in ``keep`` stay: other tasks await them. The own ``await`` of
-        those in ``awaited`` raises; the others are refused, once, by :meth:`refuse_dropped`.
+        Args:
+            keep: Subjects whose steps stay, because other tasks await them.
+            awaited: Subjects whose own ``await`` raises now. An ``await`` of any other dropped
+                chain is refused later, once, by :meth:`refuse_dropped`.
         """
         steps, self._steps = self._steps, deque()
         for step in steps:
@@ -82,13 +84,13 @@ class Plan:
                 self._dropped.setdefault(id(subject), step)
 
     def drop_chain(self, subject: object) -> None:
-        """Forget the steps about ``subject``: nobody awaits them any more."""
+        """Forget the steps about ``subject``: their ``await`` was cancelled."""
         self._steps = deque(step for step in self._steps if step.subject is not subject)
 
     # Refusals and reports
 
     def refuse_dropped(self, subject: object) -> None:
-        """Refuse an ``await`` of a dropped chain, unless a step was added to it since."""
+        """Raise a NotAwaited for a dropped chain, unless a step was added to it since."""
         step = self._dropped.pop(id(subject), None)
         if step is not None:
             raise NotAwaited(
@@ -97,7 +99,7 @@ class Plan:
             )
 
     def refuse_reading(self, *, own: bool) -> None:
-        """Refuse to read results while steps are pending; or only those of the reading task."""
+        """Raise a NotAwaited while steps are pending; with ``own``, only for steps of this task."""
         task = running_task() if own else None
         step = next((step for step in self._steps if not own or step.task is task), None)
         if step is not None:
@@ -107,7 +109,7 @@ class Plan:
             )
 
     def end(self) -> None:
-        """Refuse steps that were never performed, and drop them."""
+        """Raise a NotAwaited at the first step that was never performed, and drop all."""
         if self._steps:
             line = self._steps[0].line
             text = f"missing await at {line}: {self._steps_were()} never performed"
@@ -115,7 +117,7 @@ class Plan:
             raise raised_at(NotAwaited(text), line)
 
     def remainder(self) -> str:
-        """Return the text about the steps of a failed test that were not performed."""
+        """Return what to note on a failed test about steps that were not performed."""
         return (
             f"{self._steps_were()} not performed, from the chain at {self._steps[0].line} on: "
             f"the test failed before its await, or there is none"

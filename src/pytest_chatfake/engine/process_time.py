@@ -17,10 +17,9 @@ from ..domain.instants import nanoseconds
 if TYPE_CHECKING:
     from time_machine import TimeMachineFixture, Traveller, travel
 
-# An aware datetime in UTC makes time-machine set the process's TZ; in any other fixed zone it
-# does not, and unlike an integer it carries microseconds.
+# For a datetime in UTC time-machine would change the process's TZ; for another fixed offset it does
+# not. An integer would not change it either, but has no microseconds.
 _NEUTRAL = timezone(timedelta(hours=1))
-
 
 _HIDDEN = (
     "the clock can't move time: freezegun was started after it and hides its moves. "
@@ -29,9 +28,9 @@ _HIDDEN = (
 
 
 class Travel:
-    """A time-machine travel that the fake has started, and must end.
+    """A travel of time-machine that the fake starts, and must end.
 
-    It is kept before it begins, because an interrupt may come at any time.
+    An interrupt may come at any moment, so this object is registered before the travel begins.
     """
 
     def __init__(self) -> None:
@@ -50,7 +49,7 @@ class Travel:
         self._traveller = self._travel.start()
 
     def begin_on_top(self, moment: datetime) -> None:
-        """Freeze time above other travels, at their present; without one, at a moment."""
+        """Freeze time on top of other travels, at their present; if there are none, at a moment."""
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         if _freezegun_is_active():
@@ -69,7 +68,7 @@ class Travel:
         self._traveller.move_to(self._moment, tick=False)
 
     def end(self) -> None:
-        """Give the process real time back, unless that is done already."""
+        """Give the process its real time back, unless that is done already."""
         if self._travel is None:  # time-machine is imported only where it is used
             return
         import time_machine  # noqa: PLC0415 - as in freeze()
@@ -87,19 +86,19 @@ class Travel:
                 "after it. End that one before the fake is closed."
             )
         self._travel.stop()
-        self._travel = None  # an interrupt may come before that: then it is ended again
+        self._travel = None  # last: after an interrupt, end() can be called again
 
 
 class ProcessTime:
     """The time that every ``time.time()`` of the process sees, and the one way to move it.
 
-    It follows other libraries that move time, and starts a travel only for a move of its own. A
-    move shifts the traveller on top of time-machine's stack, whose time the process sees, and stops
-    its ticking. When that traveller ends, the one below is moved.
+    If other libraries move time, it follows; it starts a travel only to move time itself. A move
+    stops and shifts the traveller on top of time-machine's stack, because the process sees the time
+    of that one. When it ends, the one below is moved from then on.
 
     Attributes:
         is_frozen: Whether a fixture has frozen time.
-        stopped_at: The moment when the fake was closed; None: it is open.
+        stopped_at: When the fake was closed, in nanoseconds since the epoch; None if it is open.
     """
 
     def __init__(self) -> None:
@@ -115,12 +114,12 @@ class ProcessTime:
         """Return the present in nanoseconds since the epoch."""
         if type(time.time_ns) is BuiltinFunctionType:
             now: int = time.time_ns()
-        # freezegun replaces the function, and gives real time to threads with a short stack:
-        # there the test's own thread decides what time it is.
+        # freezegun replaces the function, and gives real time to threads with a short stack. So
+        # only the test's own thread can tell what time it is.
         elif threading.get_ident() != self._thread:
             return self._seen
         else:
-            # Its function goes through a float, and is a millisecond off every third time.
+            # freezegun's time_ns() goes through a float: every third value is a millisecond off.
             now = nanoseconds(datetime.now(UTC))
         if now == self._seen:
             return self._seen  # while time is frozen, all records share one integer
@@ -128,7 +127,7 @@ class ProcessTime:
         return now
 
     def take_over(self, travel: Travel) -> None:
-        """Note that time is frozen, and which travel ends with the fake."""
+        """Note that time is frozen by a travel, which ends with the fake."""
         self.is_frozen = True
         self._own = travel
 
@@ -144,7 +143,7 @@ class ProcessTime:
             return
         delta = timedelta(microseconds=missing)
         traveller.shift(delta)
-        # time-machine leaves the function as it is; one that replaces it may hide the move.
+        # time-machine does not replace the function. A library that does may hide the move.
         if type(time.time_ns) is BuiltinFunctionType:
             return
         if time.time_ns() - before < missing * 1_000:
@@ -152,7 +151,6 @@ class ProcessTime:
             raise ClockError(_HIDDEN)
 
     def _take_top(self) -> Traveller:
-        """Return the traveller on top, frozen; start one, if there is none."""
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         self._stack = time_machine.traveller_stack
@@ -167,7 +165,7 @@ class ProcessTime:
         return self._top
 
     def stop(self) -> None:
-        """Give the process real time back, if the fake froze it."""
+        """Give the process its real time back, if the fake froze it."""
         self.stopped_at = self.stopped_at or self.read()
         self._own.end()
 
@@ -175,9 +173,9 @@ class ProcessTime:
 def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime | None) -> None:
     """Freeze time with time-machine: at ``start`` (aware), or at the present if None.
 
-    A traveller that is there already keeps its moment and time zone, and stops ticking. Under
-    freezegun nothing is started: the fake follows it. time-machine's own fixture is used where
-    there is one, so that a test that moves it moves the same traveller.
+    A traveller that is there already only stops ticking: its moment and time zone stay. Under
+    freezegun nothing happens, because the fake follows it. If the test uses time-machine's own
+    fixture, that is moved, so that there is only one traveller.
     """
     import time_machine  # noqa: PLC0415 - costs more than a fake that never moves time
 

@@ -17,11 +17,11 @@ class VerbRecord(Record):
 
     Attributes:
         what: The call, as the test wrote it.
-        line: Where.
-        subject: The message, the event, or what became of the person that it was about, if any.
+        line: Where the test wrote it.
+        subject: The message, the event or the change of a person that it is about, if any.
         moment: When, in nanoseconds since the epoch.
-        posted: Its entry in the ledger, if it is about the whole account.
-        is_by_person: Whether a person did it, and not the test or the app.
+        posted: Its ledger entry, if it is about the whole account.
+        is_by_person: Whether a person did it, rather than the test or the app.
     """
 
     what: str
@@ -45,9 +45,9 @@ class ClockRecord(Record):
 
     Attributes:
         what: The call, as the test wrote it.
-        line: Where.
-        moment: From when, in nanoseconds since the epoch.
-        end: To when.
+        line: Where the test wrote it.
+        moment: The moment before, in nanoseconds since the epoch.
+        end: The moment after.
     """
 
     what: str

@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from ..domain.account import Rules
 from ..wire.naming import Naming
 
-#: Whether a verb waits for attempts, or the ``await`` in front of it.
+#: In sync mode a verb waits for its attempts; in async mode the ``await`` does.
 Mode: TypeAlias = Literal["sync", "async"]
 
 
 class Settings(NamedTuple):
-    """The settings of one fake, as :class:`.ChatFakeConfig` explains.
+    """The settings of one fake; :class:`.ChatFakeConfig` explains them.
 
     The timeout is in seconds, the tick in nanoseconds.
     """
