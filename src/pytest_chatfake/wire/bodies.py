@@ -1,7 +1,7 @@
-"""Bodies as bytes: events (§2.2-2.5, §6), and the balance (§4.1).
+"""Bodies as bytes: events (§2.2-2.5, §6) and the balance (§4.1).
 
-An event is written once, by :meth:`EventWriter.write`: the same bytes are recorded, signed, and
-sent in every attempt.
+An event is written once, by :meth:`EventWriter.write`. The same bytes are recorded, signed and sent
+in every attempt.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ def balance_body(value: Decimal, currency: str) -> bytes:
 
 
 class EventWriter:
-    """Writes the events of a fake; the parts that all events share are written once, in advance.
+    """Writes the events of a fake. What all events share is written in advance.
 
     Args:
+        naming: The names of the channel's brand.
+        currency: The three-letter code of every amount (§2.1).
+        conversation_type: The ``type`` of conversations (§2.4).
+        sender: The address that messages come from, unless they have their own.
         omit: Fields of the message resource that this account does not have.
 
     Attributes:
-        event_type: The ``type`` of every event of a message (§6).
+        event_type: The ``type`` of every event about a message (§6).
     """
 
     def __init__(
@@ -58,7 +62,13 @@ class EventWriter:
     ) -> bytes:
         """Write an event: the envelope (§2.2) around the message resource (§2.3).
 
-        Each status has exactly the fields of §2.3, §2.4 and §6; any other is absent, never null.
+        Each status has exactly the fields of §2.3, §2.4 and §6. Others are absent, never null.
+
+        Args:
+            event_id: The event's id.
+            fact: What happened.
+            fields: More fields for the message resource, as JSON text with a comma in front.
+            status: What the event shows as the status; None for what happened.
         """
         what, message, conversation = fact.what, fact.message, fact.conversation
         shown = what if status is None else encode(status)[1:-1]
@@ -67,7 +77,7 @@ class EventWriter:
             assert fact.failure is not None
             details = self._failure(fact.failure)
         elif conversation is not None:
-            # A time that the message does not have yet is the fact's.
+            # The message gets the moment of this fact only when it is applied.
             sent = _known(message.sent_at, fact.at)
             created = _known(message.created_at, sent)
             details = f',"createTime":"{_shown(created)}","sendTime":"{_shown(sent)}"'
@@ -97,7 +107,6 @@ class EventWriter:
         return (self._without_omitted(body) if self._omit else body).encode()
 
     def _without_omitted(self, body: str) -> str:
-        """Return an event without the fields that the account does not have."""
         event = json.loads(body, parse_float=Decimal)
         for key in self._omit:
             event[self._naming.message_key].pop(key, None)
@@ -113,7 +122,6 @@ class EventWriter:
         ).encode()
 
     def _addresses(self, message: MessageState) -> str:
-        """Write who sent the message to whom, where the naming has keys for it."""
         naming, text = self._naming, ""
         if naming.from_key is not None:
             text = f",{quoted(naming.from_key)}:{quoted(message.sender or self._sender)}"

@@ -1,4 +1,4 @@
-"""What events show unless a configuration says otherwise (assumed)."""
+"""What events show by default (assumed)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON that is exact: numbers are written digit by digit from decimals, never through a float."""
+"""Exact JSON: decimals are written digit for digit, never through a float."""
 
 from __future__ import annotations
 
@@ -10,31 +10,36 @@ from typing import Any, Final
 
 from ..base.arguments import cited
 
-#: How many digits a number may have: Python reads integers of as many.
+#: How many digits a number may have. Python would refuse to read a longer integer.
 _MOST_DIGITS = 4_300
 
 
 def number(value: Decimal) -> str:
     """Write a finite decimal as a JSON number, digit for digit and without an exponent."""
-    text = str(value)  # much faster than format(), and nearly always the same
+    text = str(value)  # faster than format(), and the same for nearly all amounts
     return format(value, "f") if "E" in text or "e" in text else text
 
 
 def encode(value: Any) -> str:
-    """Write a value as JSON text, decimals exactly; refuse values that JSON can't express."""
+    """Write a value as JSON text, decimals exactly.
+
+    Raises:
+        TypeError: JSON has no such type.
+        ValueError: A number is not finite or too long, or the value is nested too deeply.
+    """
     return _written(value, _DEEPEST)
 
 
 def members(fields: Mapping[Any, Any]) -> str:
-    """Write fields as the inside of a JSON object, each with a comma before it.
+    """Write fields for the inside of a JSON object, each with a comma in front.
 
-    Errors are those of :func:`encode`.
+    It raises what :func:`encode` raises.
     """
     return _members(fields, _DEEPEST)
 
 
-#: How deep arrays and objects may be nested: far more than a body needs, and far less than the
-#: recursion limit of any Python.
+#: How deep arrays and objects may be nested: far deeper than any body, and far from Python's limit
+#: of recursion.
 _DEEPEST: Final = 100
 
 
@@ -73,7 +78,7 @@ def _written(value: Any, levels: int) -> str:
 
 
 def _digits(value: Decimal) -> int:
-    """Return how many digits a finite decimal has, written without an exponent."""
+    # Of a finite decimal that is written without an exponent.
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     return max(len(digits) + exponent, 1) + max(-exponent, 0)

@@ -1,8 +1,8 @@
-"""The event, declared once (§2.2 to §2.5, §6): pydantic models, one for each status of a message.
+"""The event (§2.2 to §2.5, §6) as pydantic models, one for each status of a message.
 
-The models that users import, the JSON Schema that is printed, and what recorded bodies are held
-against all come from here. The fake writes its events without them (:mod:`.bodies`), which is many
-times faster; the tests hold what it writes against them.
+The models that users import, the JSON Schema that the program prints, and the check of recorded
+bodies all come from here. The fake itself writes events without them (:mod:`.bodies`), because that
+is many times faster; the tests validate what it writes against them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ Timestamp: TypeAlias = Annotated[
 
 
 class _NotNull:
-    """Marks a field that is None in Python if it is left out, and is never null in a body."""
+    """A field that may be missing in a body, where it is None in Python; it is never null."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -82,12 +82,12 @@ class _NotNull:
 
 
 Possible: TypeAlias = Annotated[_T | None, _NotNull()]
-#: A field that only other statuses have: None in Python, and refused in a body, even as null.
+#: A field that only other statuses have: None in Python, and refused in a body even if it is null.
 Absent: TypeAlias = Annotated[None, PlainValidator(_refuse), WithJsonSchema({"not": {}})]
 
 
 def _keys(naming: Naming) -> Callable[[str], str]:
-    """Return a function from the Python name of a field to its key."""
+    # From the Python name of a field to its key.
     keys = {
         "chat_message": naming.message_key,
         "chat_message_id": naming.original_id_key,
@@ -95,7 +95,7 @@ def _keys(naming: Naming) -> Callable[[str], str]:
         "trace_id": naming.trace_key,
         "sender": naming.from_key,
         "recipient": naming.to_key,
-        # The platform spells its names in its own way (§2.5).
+        # The platform's own names are not in camel case (§2.5).
         "error_data": "error_data",
         "messaging_product": "messaging_product",
     }
@@ -115,7 +115,7 @@ class Text(_Model):
 
 
 class ErrorData(_Model):
-    """More of the platform's error (§2.5)."""
+    """The details of the platform's error (§2.5)."""
 
     messaging_product: str
     details: str
@@ -140,7 +140,7 @@ class AnyConversation(_Model):
 
 
 class PendingConversation(AnyConversation):
-    """The conversation of a sent message, whose session may not have begun (§2.4)."""
+    """The conversation of a message that is sent; its session may not have begun (§2.4)."""
 
     type: Absent = None
 
@@ -151,12 +151,12 @@ class StartedConversation(AnyConversation):
     type: Filled
 
 
-#: The default of a missing text: None would be null.
+#: Stands for a missing text; None would stand for null.
 _NO_TEXT: Any = object()
 
 
 class ChatMessage(_Model):
-    """What messages of every status have (§2.3)."""
+    """The fields that messages of every status have (§2.3)."""
 
     id: Filled
     chat_message_id: str
@@ -179,8 +179,7 @@ class ChatMessage(_Model):
     def _check_text(
         cls, value: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> object:
-        """Text messages have this field, and other messages don't: as in the schema above."""
-        # A missing type is no fault of the text's.
+        # As in the schema above. If the type itself is missing, that is the only deviation.
         is_text = info.data.get("type", "" if value is _NO_TEXT else "text") == "text"
         if value is _NO_TEXT and is_text:
             raise PydanticCustomError(
@@ -196,7 +195,7 @@ class ChatMessage(_Model):
 
 
 class AcceptedMessage(ChatMessage):
-    """What messages have that were sent, whatever came of it (§6)."""
+    """The fields of messages that were sent, whatever happened to them later (§6)."""
 
     create_time: Timestamp
     send_time: Timestamp
@@ -233,7 +232,7 @@ class ReadMessage(AcceptedMessage):
 
 
 class FailedMessage(ChatMessage):
-    """A message whose status is ``failed``; the platform's error is there if it was tried (§6)."""
+    """A message whose status is ``failed``; if the platform refused it, with its error (§6)."""
 
     status: Literal["failed"]
     conversation: Absent = None
@@ -247,7 +246,7 @@ class FailedMessage(ChatMessage):
 
 
 class Envelope(_Model):
-    """The event envelope (§2.2): what events of every type have."""
+    """The envelope (§2.2): the fields that events of every type have."""
 
     id: Annotated[str, Field(pattern="^evt_.+")]
     type: Filled
@@ -256,7 +255,7 @@ class Envelope(_Model):
 
 
 class ChatMessageUpdated(Envelope):
-    """The event of a message (§2.2, §6), with the names of the description."""
+    """An event about a message (§2.2, §6), with the names of the description."""
 
     chat_message: Annotated[
         SentMessage | DeliveredMessage | ReadMessage | FailedMessage, Field(discriminator="status")
@@ -267,9 +266,13 @@ class ChatMessageUpdated(Envelope):
 def event_model(
     naming: Naming, extra: Literal["allow", "forbid"] = "allow"
 ) -> type[ChatMessageUpdated]:
-    """Return the model of events that are written with a naming.
+    """Return the model of events with these names.
 
-    The attributes keep their Python names; the keys and the fixed values are the naming's.
+    The attributes keep their Python names; the keys and the constants come from the naming.
+
+    Args:
+        naming: The names of the channel's brand.
+        extra: Whether fields that the description does not have are allowed.
     """
 
     class Named(_Model):
@@ -311,9 +314,9 @@ def event_model(
 
 
 def event_schema(naming: Naming, omit: Collection[str] = ()) -> JsonSchemaValue:
-    """Return the JSON Schema of events that are written with a naming, draft 2020-12.
+    """Return the JSON Schema (draft 2020-12) of events with these names.
 
-    Fields that it does not name are allowed: those of an account, and of messages that are no text.
+    It allows further fields: an account may have its own, and so have messages that are no text.
 
     Args:
         naming: The names of the channel's brand.
@@ -329,7 +332,7 @@ def event_schema(naming: Naming, omit: Collection[str] = ()) -> JsonSchemaValue:
 
 
 class _PlainSchema(GenerateJsonSchema):
-    """Without titles that repeat the names of fields, and without the defaults of attributes."""
+    """Leaves out titles that only repeat field names, and the defaults of Python attributes."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
         return False

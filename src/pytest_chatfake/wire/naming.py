@@ -1,4 +1,4 @@
-"""The names that hide the channel's brand, and the keys that they must not take."""
+"""The names that stand for the channel's brand, and the keys that are taken already."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..base.arguments import check_choice, check_list, check_str, cited
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The names in which the service's channel brand is hidden behind the word ``chat`` (§1).
+    """The names in which the word ``chat`` stands for the channel's brand (§1).
 
-    A team sets its channel's own names here, and every event is written and read with them.
+    Set your channel's own names here: every event is written and read with them.
 
     Attributes:
         event_type: The event's ``type`` (§2.2).
@@ -24,11 +24,10 @@ class Naming:
         trace_key: The field of the platform error's trace id (§2.5).
         biz_type: The value of ``bizType`` (§2.3).
         messaging_product: The value of ``error_data.messaging_product`` (§2.5).
-        id_prefix: What the platform's message ids begin with (§2.3).
-        to_key: The field of the message resource that holds the recipient's address; None: there
-            is none (assumed).
-        from_key: The field of the message resource that holds the sender's address; None: there
-            is none (assumed).
+        id_prefix: The prefix of the platform's message ids (§2.3).
+        to_key: The field of the message resource with the recipient's address; None if there is no
+            such field (assumed).
+        from_key: The same for the sender's address (assumed).
 
     Raises:
         TypeError: A name is not text.
@@ -62,7 +61,7 @@ class Naming:
 
     @property
     def _message_keys(self) -> Mapping[str, str]:
-        """Every key that the message resource can have (§2.3), with what sets its value."""
+        # All keys that the message resource can have (§2.3), each with what sets it.
         keys = {
             **MESSAGE_KEYS,
             self.original_id_key: "Naming.original_id_key renames it",
@@ -76,7 +75,7 @@ class Naming:
 
 
 def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> None:
-    """Refuse names of fields that the message resource has already."""
+    """Raise a ValueError for a field that the message resource has already."""
     for name in names:
         if name in keys:
             raise ValueError(
@@ -86,7 +85,7 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
 
 
 def check_omit(names: Iterable[str], keys: Mapping[str, str]) -> tuple[str, ...]:
-    """Return names of fields of the message resource that an account's events do without."""
+    """Return the names of fields to omit; refuse what the message resource can't do without."""
     known = sorted(keys.keys() - {"id", "status"})
     listed = check_list(names, "omit", "fields such as ['conversation', 'bizType']")
     given = [check_str(name, "a field in omit") for name in listed]
@@ -94,7 +93,7 @@ def check_omit(names: Iterable[str], keys: Mapping[str, str]) -> tuple[str, ...]
 
 
 def check_type(value: object, keys: Collection[str]) -> str:
-    """Return ``value`` if it can be a message's type, which is also the key of its content."""
+    """Return a message's type; refuse what can't be a key of its content at the same time."""
     name = _check_plain(value, "type")
     if name != "text" and name in keys:
         raise ValueError(
@@ -122,7 +121,7 @@ MESSAGE_KEYS: Final[Mapping[str, str]] = {
 }
 ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
 
-#: Printable ASCII that JSON needs no escapes for, without the space.
+#: Printable ASCII without the space and without what JSON would have to escape.
 _PLAIN: Final = re.compile(r"[!#-\[\]-~]+")
 
 

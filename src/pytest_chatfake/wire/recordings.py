@@ -1,13 +1,13 @@
-r"""Recorded events, read from a file: a JSON list, or JSON objects, each on lines of its own.
+r"""Reads recorded events from a file: a JSON list, or JSON objects that each start on a new line.
 
-An entry is the body that was received, or an object with the body and the moment when it was::
+An entry is a body as it was received, or an object with the body and the time::
 
     {"id": "evt_1", "type": "chat.message.updated", ...}
     {"at": "2026-03-01T09:00:00Z", "body": {"id": "evt_2", ...}}
     {"at": "2026-03-01T09:00:07Z", "body": "{\"id\": \"evt_3\", ...}"}
 
-A body that is not inside such an object, or is a text in it, is kept byte for byte. One that is an
-object in it is written anew: its fields keep their order and its numbers every digit.
+A plain body, and one that is a string in such an object, is kept byte for byte. A body that is an
+object in it is written anew, with the same order of fields and every digit of its numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..base.arguments import shortened, utf8
 from ..domain.instants import aware, nanoseconds
 from .exact_json import encode
 
-#: What else logs are kept as, by the bytes that a file of it begins with.
+#: Other forms in which logs are kept, by the first bytes of the file.
 _FORMS: Final = {
     b"\x1f\x8b": "gzip: decompress it",
     b"BZh": "bzip2: decompress it",
@@ -47,11 +47,11 @@ class RecordedEvent(NamedTuple):
     """An entry of a recording.
 
     Attributes:
-        source: The file, and what is numbered: ``a.jsonl:`` (its lines) or ``a.json, number ``.
-        number: The number of the line, or of the entry in a list; 0: none.
+        source: The file and what is numbered in it: ``a.jsonl:`` (lines) or ``a.json, number ``.
+        number: The number of the line, or of the entry in a list; 0 for the whole file.
         body: The bytes that were received, or the same JSON written anew.
-        json: The body, parsed; fractions are decimals.
-        at: When it was received, or else when it says that it was made, in nanoseconds.
+        json: The parsed body; fractions are decimals.
+        at: When it was received, or else its own ``createTime``, in nanoseconds since the epoch.
         problem: Why the entry can't be used; empty if it can.
     """
 
@@ -64,12 +64,16 @@ class RecordedEvent(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The file, and the line or the number."""
+        """The file with the number of the line or the entry."""
         return f"{self.source}{self.number or ''}"
 
 
 def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
-    """Read a recording, an entry at a time; an OSError if the file can't be read."""
+    """Yield the entries of a recording, one at a time, so a file may be larger than the memory.
+
+    Raises:
+        OSError: The file can't be read.
+    """
     name = str(path)
     with Path(path).open("rb") as file:
         head = file.peek()
@@ -86,11 +90,11 @@ def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
                 return
             if len(begin) == _MANY:
                 break
-        # The file is something else: its first problem is enough.
+        # It is no recording: one problem says enough.
         yield begin[0] if begin else RecordedEvent(name, problem="no events")
 
 
-#: How many unusable entries show that a file is no recording.
+#: After so many entries without a usable one, a file counts as no recording.
 _MANY: Final = 100
 
 #: How a list begins; a line such as ``[INFO] started`` does not begin one.
@@ -98,12 +102,12 @@ _LIST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[\[{\]]|\Z)")
 
 
 class _Text:
-    """A file's JSON text, read in pieces: only what follows the position is kept.
+    """The JSON text of a file, read in pieces: only what follows the position is kept in memory.
 
-    Bytes that are not UTF-8 are lone surrogates in it.
+    Bytes that are not UTF-8 become lone surrogates.
 
     Attributes:
-        line: The number of the line at the position, from 1.
+        line: The line number of the position, from 1.
     """
 
     def __init__(self, file: BufferedReader) -> None:
@@ -112,10 +116,10 @@ class _Text:
         self._decoder = getincrementaldecoder("utf-8-sig")("surrogateescape")
         self._kept = ""
         self._position = 0
-        self._line_start = 0  # negative if it is not kept
+        self._line_start = 0  # negative once the start of the line is forgotten
 
     def find(self, pattern: re.Pattern[str]) -> str:
-        """Move to the next match, and return it; or to the end, and return ""."""
+        """Move to the next match and return it; if there is none, move to the end and return ""."""
         while not (found := pattern.search(self._kept, self._position)):
             self._move(len(self._kept))
             if not self._read_on():
@@ -124,7 +128,7 @@ class _Text:
         return found[0]
 
     def take(self, expected: str) -> str:
-        """Move behind the next character, which is one of those that are expected."""
+        """Move past the next character and return it; raise a ValueError if it is not expected."""
         found = self.find(_CHARACTER)
         if not found or found not in expected:
             raise self.error(f"Expecting '{expected[0]}' delimiter")
@@ -132,30 +136,30 @@ class _Text:
         return found
 
     def value(self) -> tuple[str, Any]:
-        """Move behind the next value; return its text and itself."""
+        """Move past the next value; return its text and the value."""
         self.find(_CHARACTER)
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._kept, self._position)
             except json.JSONDecodeError as error:
-                # A token that was cut off is shorter than this, or a text.
+                # The end of what is kept may have cut off a token of this length, or a string.
                 is_near_end = len(self._kept) - error.pos < len("-Infinity")
                 is_cut_off = is_near_end or error.msg.startswith("Unterminated string")
                 if not (is_cut_off and self._read_on()):
                     self._move(error.pos)
                     raise self.error(_sentence(error)) from None
             except (RecursionError, ValueError):
-                self._move(self._position + 1)  # or _NEXT_OBJECT would match here again
+                self._move(self._position + 1)  # so that _NEXT_OBJECT does not match here again
                 raise
             else:
-                # A number at the end may go on.
+                # A number at the end of what is kept may have more digits.
                 if end < len(self._kept) or not self._read_on():
                     text = self._kept[self._position : end]
                     self._move(end)
                     return text, value
 
     def error(self, problem: str) -> ValueError:
-        """Return an error at the position."""
+        """Return a ValueError about the text at the position."""
         if _NOT_UTF_8.match(self._kept, self._position):
             problem = "not UTF-8"
         else:
@@ -170,8 +174,8 @@ class _Text:
         self._position = position
 
     def _read_on(self) -> bool:
-        """Read a piece, at least as long as what is kept; return whether there was one."""
-        forgotten = max(self._position - 1, 0)  # _NEXT_OBJECT looks behind by a character
+        # Each piece is as long as what is kept, so a long value is not parsed again too often.
+        forgotten = max(self._position - 1, 0)  # _NEXT_OBJECT looks one character back
         length = max(len(self._kept) - forgotten, _PIECE)
         piece = self._file.read(length)
         text = self._decoder.decode(piece, final=len(piece) < length)
@@ -189,7 +193,7 @@ _NOT_UTF_8: Final = re.compile("[\udc80-\udcff]")
 
 
 def _items(name: str, text: _Text) -> Iterator[RecordedEvent]:
-    """Yield the entries of a list; what is no JSON ends it."""
+    # What is not JSON ends the list.
     source, number = f"{name}, number ", 0
     try:
         delimiter = text.take("[")
@@ -205,10 +209,7 @@ def _items(name: str, text: _Text) -> Iterator[RecordedEvent]:
 
 
 def _objects(name: str, text: _Text) -> Iterator[RecordedEvent]:
-    """Yield the entries of objects, each on lines of its own.
-
-    What is no JSON is one problem, up to the next line that begins an object.
-    """
+    # Everything that is not JSON, up to the next line that begins an object, is one problem.
     source = f"{name}:"
     while text.find(_CHARACTER):
         first = text.line
@@ -225,7 +226,6 @@ def _objects(name: str, text: _Text) -> Iterator[RecordedEvent]:
 
 
 def _entry(source: str, number: int, text: str, value: Any) -> RecordedEvent:
-    """Return the entry of a JSON value and its text."""
     try:
         return RecordedEvent(source, number, *_content(value, text.encode()))
     except UnicodeEncodeError as error:
@@ -236,7 +236,7 @@ def _entry(source: str, number: int, text: str, value: Any) -> RecordedEvent:
 
 
 def _content(value: Any, text: bytes) -> tuple[bytes, dict[str, Any], int | None]:
-    """Return the body of an entry, the same parsed, and its moment."""
+    # The body, the same parsed, and its moment.
     if not isinstance(value, dict):
         raise TypeError(f"expected an object, got {shortened(text.decode())}")
     entry = cast("dict[str, Any]", value)
@@ -267,26 +267,25 @@ def _problem(error: Exception) -> str:
 
 
 def _sentence(error: json.JSONDecodeError) -> str:
-    """Return what the decoder says; some sentences end in "at", before a column."""
-    return error.msg.removesuffix(" at")
+    return error.msg.removesuffix(" at")  # some end with it, for a column to follow
 
 
 def moment(fields: Mapping[str, Any], name: str) -> int | None:
-    """Return a field's moment, in nanoseconds; None if it has none, which is a deviation."""
+    """Return the moment in a field, in nanoseconds since the epoch; None if it has no valid one."""
     with suppress(TypeError, ValueError):
         return nanoseconds(aware(fields.get(name), name))
     return None
 
 
 def _number(text: str) -> Decimal:
-    """Return a number; refuse a huge exponent, which would fill the memory once written out."""
+    # A number with a huge exponent would fill the memory when it is written out.
     value = Decimal(text)
     if value and abs(value.adjusted()) > _LARGEST_EXPONENT:
         raise ValueError(f"the number {shortened(text)} is out of range")
     return value
 
 
-#: More than any language of today reads.
+#: Larger than any float.
 _LARGEST_EXPONENT: Final = 400
 
 

@@ -1,4 +1,4 @@
-"""Recorded events, compared with the models: their deviations as sentences."""
+"""Compares recorded events with the models, and puts the deviations into sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .naming import Naming
 Fields: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = tuple[str | int, ...]
 
-#: The expected value of a field, by the type of the error that a model finds.
+#: What a field should be, by the type of pydantic's error.
 _EXPECTED: Final = {
     "greater_than_equal": "at least {ge}",
     "literal_error": "{expected}",
@@ -39,10 +39,10 @@ class _Status(BaseModel):
 
 
 def is_other_type(event: Fields, naming: Naming) -> bool:
-    """Return whether an event is of another type than those about messages (§6).
+    """Return whether an event has another type than the events about messages (§6).
 
-    It is not if it has a message, or if its type differs in the channel's name only: then the event
-    or the naming is wrong.
+    If it has a message, or if only the channel's name in the type differs, it is still one about a
+    message: then the event or the naming is wrong.
     """
     type_ = event.get("type")
     if not isinstance(type_, str) or not type_ or naming.message_key in event:
@@ -54,12 +54,12 @@ def is_other_type(event: Fields, naming: Naming) -> bool:
 def deviations(
     event: Fields, naming: Naming, omit: Collection[str] = (), *, extra_fields: bool = False
 ) -> list[str]:
-    """Return how an event deviates from the description, a sentence for each deviation.
+    """Return how an event deviates from the description, one sentence for each deviation.
 
-    The description has one type of event (§6); one of another type is held to the envelope alone.
+    The description has only one type of event (§6). Of other types only the envelope is checked.
 
     Args:
-        event: The event.
+        event: The parsed event.
         naming: The names of the channel's brand.
         omit: Fields of the message resource that may be missing.
         extra_fields: Whether fields that the description does not have are allowed.
@@ -81,13 +81,12 @@ def deviations(
 
 
 def summary(events: int, others: int, found: int) -> str:
-    """Return the line that ends a validation: how many events, of other types, and deviations."""
+    """Return the last line of a validation, with its counts: ``2 events, 1 deviation``."""
     beside = f", {others:,} of other types (envelope only)" if others else ""
     return f"{counted(events, 'event')}{beside}, {counted(found, 'deviation')}"
 
 
 def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
-    """Return the errors of a model, by the path of each field."""
     try:
         model.model_validate(value)
     except ValidationError as error:
@@ -97,7 +96,7 @@ def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
 
 
 def _is_content(path: Path, error: ErrorDetails, event: Fields) -> bool:
-    """Return whether a field is the content of a message that is no text, named by its type."""
+    # A message that is no text has its content in a field that is named after its type.
     return (
         error["type"] == "extra_forbidden"
         and isinstance(error["input"], (dict, list))

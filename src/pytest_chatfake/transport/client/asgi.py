@@ -1,8 +1,8 @@
-"""Attempts into an ASGI app, without a socket.
+"""Attempts at an ASGI app, without a socket.
 
-The messages are those of the ASGI specification 3.0, as uvicorn sends and accepts them. Everything
-runs in the loop that awaits it, asyncio's or trio's. An app that breaks the protocol raises
-``RuntimeError``; an exception that leaves it comes out as it is.
+It speaks ASGI 3.0, as uvicorn does. Everything runs in the loop that awaits it, asyncio's or
+trio's. An app that breaks the protocol raises ``RuntimeError``; an exception of the app is raised
+as it is.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from .responses import OutgoingRequest, Response
 from .targets import Target
 from .url import checked_client, checked_path
 
-#: How an error of an app begins that misses what its lifespan makes.
+#: How errors begin that an app raises because its lifespan has not run.
 _WITHOUT_STATE: Final = ("'State' object has no attribute", "'state'")
 
-# Frameworks annotate scope and messages in ways that do not fit each other.
+# Any, because each framework has its own types for scope and messages.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class AsgiTarget(Target):
-    """An ASGI app: awaited in the test's own loop, or run on the portal's.
+    """An ASGI app: it is awaited in the test's own loop, or runs on the portal's.
 
-    In plain code a Django app goes through asgiref's bridge instead: its views and its ORM then
-    run in the test's thread, and see the test's transaction.
+    In plain code a Django app goes through asgiref's bridge instead, so that its views and its ORM
+    run in the test's thread and see the test's transaction.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class AsgiTarget(Target):
     async def attempt_async(self, request: OutgoingRequest) -> Response:
         """Await the app to the end of its background work."""
         scope = self._scope.copy()
-        # In a dict of its own: middleware writes into it.
+        # A new dict each time, because middleware writes into it.
         scope["asgi"] = {"version": "3.0", "spec_version": "2.3"}
         length = (b"content-length", b"%d" % len(request.body))
         scope["headers"] = [*_encode(tuple(request.headers.items())), length]
@@ -104,17 +104,17 @@ class AsgiTarget(Target):
         return exchange.response()
 
     def response_so_far(self) -> Response | None:
-        """Return the response, if it is complete; background work may go on."""
+        """Return the response if it is complete, even if background work goes on."""
         exchange = self._exchange
         return exchange.response() if exchange is not None and exchange.is_complete else None
 
     def disconnect(self, request: object) -> bool:
-        """Let the app receive ``http.disconnect``."""
+        """Send ``http.disconnect`` to the app."""
         exchange = self._exchange
         return exchange is not None and self._awaited.call_soon(request, exchange.disconnect)
 
     def cancel(self, request: object, why: Exception) -> bool:
-        """Cancel the request; the app's lifespan goes on."""
+        """Cancel the request, but not the app's lifespan."""
         return self._awaited.cancel(request, why)
 
 
@@ -127,24 +127,24 @@ def _encode(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
 
 
 class _Exchange:
-    """One request and its response, as messages."""
+    """One request and its response, as ASGI messages."""
 
-    __slots__ = ("_body", "_disconnected", "_gone", "_parts", "_status", "is_complete")
+    __slots__ = ("_body", "_disconnected", "_is_gone", "_parts", "_status", "is_complete")
 
     def __init__(self, body: bytes) -> None:
         self._body: bytes | None = body
         self._status: int | None = None
         self._parts: list[bytes] = []
         self.is_complete = False
-        self._gone = False  # the client is
-        self._disconnected: LoopEvent | None = None  # made when somebody waits for that
+        self._is_gone = False  # the client, with or without its response
+        self._disconnected: LoopEvent | None = None  # made when the app waits for it
 
     async def receive(self) -> dict[str, Any]:
-        """Give the body once; after that, wait until the client has its response and goes."""
+        """Return the body once; after that, wait until the client is gone."""
         body, self._body = self._body, None
         if body is not None:
             return {"type": "http.request", "body": body, "more_body": False}
-        if not self._gone:
+        if not self._is_gone:
             if self._disconnected is None:
                 self._disconnected = new_event()
             await self._disconnected.wait()
@@ -162,7 +162,7 @@ class _Exchange:
             return
         part = message.get("body", b"")
         if not isinstance(part, bytes):
-            # Servers take other buffers too; a copy, for the app may fill them anew.
+            # Servers accept other buffers as well. Copy it, because the app may reuse it.
             part = memoryview(part).tobytes()
         self._parts.append(part)
         if not message.get("more_body", False):
@@ -170,7 +170,7 @@ class _Exchange:
             self.disconnect()
 
     def disconnect(self) -> None:
-        self._gone = True
+        self._is_gone = True
         if self._disconnected is not None:
             self._disconnected.set()
 

@@ -1,8 +1,8 @@
-"""Something awaited that another thread may end, in asyncio and in trio.
+"""Awaits something that another thread can cancel, in asyncio and in trio.
 
-An ASGI app or an async function that never ends would hang its test without a word. Nothing in the
-loop can end it in time, for the loop's timers stand still under freezegun. So a thread that
-counts real seconds does it, by a cancellation that stays inside what is awaited here.
+An ASGI app or an async function that never ends would hang its test silently. No timeout in the
+loop helps, because the loop's timers stand still under freezegun. So a thread that counts real
+seconds cancels it, and the cancellation does not reach the code that awaits it here.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from .loops import running_framework
 
 T = TypeVar("T")
 
-#: Awaits the code of an app in place of :meth:`Cancellable.run`, with the same arguments after the
-#: :class:`Cancellable`; None: nothing does.
+#: What awaits the code of an app instead of :meth:`Cancellable.run`, with the :class:`Cancellable`
+#: in front of the same arguments. None if nothing does.
 around: ContextVar[Callable[..., Coroutine[Any, Any, Any]] | None] = ContextVar(
     "pytest_chatfake_around", default=None
 )
 
 
 class CancelledExternally(Exception):  # noqa: N818 - reads as the fact that it states
-    """What was awaited was ended from another thread.
+    """Another thread has cancelled what was awaited.
 
     Attributes:
-        why: What that thread gave as the reason.
+        why: The reason that it gave.
     """
 
     def __init__(self, why: Exception) -> None:
@@ -36,7 +36,7 @@ class CancelledExternally(Exception):  # noqa: N818 - reads as the fact that it 
 
 
 class Cancellable:
-    """Awaits one thing at a time, which another thread may end."""
+    """Awaits one thing at a time, under a key by which another thread can cancel it."""
 
     def __init__(self) -> None:
         self._key: object | None = None
@@ -49,10 +49,10 @@ class Cancellable:
         return self._key is key
 
     def call_soon(self, key: object, function: Callable[[], object]) -> bool:
-        """Call a function, from another thread, in the loop that awaits something under this key.
+        """Call a function in the loop that awaits something under this key; from another thread.
 
         Returns:
-            Whether it is awaited now; the function is not called if it is over by then.
+            Whether it is awaited now. If it ends before the call, the function is not called.
         """
         schedule = self._schedule
         if self._key is not key or schedule is None:
@@ -67,21 +67,21 @@ class Cancellable:
         return True
 
     def cancel(self, key: object, why: Exception) -> bool:
-        """End, from another thread, what is awaited under this key.
+        """Cancel what is awaited under this key; from another thread.
 
         Returns:
-            Whether it is awaited now. It ends soon, unless it survives its cancellation.
+            Whether it is awaited now. It ends soon, unless it ignores its cancellation.
         """
         return self.call_soon(key, lambda: self.cancel_here(why))
 
     def cancel_here(self, why: Exception) -> None:
-        """End, from its own loop, what is awaited."""
+        """Cancel what is awaited; from its own loop."""
         if self._why is None and self._end is not None:
             self._why = why
             self._end()
 
     def run_app(self, key: object, awaitable: Awaitable[T]) -> Coroutine[Any, Any, T]:
-        """Await the code of an app: as :meth:`run` does, or as an attendant does."""
+        """Await the code of an app by :meth:`run`, or by what `around` holds."""
         attended = around.get()
         return self.run(key, awaitable) if attended is None else attended(self, key, awaitable)
 
@@ -89,9 +89,9 @@ class Cancellable:
         """Await something, and return what it returns.
 
         Raises:
-            CancelledExternally: Another thread has cancelled it; what it raised or returned
+            CancelledExternally: Another thread has cancelled it. What it raised or returned
                 after that is lost.
-            BaseException: What it raises.
+            BaseException: Whatever it raises.
         """
         self._key, self._why = key, None
         try:
@@ -119,7 +119,7 @@ class Cancellable:
         except (Exception, asyncio.CancelledError) as error:
             if self._why is None:
                 raise
-            # Our own cancellation is taken back; is there another one?
+            # Take back our own cancellation, and let anybody else's through.
             if task.uncancel() > cancellations and not isinstance(error, Exception):
                 raise
             raise CancelledExternally(self._why) from error

@@ -1,6 +1,6 @@
 """Django in sync mode: its code runs in the test's thread, on the test's database connections.
 
-Nothing here is the first to import Django: an app that uses Django has imported it.
+Nothing here imports Django by itself: an app that uses it has done that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NOTHING_TO_KEEP: Final = nullcontext()
 
 
 def is_asgi_handler(app: object) -> bool:
-    """Whether the app is what ``get_asgi_application()`` returns."""
+    """Return whether an app comes from Django's ``get_asgi_application()``."""
     module = sys.modules.get("django.core.handlers.asgi")
     return module is not None and isinstance(app, module.ASGIHandler)
 
@@ -24,15 +24,15 @@ def is_asgi_handler(app: object) -> bool:
 def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
     """Run a coroutine function through asgiref, so that Django's sync code runs in this thread.
 
-    Django hands its sync code, the ORM above all, to the thread that waits for the coroutine. On a
-    loop in this thread nobody waits, and the code would run beside the test's transaction.
+    Django passes its sync code (above all the ORM) to the thread that waits for the coroutine. On a
+    loop in this very thread none would wait, so the code would run outside the test's transaction.
     """
     import asyncio  # noqa: PLC0415 - asgiref has it
 
     from asgiref.sync import async_to_sync  # noqa: PLC0415 - Django brings it
 
-    # asgiref and Django refuse to work where a loop runs. Here that is right only in name: this
-    # thread's loop stands still until the plain code inside it returns (Playwright's sync API).
+    # asgiref and Django refuse to work while a loop runs in this thread. Playwright's sync API has
+    # one, but it stands still until our plain code returns.
     loop: Any = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     try:
@@ -43,7 +43,7 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
 
 
 def has_broken_transaction() -> bool:
-    """Whether a transaction of this thread must be rolled back before anything else is done."""
+    """Return whether a transaction of this thread is broken: Django refuses all but a rollback."""
     db = sys.modules.get("django.db")
     return db is not None and any(
         connection.in_atomic_block and connection.needs_rollback
@@ -54,9 +54,8 @@ def has_broken_transaction() -> bool:
 def connections_kept() -> AbstractContextManager[None]:
     """Keep Django from closing this thread's database connections around a request.
 
-    At both ends of a request it closes connections in the middle of a transaction, which for a
-    server is a sane thing to do. Here the transaction is the test's. Django's own test client
-    does the same.
+    At both ends of a request Django closes connections, which suits a server. But here they are in
+    the middle of the test's own transaction. Django's test client keeps them in the same way.
     """
     db = sys.modules.get("django.db")
     return _NOTHING_TO_KEEP if db is None else _kept(db)

@@ -1,4 +1,4 @@
-"""The headers of an attempt, complete and checked, the same for every kind of target."""
+"""The headers of an attempt: checked and completed, for every kind of target."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TypeAlias
 from ...base.arguments import check_str, cited, unexpected
 from ...base.redaction import is_secret_header, tail
 
-#: Names and values, in order. A driver writes them in its own way once, and keeps that: endpoints
-#: send the same ones again and again.
+#: Names and values, in order. A tuple, because targets cache what they make of it.
 Headers: TypeAlias = "tuple[tuple[str, str], ...]"
 
 # RFC 9110: a name is a token, and a value never ends its line. Both are sent as Latin-1.
@@ -19,24 +18,24 @@ _VALUE = re.compile(r"[\x01-\x09\x0b\x0c\x0e-\xff]*")
 
 
 def check_header(header: object, what: str) -> str:
-    """Return the name of a header; raise a TypeError or ValueError for what HTTP does not allow."""
+    """Return the name of a header; raise a TypeError or ValueError if HTTP does not allow it."""
     name = check_str(header, what)
     if not _NAME.fullmatch(name):
         raise ValueError(unexpected(what, "a header's name such as 'X-Signature'", name))
     complete_headers([(name, "")], "")
-    return str.__str__(name)  # of an enumeration's member, too
+    return str.__str__(name)  # a plain str, even of a StrEnum
 
 
 def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
-    """Return the headers to send before ``Content-Length``: ``Host`` and the given ones.
+    """Return all headers but ``Content-Length``: ``Host`` and the given ones.
 
     Args:
-        headers: The attempt's headers. A ``Host`` among them, in any case, takes our place.
+        headers: The attempt's headers. A ``Host`` among them replaces ours.
         host: The value of ``Host`` otherwise.
 
     Raises:
         TypeError: A name or a value is not a ``str``.
-        ValueError: HTTP does not allow a name or a value, or it says how long the body is.
+        ValueError: HTTP does not allow a name or a value, or a header tells the body's length.
     """
     complete = [("Host", host)]
     for name, value in headers:

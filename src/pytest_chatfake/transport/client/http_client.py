@@ -1,12 +1,13 @@
-"""Attempts at a URL: one kept connection, and no event posted twice because of it.
+"""Attempts at a URL, over a connection that is kept alive, and never posted twice because of that.
 
-A post is not idempotent: once a byte of it may have reached a server, nothing here sends it again.
-So before that byte we have to know whether a kept connection still has a server behind it.
+A post is not idempotent. Once a byte of it may have reached the server, it is not sent again. So we
+have to know before the first byte whether there is still a server at the other end.
 
-A server that serves one client at a time comes to a second connection when the first one is closed.
-So all endpoints at a server share its kept connection, and a new one is never made beside it.
+A server that serves one client at a time would not get to a second connection before the first one
+is closed. So all endpoints at one server share its kept connection, and there is never a second.
 
-No clock is read, for freezegun stops the monotonic one, too. The watchdog ends what is overdue.
+It reads no clock, because freezegun stops even the monotonic one. The watchdog ends what takes too
+long.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from socket import socket
 
-# How long a server is watched, in seconds, before its connection is used again for the first time.
-# One that closes after every response without saying so does it within this time.
+# In seconds: how long to watch a server before its connection is used for the second time. A server
+# that closes after every response without announcing it does so within this time.
 WATCH_SECONDS = 0.005
 
-# The idle connections, by server. An attempt takes one out, so no two attempts ever share it.
+# The idle connections, by server. An attempt takes its connection out, so no two ever share one.
 _kept: dict[Origin, socket] = {}
 
 
 class HttpClient:
     """Posts to one URL over a connection that is kept from one attempt to the next.
 
-    A server that closed a kept connection without saying so gets a new connection for every
-    attempt from then on: the next request could arrive while it is closing, and nobody could tell
-    whether it was handled.
+    If a server has closed a kept connection without announcing it, every attempt gets a new one
+    from then on. Otherwise a request could arrive while the server is closing, and it would be
+    impossible to tell whether it was handled.
 
-    Not safe for threads but for `abort`: one attempt at a time.
+    It makes one attempt at a time. Only `abort` may be called from another thread.
 
     Args:
         url: Where to post, see `parse_url`.
-        timeout: Real seconds for connecting. After that, the caller of `abort` counts.
+        timeout: Real seconds for connecting. After that it is up to the caller to `abort`.
     """
 
     def __init__(self, url: str, *, timeout: float) -> None:
@@ -57,10 +58,10 @@ class HttpClient:
         self._socket: socket | None = None  # of the attempt that is being made
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> Response:
-        """Post once and return what came back; a redirect is a response like any other.
+        """Post once and return what came back; redirects are not followed.
 
-        A refused, broken, cut-off or aborted response is one with an error. Nothing is raised
-        but for headers that are not allowed, see `complete_headers`.
+        If there is no complete response, the error is in what is returned. Only headers that are
+        not allowed raise an error, see `complete_headers`.
         """
         complete = complete_headers(headers.items(), self._address.authority)
         lines = [
@@ -78,14 +79,14 @@ class HttpClient:
             return Response(None, b"", timed_out(self._timeout) if is_late else error)
 
     def abort(self) -> None:
-        """End the attempt that is being made, from another thread, as one whose time is up."""
+        """End the running attempt, which then timed out; from another thread."""
         self._is_aborted = True
         if (sock := self._socket) is not None:
             with suppress(OSError):
                 sock.shutdown(SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the kept connection to the server; other endpoints there make a new one."""
+        """Close the kept connection to the server; its other endpoints make a new one."""
         self._keeps = False
         _close_kept(self._address.origin)
 
@@ -93,19 +94,19 @@ class HttpClient:
         kept = None
         self._socket = sock
         try:
-            self._check_aborted()  # while it connected
-            # The server may have responded before it had read everything.
+            self._check_aborted()  # it may have been while we connected
+            # The server may respond, and close, before it has read everything.
             with suppress(BrokenPipeError, ConnectionResetError):
                 sock.sendall(request)
             response, is_reusable = receive(sock)
-            self._socket = None  # in this order, no kept connection is shut down
+            self._socket = None  # first, so that no kept connection is shut down
             self._check_aborted()
             if is_reusable and self._keeps:
                 kept = _kept.setdefault(self._address.origin, sock)
             return response
         finally:
             self._socket = None
-            # It is in the middle of something, or an attempt at the same time has kept another.
+            # It is in the middle of a message, or a concurrent attempt has kept another one.
             if kept is not sock:
                 sock.close()
 
@@ -114,12 +115,11 @@ class HttpClient:
             raise TimeoutError
 
     def _take_kept(self) -> socket | None:
-        """Return the kept connection if the server has it open still."""
         sock = _kept.pop(self._address.origin, None)
         if sock is None:
             return None
-        # An idle server sends nothing: what is there is the end of the connection, or a response
-        # that nobody asked for.
+        # An idle server sends nothing. Anything to read is the end of the connection, or a response
+        # to no request.
         if not _is_readable(sock, 0 if self._was_watched else WATCH_SECONDS):
             self._was_watched = True
             return sock
@@ -130,7 +130,7 @@ class HttpClient:
     def _connect(self) -> socket:
         host, port, tls = self._address.origin
         for origin in list(_kept):
-            if origin.port == port:  # it may be this one, under another name
+            if origin.port == port:  # the same server, perhaps, under another name
                 _close_kept(origin)
         connection = (HTTPSConnection if tls else HTTPConnection)(host, port, timeout=self._timeout)
         connection.connect()
@@ -145,7 +145,7 @@ def _close_kept(origin: Origin) -> None:
 
 
 def _is_readable(sock: socket, seconds: float) -> bool:
-    """Wait so long, and return whether something has arrived, the connection's end included."""
+    # The end of the connection counts as something to read.
     with DefaultSelector() as selector:
         selector.register(sock, EVENT_READ)
         return bool(selector.select(seconds))

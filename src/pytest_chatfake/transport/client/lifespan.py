@@ -1,4 +1,4 @@
-"""The lifespan of an ASGI app: its startup and its shutdown around a block."""
+"""The lifespan of an ASGI app: startup and shutdown around a block."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .portal import Portal
 class Lifespan:
     """Runs an app's startup at the beginning of a block, and its shutdown at the end.
 
-    With ``async with`` it runs in the loop that runs there; with ``with``, in the portal's.
-    Meanwhile the app's requests get its ``state``. An app that knows no lifespan (it raises on the
-    scope, or returns) is left alone.
+    ``async with`` runs them in the running loop, and ``with`` in the portal's. Within the block,
+    the app's requests get its ``state``. For an app without a lifespan (one that raises on the
+    scope, or returns at once) nothing happens.
 
     Args:
         app: The ASGI app.
         portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
-        check: Called with the mode that the block is written for, before it is entered; it may
-            refuse.
+        check: Is called with the mode that the block is written for, before it is entered, and may
+            raise an error.
 
     Raises:
-        BaseException: What left the app in its startup or shutdown, with its traceback.
-        RuntimeError: The app said that its startup or shutdown failed, or it breaks the protocol,
-            or its lifespan runs already.
+        BaseException: Whatever the app raises in its startup or shutdown, with its traceback.
+        RuntimeError: The app reports that its startup or shutdown failed, or breaks the protocol,
+            or its lifespan is running already.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class Lifespan:
         try:
             await self._task.enter_async_context(background_task(self._run))
             await self._started.wait()
-            if self._error is not None:  # the app may have said so, and clean up
+            if self._error is not None:  # the app reported it, and may still clean up
                 await self._finished.wait()
             if self._finished.is_set():
                 await self._task.aclose()
             if self._received == 0:
-                self._error = None  # it raised on the scope: no lifespan, and no failure
+                self._error = None  # it raised on the scope: it has no lifespan, which is fine
             self._raise_error()
         except BaseException:
             del states[key]
@@ -114,7 +114,7 @@ class Lifespan:
         }
         try:
             await self._app(scope, self._receive, self._send)
-        except Exception as error:  # raised where this is awaited
+        except Exception as error:  # _raise_error() raises it
             self._error = error
         finally:
             self._started.set()
@@ -127,7 +127,7 @@ class Lifespan:
         if self._error is None and self._received == 2:
             await self._leaving.wait()
             return {"type": "lifespan.shutdown"}
-        # There is no third message. An app that asks for it in a loop is ended while it waits.
+        # There is no third message. An app that receives in a loop is cancelled while it waits.
         self._finished.set()
         while True:
             await new_event().wait()

@@ -1,6 +1,6 @@
-"""Event loops: which framework runs here, and what is needed of both in the same words.
+"""Event loops: which framework is running, and the same few functions for asyncio and trio.
 
-Nothing here needs trio, or imports asyncio before it is used.
+trio need not be installed, and asyncio is imported only if it is used.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 LoopEvent: TypeAlias = "asyncio.Event | trio.Event"
 AsyncFunction: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
 
-# Real seconds in which a loop that is not blocked takes up a call from another thread.
+# Real seconds: a loop that has not begun a call from another thread by then is blocked.
 TAKE_UP_SECONDS = 0.5
 
-# Real seconds that a task may take to end, before we go on without it.
+# Real seconds: how long we wait for a cancelled task before we go on without it.
 GRACE_SECONDS = 5.0
 
 
 def running_framework() -> Literal["asyncio", "trio"] | None:
-    """Return the framework whose task runs in this thread now, or None in plain code."""
-    # Trio first: as a guest it runs inside a loop of asyncio.
+    """Return the framework whose task is running in this thread; None in plain code."""
+    # Trio first: in guest mode it runs inside a loop of asyncio.
     trio = sys.modules.get("trio")
     if trio is not None:
         with suppress(RuntimeError):
@@ -44,7 +44,7 @@ def running_framework() -> Literal["asyncio", "trio"] | None:
 
 
 def running_task() -> object | None:
-    """Return the task that runs in this thread now; None in plain code."""
+    """Return the task that is running in this thread; None in plain code."""
     framework = running_framework()
     if framework is None:
         return None
@@ -54,7 +54,7 @@ def running_task() -> object | None:
 
 
 async def checkpoint() -> None:
-    """Let a cancellation come that is due."""
+    """Let a pending cancellation take effect."""
     if running_framework() == "trio":
         import trio  # noqa: PLC0415 - it runs, so it is there
 
@@ -66,7 +66,7 @@ async def checkpoint() -> None:
 
 
 def new_event() -> LoopEvent:
-    """Return an event of the framework that runs here."""
+    """Return an event of the running framework."""
     if running_framework() == "trio":
         import trio  # noqa: PLC0415 - it runs, so it is there
 
@@ -77,9 +77,9 @@ def new_event() -> LoopEvent:
 
 
 def plain_context() -> contextvars.Context:
-    """Return a copy of this context that does not say which framework runs.
+    """Return a copy of this context for another loop or thread.
 
-    anyio says it there, through sniffio, and the copy goes to another loop, or to a thread.
+    sniffio notes the running framework in the context; the copy must not say the wrong one.
     """
     context = contextvars.copy_context()
     sniffio = sys.modules.get("sniffio")
@@ -89,7 +89,7 @@ def plain_context() -> contextvars.Context:
 
 
 async def gather(functions: Sequence[AsyncFunction]) -> None:
-    """Run coroutine functions at the same time, each in a task of its own; they begin in order."""
+    """Run coroutine functions concurrently, each in its own task; they begin in order."""
     if running_framework() == "trio":
         import trio  # noqa: PLC0415 - it runs, so it is there
 
@@ -104,10 +104,10 @@ async def gather(functions: Sequence[AsyncFunction]) -> None:
 
 @asynccontextmanager
 async def background_task(function: AsyncFunction) -> AsyncGenerator[None]:
-    """Run a coroutine function beside a block; cancel it at the block's end, and wait for it.
+    """Run a coroutine function beside a block; at the end, cancel it and wait for it.
 
-    Enter and leave it in one framework, and in trio in one task. An exception that leaves the
-    function is raised at the end.
+    Enter and leave the block in the same framework, and for trio in the same task. An exception of
+    the function is raised at the end.
     """
     if running_framework() == "trio":
         import trio  # noqa: PLC0415 - it runs, so it is there
@@ -128,12 +128,12 @@ async def background_task(function: AsyncFunction) -> AsyncGenerator[None]:
 
 
 class LoopBridge(NamedTuple):
-    """The way into a loop, from other threads.
+    """The way into a loop from other threads.
 
     Attributes:
-        run: Runs a coroutine function in the loop, and waits for its end; or returns False, if
-            the loop is blocked: by a call that may be waiting for this very thread.
-        is_here: Whether no other loop than this one runs here.
+        run: Runs a coroutine function in the loop and waits for its end. It returns False if the
+            loop is blocked, perhaps by a call that waits for this very thread.
+        is_here: Returns False if another loop than this one is running here.
     """
 
     run: Callable[[AsyncFunction], bool]
@@ -141,10 +141,10 @@ class LoopBridge(NamedTuple):
 
 
 def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
-    """Return the way into the loop that runs here, or None in plain code.
+    """Return the way into the loop that is running here; None in plain code.
 
     Args:
-        timeout: How long what `LoopBridge.run` runs may take, in real seconds.
+        timeout: How many real seconds a call of `LoopBridge.run` may take.
     """
     framework = running_framework()
     if framework == "asyncio":
@@ -153,7 +153,6 @@ def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
 
 
 def _responds(call_soon: Callable[[Callable[[], object]], object]) -> bool:
-    """Return whether a loop takes up a call before long."""
     taken_up = threading.Event()
     call_soon(taken_up.set)
     return taken_up.wait(TAKE_UP_SECONDS)

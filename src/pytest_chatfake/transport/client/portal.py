@@ -1,4 +1,4 @@
-"""From plain code into coroutines: a fake's side of the loop that it runs ASGI apps on."""
+"""From plain code into coroutines: a fake's way to the loop on which it runs ASGI apps."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 
 class Portal:
-    """One fake's way to its loop: a loop of its own, or the one that its session of pytest shares.
+    """A fake's way to its loop, which is its own or shared by the whole session.
 
-    A loop of its own ends with the fake, and with it all that an app has left there. A shared one
-    goes on, with all that an app has left there.
+    Its own loop ends with the fake, including the tasks that an app has left there. On a shared
+    loop they go on.
 
     Attributes:
-        app_states: What lifespans that run now gave to their apps, by the ``id`` of the app.
+        app_states: The ``state`` of each app whose lifespan is running, by the ``id`` of the app.
     """
 
     def __init__(self) -> None:
@@ -29,12 +29,12 @@ class Portal:
         self._loop: PrivateLoop | None = shared or PrivateLoop()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run the coroutine to its end and return what it returns.
+        """Run a coroutine and return its result.
 
         Raises:
-            BaseException: Whatever leaves the coroutine, with its traceback.
+            BaseException: Whatever the coroutine raises, with its traceback.
             ClosedError: The portal is closed.
-            RuntimeError: The loop waits for this very code.
+            RuntimeError: The loop is waiting for this very code.
         """
         if self._loop is None:
             coroutine.close()
@@ -42,18 +42,18 @@ class Portal:
         return self._loop.run(coroutine, self)
 
     def run_idle(self, pause: Callable[[], Coroutine[Any, Any, object]]) -> bool:
-        """Let what an app left on the loop go on for as long as ``pause`` takes.
+        """Let tasks that an app has left on the loop go on while ``pause`` runs.
 
         Returns:
-            Whether it did: not where there is no loop, or it is used.
+            False if there is no loop, or it is in use.
         """
         return self._loop is not None and self._loop.run_idle(pause)
 
     def close(self) -> None:
-        """Leave the loop; one's own is closed, with all that is on it.
+        """Leave the loop; if it is the fake's own, close it and cancel its tasks.
 
         Raises:
-            RuntimeError: A task does not end, or the loop waits for this very code.
+            RuntimeError: A task does not end, or the loop is waiting for this very code.
         """
         if self._loop is not None and not self._shares:
             self._loop.close()

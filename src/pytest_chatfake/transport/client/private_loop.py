@@ -1,4 +1,4 @@
-"""A private event loop, which runs only while somebody waits for something on it."""
+"""A private event loop, which runs only while plain code waits for a coroutine."""
 
 from __future__ import annotations
 
@@ -14,33 +14,31 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Real seconds that a fake waits for another one that uses the loop they share.
+# Real seconds: how long a fake waits for another one that uses the shared loop.
 TURN_SECONDS: Final = 30.0
 
 
 class PrivateLoop:
-    """One asyncio loop, of one fake or of all that share it.
+    """An asyncio loop for one fake, or for all fakes of a session.
 
-    What an app leaves behind on it (a task, a connection pool) is kept, and goes on with the next
-    call. It runs in the caller's thread; where a loop runs there already (Playwright's sync API, a
-    coroutine that uses sync mode), the same loop runs in a thread beside it.
+    What an app leaves behind on it (a task, a connection pool) goes on at the next call. The loop
+    runs in the caller's thread. If another loop is running there already (Playwright's sync API, a
+    coroutine that uses sync mode), it runs in a worker thread instead.
     """
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = Worker("chatfake-loop")
-        # A thread may take it again, so what an interrupt left taken stops no later fake there.
+        # Re-entrant: if an interrupt leaves it locked, later fakes in this thread still work.
         self._lock = threading.RLock()
-        self._owner: object | None = None  # for whom the loop runs
+        self._owner: object | None = None  # whose coroutine is running
 
     def run(self, coroutine: Coroutine[Any, Any, T], owner: object) -> T:
-        """Run the coroutine to its end and return what it returns.
-
-        Another owner, in another thread, waits until then.
+        """Run a coroutine and return its result; owners in other threads wait for its end.
 
         Raises:
-            BaseException: Whatever leaves the coroutine, with its traceback.
-            RuntimeError: The loop waits for this very code.
+            BaseException: Whatever the coroutine raises, with its traceback.
+            RuntimeError: The loop is waiting for this very code, or another owner takes too long.
         """
         try:
             self._take(owner)
@@ -57,10 +55,10 @@ class PrivateLoop:
             self._give_back()
 
     def run_idle(self, pause: Callable[[], Coroutine[Any, Any, object]]) -> bool:
-        """Let what an app left on the loop go on for as long as ``pause`` takes.
+        """Let tasks that an app has left on the loop go on while ``pause`` runs.
 
         Returns:
-            Whether it did: not where there is no loop, or it is used.
+            False if there is no loop, or it is in use.
         """
         if self._loop is None or self._runs_here() or not self._lock.acquire(blocking=False):
             return False
@@ -74,7 +72,7 @@ class PrivateLoop:
         """Cancel what is left on the loop, and close it.
 
         Raises:
-            RuntimeError: A task does not end, or the loop waits for this very code.
+            RuntimeError: A task does not end, or the loop is waiting for this very code.
         """
         if self._loop is None:  # it was never used
             self._worker.close()
@@ -89,7 +87,6 @@ class PrivateLoop:
             self._worker.close()
 
     def _take(self, owner: object) -> None:
-        """Wait until nobody else uses the loop."""
         if (owner is not None and owner is self._owner) or self._runs_here():
             raise RuntimeError(
                 "the fake's event loop is waiting for this code to return: it can't be used now"
@@ -115,20 +112,20 @@ class PrivateLoop:
             return self._call(lambda: loop.run_until_complete(task))
         except BaseException:
             if not task.done():
-                # Ctrl+C, or a signal's timeout: it ended the waiting, not the task.
-                if running_framework() is not None:  # the thread beside must come back first
+                # Ctrl-C or a timeout by signal has ended our waiting, but not the task.
+                if running_framework() is not None:  # the worker must return first
                     loop.call_soon_threadsafe(task.cancel)
                 self._call(lambda: self._cancel({task}, loop))
             raise
 
     def _call(self, function: Callable[[], T]) -> T:
-        """Call the function where no other loop runs: here, or in the thread beside it."""
+        # In a thread where no other loop is running.
         return function() if running_framework() is None else self._worker.call(function)
 
     def _cancel(
         self, tasks: set[asyncio.Task[Any]], loop: asyncio.AbstractEventLoop
     ) -> set[asyncio.Task[Any]]:
-        """Cancel the tasks and return those that do not end."""
+        # Returns the tasks that do not end.
         import asyncio  # noqa: PLC0415 - it is there when a task is
 
         left = {task for task in tasks if not task.done()}

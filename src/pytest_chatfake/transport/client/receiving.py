@@ -1,7 +1,7 @@
-"""Reads a response with ``http.client``: to its end, up to a limit, with a sentence for each error.
+"""Reads a response with ``http.client``, up to a limit, and with a readable text for each error.
 
-``http.client`` itself reads as much as a server sends, takes some nonsense for a length, and says
-``hello`` where that is all that a server said.
+Without this, ``http.client`` reads whatever a server sends, accepts nonsense as a length, and if a
+server says ``hello``, the whole text of its error is ``hello``.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-READ_LIMIT = 16 * 1024 * 1024  # bytes of a response, announcements included, before it is given up
+READ_LIMIT = 16 * 1024 * 1024  # bytes of a response, with its headers, before we give up
 KEEP_LIMIT = 64 * 1024  # bytes of a body that are kept
 
 
 def receive(sock: socket) -> tuple[Response, bool]:
-    """Read the response to the request that was sent.
+    """Read a response to a POST.
 
     Returns:
-        The response, and whether the connection can take another request.
+        The response, and whether the connection can be used again.
 
     Raises:
-        HTTPException: What came is not HTTP, is cut off or too long.
+        HTTPException: It is not HTTP, is cut off or too long.
         OSError: The connection broke.
     """
     start, size = b"", 0
@@ -54,7 +54,7 @@ def receive(sock: socket) -> tuple[Response, bool]:
                 raise HTTPException(
                     f"the response is cut off: {size} of {length} bytes of its body came"
                 )
-            # A response such as 101 ends HTTP, or another one follows it.
+            # After a 1xx, either another response follows or the protocol changes.
             is_reusable = not response.will_close and response.status >= 200
             return Response(response.status, start), is_reusable
     except RemoteDisconnected:
@@ -67,7 +67,7 @@ def receive(sock: socket) -> tuple[Response, bool]:
 
 
 class _LimitedResponse(HTTPResponse):
-    """A response of which no more is read than an attempt may cost."""
+    """A response that raises an error beyond the limit."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -75,7 +75,7 @@ class _LimitedResponse(HTTPResponse):
 
 
 class _Limited(RawIOBase):
-    """The bytes of a response, up to the limit."""
+    """A raw stream that raises an error beyond the limit."""
 
     def __init__(self, raw: RawIOBase) -> None:
         self._raw = raw

@@ -1,4 +1,4 @@
-"""What a target posts, and what came back."""
+"""What a target posts, and what comes back."""
 
 from __future__ import annotations
 
@@ -7,24 +7,32 @@ from typing import NamedTuple, Protocol
 
 
 class OutgoingRequest(Protocol):
-    """What is posted: the exact bytes, and all headers but ``Host`` and ``Content-Length``."""
+    """The exact bytes to post, and all headers but ``Host`` and ``Content-Length``."""
 
     body: bytes
     headers: Mapping[str, str]
 
 
 def timed_out(seconds: float, stopped: str = "") -> TimeoutError:
-    """Return the error of an attempt whose time is up, and say how the app was stopped before."""
+    """Return the error of an attempt that took too long.
+
+    Args:
+        seconds: The limit, in real seconds.
+        stopped: How the app was stopped in an earlier attempt, if it was: that may be the reason.
+    """
     why = f"; the app had {stopped} before, and may have left a lock" if stopped else ""
     return TimeoutError(f"no complete response within {seconds:g} s{why}")
 
 
 class Response(NamedTuple):
-    """What came back from an attempt; of a body over a connection, the first 64 KiB.
+    """What came back from an attempt.
 
-    ``error`` is set, and ``status`` None, when no response came: refused, timed out, cut off. An
-    exception that leaves an in-process app is raised by the target, and becomes an ``error`` where
-    the attempt is recorded. ``late`` is the status of a response that came after the time was up.
+    Attributes:
+        status: The HTTP status; None if no complete response came.
+        body: The body; over a connection, its first 64 KiB.
+        error: Why no response came: refused, timed out, cut off. A target raises the exception of
+            an app in process, and it becomes the error only where the attempt is recorded.
+        late: The status of a response that came after the time was up.
     """
 
     status: int | None

@@ -1,15 +1,15 @@
 """Where an attempt goes: a URL, a WSGI app, an ASGI app, or a function of the test.
 
-Each target has two ways in. `attempt` is for plain code and blocks; `attempt_async` is awaited in
-the test's own loop, asyncio's or trio's, and does not block it, so that a server in that loop can
-respond. Where no complete response comes from a URL, the error is part of it; an exception
-that leaves an app or a function is raised, with its traceback.
+Each target can be called in two ways. `attempt` is for plain code, and blocks. `attempt_async` is
+awaited in the test's own loop, asyncio's or trio's, and does not block it, so a server in that loop
+can respond. If a URL gives no complete response, what is returned has the error. An exception of an
+app or a function is raised, with its traceback.
 
-A cancellation while `attempt_async` waits goes into an ASGI app or an async function, and ends it
-there, as any task ends. A thread can't be ended: an attempt at a URL or a WSGI app that has begun
-is finished and its response returned, and the cancellation takes effect right after (see
-`Worker.call_async`). The same holds for `cancel`, by which the watchdog ends what takes too long;
-before that it lets the app know by `disconnect` that nobody waits for its response any more.
+A cancellation of `attempt_async` reaches an ASGI app or an async function, and ends it as it ends
+any task. A thread can't be cancelled: an attempt at a URL or a WSGI app is finished, its response
+is returned, and then the cancellation takes effect (see `Worker.call_async`). The same goes for
+`cancel`, by which the watchdog ends what takes too long. Before that it calls `disconnect`, so the
+app learns that its client is gone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ACCEPTED = Response(200)
 
 
 class Target(ABC):
-    """Where attempts go. One attempt at a time; for two at the same time there is a `clone`.
+    """Where attempts go, one at a time; `clone` it for concurrent ones.
 
     Attributes:
         threaded: Whether `attempt_async` calls in a thread, which holds cancellations back.
@@ -44,11 +44,11 @@ class Target(ABC):
     threaded: bool = False
     overlaps: bool = True
     in_process: bool = True
-    _app: Any = None  # what is called, where that is in this process
+    _app: Any = None  # what is called in this process
 
     @abstractmethod
     def clone(self) -> Target:
-        """Return another way to the same place, for an attempt at the same time as others."""
+        """Return another target for the same place, for a concurrent attempt."""
 
     @abstractmethod
     def attempt(self, request: Any) -> Response:
@@ -59,19 +59,19 @@ class Target(ABC):
         """Make one attempt without blocking the running loop."""
 
     def response_so_far(self) -> Response | None:
-        """Return the response, if it is complete, whatever the app still does."""
+        """Return the response if it is complete, even if the app is still running."""
         return None
 
     def disconnect(self, request: object) -> bool:  # noqa: ARG002 - as for `cancel`
-        """Disconnect the client, from another thread.
+        """Disconnect the client; from another thread.
 
         Returns:
-            Whether the attempt can be ended by `cancel`, if the app goes on all the same.
+            Whether `cancel` can end the attempt if the app goes on anyway.
         """
         return False
 
     def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - for those that can
-        """End the attempt at this request, from another thread; its error is the reason given.
+        """End the attempt at this request, with ``why`` as its error; from another thread.
 
         Returns:
             Whether it ends now or soon. A call of plain code can't be ended.
@@ -79,14 +79,14 @@ class Target(ABC):
         return False
 
     def hang_up(self) -> None:  # noqa: B027 - most have nothing to close
-        """Close what is open and idle; an attempt that is being made is finished."""
+        """Close idle connections; a running attempt is finished."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to give up
-        """Give up connections and threads. A second time is fine; an attempt after it is not."""
+        """End connections and threads. Calling it again has no effect."""
 
 
 class UrlTarget(Target):
-    """A URL, over one kept connection; see `HttpClient`."""
+    """A URL, over a connection that is kept alive; see `HttpClient`."""
 
     threaded = True
     in_process = False
@@ -98,32 +98,32 @@ class UrlTarget(Target):
 
         self._client = HttpClient(url, timeout=timeout)
         self._request: OutgoingRequest | None = None
-        # The watchdog ends an attempt after its timeout, so it is waited for that long.
+        # The watchdog ends an attempt after its timeout, so wait at least that long.
         self._worker = Worker("chatfake-url", grace=timeout + GRACE_SECONDS)
 
     def clone(self) -> UrlTarget:
-        """Return another connection, which is not kept: the server may serve one at a time."""
+        """Return a target with a new connection, which is not kept alive."""
         clone = UrlTarget(self._url, timeout=self._timeout)
         clone._client.close()
         return clone
 
     def attempt(self, request: OutgoingRequest) -> Response:
-        """Post; what goes wrong on the way is in the response."""
+        """Post; an error of the connection is in the response."""
         self._request = request
         return self._client.post(request.body, request.headers)
 
     async def attempt_async(self, request: OutgoingRequest) -> Response:
-        """Post from a thread, for the server may run in this very loop."""
+        """Post from a thread, because the server may run in this very loop."""
         return await self._worker.call_async(self.attempt, request)
 
     def disconnect(self, request: object) -> bool:
-        """End the attempt: its connection is shut down under it."""
+        """End the attempt by shutting down its connection."""
         if request is self._request:
             self._client.abort()
         return True
 
     def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - it has its own
-        """End the attempt if it began too late for `disconnect`."""
+        """End the attempt; it may have begun after `disconnect`."""
         return self.disconnect(request)
 
     def hang_up(self) -> None:
@@ -139,18 +139,18 @@ class UrlTarget(Target):
 
 
 class HandlerTarget(Target, Generic[RequestT]):
-    """A function of the test, called with the request; `response_of` says what it may return.
+    """A function of the test that is called with the request; see `response_of` for its result.
 
-    A plain function is called in the test's thread in both modes. An async one is awaited in the
-    test's own loop, or run on the portal's.
+    In both modes a plain function is called in the test's thread. An async one is awaited in the
+    test's own loop, or runs on the portal's.
     """
 
     def __init__(self, function: Callable[[RequestT], object], *, portal: Portal) -> None:
         self._app = function
         self._portal = portal
         self._awaited = Cancellable()
-        # Plain functions are called in the test's one thread.
-        call = getattr(function, "__call__", None)  # noqa: B004 - of an object, it may be async
+        # Plain functions can't overlap, as they all run in the test's thread.
+        call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
         self.overlaps: bool = any(map(inspect.iscoroutinefunction, (function, call)))
 
     def clone(self) -> HandlerTarget[RequestT]:
@@ -160,8 +160,7 @@ class HandlerTarget(Target, Generic[RequestT]):
     def attempt(self, request: RequestT) -> Response:
         """Call the function."""
         result = self._app(request)
-        # Most handlers return nothing, and isawaitable() takes a microsecond to say so.
-        if result is not None and inspect.isawaitable(result):
+        if inspect.isawaitable(result):
             return self._portal.run(self._wait(request, result))
         return response_of(result)
 
@@ -179,7 +178,7 @@ class HandlerTarget(Target, Generic[RequestT]):
             return Response(None, b"", late.why)
 
     def disconnect(self, request: object) -> bool:
-        """Let an async function go on for now; a plain one can't be ended."""
+        """Do nothing yet; return whether it is an async function, which can be cancelled."""
         return self._awaited.is_awaiting(request)
 
     def cancel(self, request: object, why: Exception) -> bool:
@@ -188,11 +187,11 @@ class HandlerTarget(Target, Generic[RequestT]):
 
 
 def response_of(result: object) -> Response:
-    """Return what a handler's result means as a response.
+    """Return the response that a handler's result stands for.
 
     Args:
-        result: None for 200, a status, ``(status, body)``, or a response: something with
-            ``status_code``, and the body's bytes in ``data``, ``content`` or ``body``.
+        result: None for 200, a status, ``(status, body)``, or the response of a framework: an
+            object with ``status_code``, and the body in ``data``, ``content`` or ``body``.
 
     Raises:
         TypeError: It is something else.
@@ -200,7 +199,7 @@ def response_of(result: object) -> Response:
     """
     if result is None:
         return ACCEPTED
-    returned = result  # as it came: what follows narrows its type
+    returned = result  # kept for the error, as the type checkers narrow `result` below
     status: object = result
     body: object = b""
     if isinstance(result, tuple):

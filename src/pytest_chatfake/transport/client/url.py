@@ -1,4 +1,4 @@
-"""URLs of webhooks, paths of apps and who calls them: checked before anything is posted."""
+"""Checks the URLs of webhooks, the paths of apps, and the address of their client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...base.arguments import check_int, check_str, cited, shortened, unexpected
 
 
 class Origin(NamedTuple):
-    """What to connect to: a name or an IP address, a TCP port, and whether by TLS."""
+    """What to connect to: a host name or IP address, a port, and whether to use TLS."""
 
     host: str
     port: int
@@ -24,7 +24,7 @@ class Address(NamedTuple):
     Attributes:
         origin: Where to connect.
         authority: The value of ``Host``.
-        target: Path and query, as the request line has them.
+        target: Path and query, for the request line.
     """
 
     origin: Origin
@@ -37,7 +37,7 @@ def parse_url(url: str) -> Address:
 
     Raises:
         TypeError: The URL is not a ``str``.
-        ValueError: Nothing could be posted to it; the message says what to write.
+        ValueError: Nothing can be posted to it; the text says what to write.
     """
     if re.search(r"[\x00-\x20\x7f]", check_str(url, "url")):
         raise ValueError(
@@ -72,11 +72,11 @@ def parse_url(url: str) -> Address:
 
 
 def checked_path(path: str) -> str:
-    """Return an app's path as it is: as in a URL, with an optional query string.
+    """Return an app's path, quoted as in a URL, with an optional query string.
 
     Raises:
         TypeError: It is not a ``str``.
-        ValueError: It is invalid; the message says what to write.
+        ValueError: It is invalid; the text says what to write.
     """
     if not check_str(path, "path").startswith("/"):
         raise ValueError(unexpected("path", "a slash first, as in '/hooks/chat'", path))
@@ -89,11 +89,11 @@ def checked_path(path: str) -> str:
 
 
 def checked_client(client: tuple[str, int] | None) -> tuple[str, int]:
-    """Return who seems to call an app in process: an IP address and a port.
+    """Return the client that an app in process sees, by default ``("127.0.0.1", 50000)``.
 
     Raises:
-        TypeError: It is no pair of a text and a whole number.
-        ValueError: The address is no IP address, or the port is out of range.
+        TypeError: It is not a pair of a ``str`` and an ``int``.
+        ValueError: The address is not an IP address, or the port is out of range.
     """
     if client is None:
         return "127.0.0.1", 50000

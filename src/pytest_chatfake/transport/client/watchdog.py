@@ -1,9 +1,9 @@
-"""Real seconds beside code that may hang, counted by a thread.
+"""Counts real seconds beside code that may hang, in a thread.
 
-No clock is compared: freezegun stops the monotonic one, too, and asyncio's timers with it. What
-holds is how long a lock waits. So one thread for the process looks every so often at what is being
-done, and counts in how many looks it is still the same. That costs the code that is watched next to
-nothing, and a machine that slept, or is busy, is not taken for an app that hangs.
+It can't compare clocks: freezegun stops even the monotonic one, and asyncio's timers with it. But a
+lock still waits for real time. So one thread of the process looks at all watched items every 50 ms,
+and counts how many times it finds the same thing running. This costs the watched code next to
+nothing, and a machine that was asleep or is overloaded does not look like an app that hangs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from weakref import WeakKeyDictionary
 
 from ...base.debugging import is_debugging
 
-# Real seconds between two looks, and after how many without anything to watch the thread ends.
+# Real seconds between two looks; and after how many looks at nothing the thread ends.
 TICK = 0.05
 IDLE_LOOKS = 20
 
 
 class Watched(Protocol):
-    """Something that may take too long.
+    """An item that does one thing after another, each of which may take too long.
 
     Attributes:
         limit: How many real seconds one thing may take.
@@ -31,20 +31,20 @@ class Watched(Protocol):
 
     @property
     def current(self) -> object | None:
-        """What it does now, another object for each new thing; None: nothing."""
+        """What it is doing, as a new object for each new thing; None for nothing."""
         ...
 
     def on_timeout(self, current: Any) -> float | None:
-        """Act, in the watchdog's thread, on ``current``, which takes longer than that.
+        """Act on ``current``, which takes longer than the limit; called in the watchdog's thread.
 
         Returns:
-            After how many more seconds to call it again; None: not again.
+            After how many more seconds to call this again; None for never.
         """
         ...
 
 
 class _Observation(NamedTuple):
-    """What a watched item is doing, for how many looks, and its limit in seconds."""
+    """What an item is doing, for how many looks, and its limit in seconds."""
 
     current: object | None
     looks: int
@@ -52,25 +52,25 @@ class _Observation(NamedTuple):
 
 
 class Watchdog:
-    """Looks at all that is watched, from a thread that lives while there is something."""
+    """Looks at all watched items, from a thread that lives as long as there are any."""
 
     def __init__(self) -> None:
-        # Weakly, so that nobody has to remove what a fake that was never closed has added.
+        # Weak, because a fake that is never closed never removes its items.
         self._watched: WeakKeyDictionary[Watched, None] = WeakKeyDictionary()
-        self._lock = threading.Lock()  # held to begin the thread, and to end it
+        self._lock = threading.Lock()  # held while the thread begins and ends
         self._thread: threading.Thread | None = None
         self._pause = threading.Event()  # never set
 
     def add(self, watched: Watched) -> None:
-        """Watch it from now on."""
-        self._watched[watched] = None  # before the look at the thread, which may be about to end
+        """Watch an item from now on."""
+        self._watched[watched] = None  # first, because the thread may be about to end
         if not self._runs():
             with self._lock:
                 if not self._runs():
                     self._thread = self._begin()
 
     def remove(self, watched: Watched) -> None:
-        """Watch it no more."""
+        """Stop watching an item."""
         self._watched.pop(watched, None)
 
     def _runs(self) -> bool:
@@ -94,7 +94,7 @@ class Watchdog:
                 return
 
     def _look(self, watched: Watched, last: _Observation | None) -> _Observation | None:
-        """Look at one thing; an error of it is reported, and the others go on being watched."""
+        # An error of one item is reported, and must not end the watch over the others.
         try:
             return _look(watched, last)
         except BaseException as error:
@@ -106,7 +106,7 @@ class Watchdog:
     def _ends(self) -> bool:
         with self._lock:
             thread, self._thread = self._thread, None
-            if self._watched:  # since the last look; a later add() sees that there is none
+            if self._watched:  # was added since the last look; a later add() begins a thread
                 self._thread = thread
             return self._thread is None
 
@@ -118,11 +118,11 @@ def _look(watched: Watched, last: _Observation | None) -> _Observation:
     looks = last.looks + 1
     if looks * TICK < last.limit:
         return _Observation(current, looks, last.limit)
-    if is_debugging():  # somebody thinks: the time begins anew
+    if is_debugging():  # someone is thinking: start again
         return _Observation(current, 0, watched.limit)
     more = watched.on_timeout(current)
     return _Observation(current, looks, inf if more is None else looks * TICK + more)
 
 
-#: The one for the process.
+#: The one of this process.
 watchdog: Watchdog = Watchdog()

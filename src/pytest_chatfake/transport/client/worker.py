@@ -1,4 +1,4 @@
-"""A thread for calls that block, awaited from asyncio or trio."""
+"""A thread for blocking calls, which asyncio and trio can await."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ T = TypeVar("T")
 
 
 class Worker:
-    """A thread for calls that block, started when it is first needed.
+    """A thread for blocking calls, started at the first one.
 
-    Calls are made one after another, each in a copy of its caller's context.
+    It makes one call after another, each in a copy of its caller's context.
 
     Args:
         name: The thread's name.
-        grace: Real seconds that a call may go on after it was cancelled, or while the worker is
+        grace: How many real seconds to wait for a call that was cancelled, or when the worker is
             closed, before it is left to itself.
     """
 
@@ -36,16 +36,15 @@ class Worker:
         self._thread: threading.Thread | None = None
 
     def call(self, function: Callable[..., T], *args: object) -> T:
-        """Call the function in the thread, and wait here."""
+        """Call a function in the thread, and block until it returns."""
         return self._begin(function, args).result()
 
     async def call_async(self, function: Callable[..., T], *args: object) -> T:
-        """Call the function in the thread, and wait in the running framework's way.
+        """Call a function in the thread, and await its result in the running framework.
 
-        A cancellation that comes before the call stops it from beginning. One that comes later
-        waits for the call's end, but no longer than the worker's grace: the outcome is returned
-        as if nothing had happened, so that it can be recorded, and the cancellation takes effect at
-        the caller's next ``await`` that waits.
+        A cancellation before the call prevents it. A later one waits for the end of the call, up to
+        the worker's grace. Then the result is returned normally, so that it can be recorded, and
+        the cancellation takes effect at the caller's next ``await`` that waits.
         """
         await checkpoint()
         future = self._begin(function, args)
@@ -54,10 +53,14 @@ class Worker:
         try:
             return future.result()
         finally:
-            del future  # breaks the circle of an error's traceback and this frame
+            del future  # breaks the cycle between an error's traceback and this frame
 
     def close(self) -> None:
-        """End the thread, and wait until it has; raise if a call does not return."""
+        """End the thread and wait for it.
+
+        Raises:
+            RuntimeError: A call does not return.
+        """
         thread, self._thread = self._thread, None
         if thread is not None:
             self._calls.put(None)
@@ -78,12 +81,12 @@ class Worker:
             function, future = call
             try:
                 result = function()
-            except BaseException as error:  # raised where the call is awaited
+            except BaseException as error:  # future.result() raises it
                 future.set_exception(error)
             else:
                 future.set_result(result)
                 del result
-            # Nothing of a call may live on in a thread that waits for the next one.
+            # Keep nothing of this call alive while the thread waits for the next one.
             del call, function, future
 
 
@@ -127,16 +130,13 @@ async def _wait_in_trio(future: Future[Any], grace: float) -> None:
 
 
 def _wake(call_soon: Callable[[Callable[[], object]], object], wake: Callable[[], object]) -> None:
-    with suppress(RuntimeError):  # a loop that ended meanwhile has nobody to wake
+    with suppress(RuntimeError):  # the loop is closed: nothing waits there any more
         call_soon(wake)
 
 
 def _cancel_again(task: asyncio.Task[Any], cancelled: asyncio.CancelledError, handled: int) -> None:
-    """Repeat a cancellation that was caught, now that the task waits for something else.
-
-    Its caller (`asyncio.timeout`, say) may have taken it back meanwhile: then the count of the
-    cancellations that are to be handled is as it was.
-    """
+    # Repeats a cancellation that was caught, now that the task waits for something else. If its
+    # caller (asyncio.timeout, say) has taken it back meanwhile, the count is as it was before.
     if task.cancelling() > handled:
-        task.uncancel()  # it is still the same one, and is counted once
+        task.uncancel()  # or the same cancellation would count twice
         task.cancel(*cancelled.args)

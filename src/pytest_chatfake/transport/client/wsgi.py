@@ -1,7 +1,7 @@
-"""Attempts into a WSGI app, without a socket: the server's half of PEP 3333.
+"""Attempts at a WSGI app, without a socket: the server's side of PEP 3333.
 
-What the app gets wrong is raised: ``RuntimeError`` where it breaks the protocol, ``ValueError`` for
-a status, ``TypeError`` for a part of its body. An exception that leaves it comes out as it is.
+An app that breaks the protocol raises ``RuntimeError``, for a bad status ``ValueError``, for a bad
+body ``TypeError``. An exception of the app is raised as it is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class WsgiTarget(Target):
-    """A WSGI app: called in the test's thread, from a coroutine in a thread of its own."""
+    """A WSGI app: plain code calls it in the test's thread, a coroutine in a worker thread."""
 
     threaded = True
 
@@ -44,7 +44,7 @@ class WsgiTarget(Target):
         self._environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
             "SCRIPT_NAME": "",
-            # PEP 3333: bytes, decoded as Latin-1 whatever they mean.
+            # PEP 3333: the bytes, decoded as Latin-1 whatever their encoding.
             "PATH_INFO": unquote_to_bytes(raw_path).decode("latin-1"),
             "QUERY_STRING": query,
             "SERVER_NAME": "testserver",
@@ -57,12 +57,12 @@ class WsgiTarget(Target):
             "wsgi.multithread": False,
             "wsgi.multiprocess": False,
             "wsgi.run_once": False,
-            # As most servers say: the body ends where it ends, nobody has to count.
+            # As with most servers, the app can read to the end and need not count.
             "wsgi.input_terminated": True,
         }
 
     def clone(self) -> WsgiTarget:
-        """Return another thread for the same app, with ``wsgi.multithread`` set."""
+        """Return a target with its own thread, and with ``wsgi.multithread`` set."""
         clone = copy(self)
         clone._worker = Worker("chatfake-wsgi")
         clone._environ = {**self._environ, "wsgi.multithread": True}
@@ -74,7 +74,7 @@ class WsgiTarget(Target):
             return self._call(request)
 
     async def attempt_async(self, request: OutgoingRequest) -> Response:
-        """Call the app in a thread, for it may block."""
+        """Call the app in a thread, because it may block."""
         return await self._worker.call_async(self._call, request)
 
     def close(self) -> None:
@@ -103,22 +103,23 @@ def _variables(headers: Headers) -> Mapping[str, str]:
     variables: dict[str, str] = {}
     for name, value in complete_headers(headers, "testserver"):
         key = name.upper().replace("-", "_")
-        if key != "CONTENT_TYPE":  # which has a name of its own
+        if key != "CONTENT_TYPE":  # CGI gives it no prefix
             key = f"HTTP_{key}"
-        # A header that is there twice is one with commas.
+        # A repeated header becomes one, with commas.
         variables[key] = f"{variables[key]},{value}" if key in variables else value
     return variables
 
 
 class _Exchange:
-    """What the app said so far, through ``start_response``, ``write`` and its returned body."""
+    """What the app has sent so far: by ``start_response``, ``write`` and the body it returned."""
 
     __slots__ = ("_body", "_sent", "_status")
 
     def __init__(self) -> None:
         self._status: int | None = None
         self._body: list[bytes] = []
-        # A server sends the headers with the first bytes of the body, and never takes them back.
+        # A server sends the headers with the first bytes of the body: then it is too late to change
+        # them.
         self._sent = False
 
     def start(
@@ -133,7 +134,7 @@ class _Exchange:
                 if self._sent and exc_info[1] is not None:
                     raise exc_info[1].with_traceback(exc_info[2])
             finally:
-                exc_info = None  # breaks the circle through this frame, as PEP 3333 asks
+                exc_info = None  # breaks the cycle with this frame, as PEP 3333 asks
         elif self._status is not None:
             raise RuntimeError("WSGI app: it called start_response twice, without exc_info")
         self._status = _status_code(status)
@@ -155,7 +156,7 @@ class _Exchange:
 
 
 def _status_code(status: object) -> int:
-    """Return the number of ``"200 OK"``, or of ``"200"``: not every app gives a reason."""
+    # Not every app gives a reason: "200 OK" or "200".
     if not (isinstance(status, str) and re.fullmatch("[0-9]{3}( .*)?", status)):
         raise ValueError(f"WSGI app: expected a status such as '200 OK', got {cited(status)}")
     return int(status[:3])

@@ -1,11 +1,11 @@
-"""The socket side of the API: one listening socket, one thread for each client.
+"""The socket side of the API: one listening socket, and one thread for each client.
 
-The `Listener` is a pytest-httpserver server, so tests add handlers to it as they know them. The
-requests are read by Python's ``http.server`` and werkzeug. Two things differ from theirs:
-connections are kept alive (werkzeug closes after each response), and a stop takes 20 ms, not 500.
+The `Listener` is a server of pytest-httpserver, so tests can add handlers to it in the usual way.
+Python's ``http.server`` and werkzeug read the requests. Two things are different: connections are
+kept alive (werkzeug closes them after each response), and stopping takes 20 ms instead of 500.
 
-No timeout and no wall clock: process time may stand still while we serve. A client may be as slow
-as it likes: it holds one thread, and `Listener.stop` ends it.
+There are no timeouts, because process time may stand still while we serve. A slow client only holds
+one thread, until `Listener.stop` ends it.
 """
 
 from __future__ import annotations
@@ -36,38 +36,41 @@ from werkzeug.serving import (
 
 from .replies import Reply, plain, server_error
 
-# How often a running listener looks whether it is to stop, in real seconds.
+# How often a running listener checks whether it should stop, in real seconds.
 POLL_SECONDS = 0.02
 
-# What http.server only notes: the headers after such a line are lost.
+# http.server only notes these defects, but the headers after such a line are lost.
 MALFORMED = (
     InvalidHeaderDefect,
     MisplacedEnvelopeHeaderDefect,
     MissingHeaderBodySeparatorDefect,
 )
 
-#: What no line has: a CR that does not end it, a NUL, or a space at its begin, which continues the
-#: header before. Each reader makes something else of these.
+#: What no line may have: a CR in the middle, a NUL, or a space in front, which would continue the
+#: header before. No two parsers agree about these.
 _STRAY = re.compile(rb"\r(?!\n)|\0|\A[ \t]")
 
-#: Before a chunk; ``int()`` would take ``0x5``, ``0_5`` and ``+5``, too.
+#: The line before a chunk. ``int()`` would also accept ``0x5``, ``0_5`` and ``+5``.
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(;.*)?\r?\n")
 
-#: Responds to a request by a handler of pytest-httpserver; returns None if none matches.
+#: Lets a handler of pytest-httpserver respond to a request; returns None if none matches.
 ByHandler: TypeAlias = "Callable[[Request], Response | None]"
 
 
 class Api(Protocol):
-    """The API without a socket. Called from many threads."""
+    """The API without a socket. It is called from many threads."""
 
     def respond(self, request: Request, by_handler: ByHandler, /) -> Response | Reply:
-        """Respond to a request: by a handler of pytest-httpserver where nothing of its own fits."""
+        """Respond to a request; let pytest-httpserver handle it if it is none of the API's."""
         ...
 
     def responded(self, request: Request, status: int | None, body: bytes, /) -> None:
-        """Note the response that is about to leave; a status of None: there is none.
+        """Note the response that is about to be sent.
 
-        The body is that of a user's own response that is no success.
+        Args:
+            request: The request.
+            status: The HTTP status; None if the connection is closed without a response.
+            body: The body, if a handler of the user's has responded with 300 or more; else empty.
         """
         ...
 
@@ -81,9 +84,10 @@ class _Malformed(Exception):  # noqa: N818 - steers `_Connection`, never leaves 
 
 
 class _Reader(BufferedReader):
-    """Raises a ConnectionAbortedError where a client hangs up in the middle of a line or a chunk.
+    """Raises a ConnectionAbortedError if a client hangs up in the middle of a line or a chunk.
 
-    http.server would respond to half a request; werkzeug would read a chunk for ever.
+    Without it, http.server would respond to half a request, and werkzeug would read a chunk for
+    ever.
     """
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -115,23 +119,23 @@ class _Connection(WSGIRequestHandler):
     """One client's connection, kept alive from request to request (HTTP/1.1)."""
 
     protocol_version = "HTTP/1.1"
-    default_request_version = "HTTP/1.0"  # 0.9 has no status line: an error would be a bare body
+    default_request_version = "HTTP/1.0"  # with 0.9, an error would have no status line
     disable_nagle_algorithm = True
     rbufsize = 0  # `_Reader` buffers
-    wbufsize = -1  # so that a response leaves in one piece
+    wbufsize = -1  # sends a response in one piece
 
-    # Without `Date`, as process time may stand still, and without a line in a log.
+    # Without Date, because process time may stand still, and without a line in a log.
     send_response = WSGIRequestHandler.send_response_only
 
     def setup(self) -> None:
         server = cast("_Server", self.server)
         self._listener, self._stopped = server.listener, server.stopped
         self._is_idle, self._is_retired = True, False
-        self.request.settimeout(None)  # whatever the test set as the default for its sockets
+        self.request.settimeout(None)  # whatever socket.setdefaulttimeout() says
         super().setup()
         self.rfile = self._reader = _Reader(cast("RawIOBase", self.rfile))
         self._listener.connections.add(self)
-        if self._stopped.is_set():  # asked in this order, `stop` misses no client
+        if self._stopped.is_set():  # only now, so that `stop` misses no client
             self.close()
 
     def finish(self) -> None:
@@ -144,7 +148,7 @@ class _Connection(WSGIRequestHandler):
             self.connection.shutdown(SHUT_RDWR)
 
     def retire(self) -> None:
-        """End the connection from another thread as soon as no response is being written."""
+        """End the connection from another thread, but finish the response that is being written."""
         self._is_retired = True
         if self._is_idle:
             self.close()
@@ -152,11 +156,11 @@ class _Connection(WSGIRequestHandler):
     def handle_one_request(self) -> None:
         self._is_idle = True
         self.close_connection = True
-        if self._is_retired:  # asked in this order, no `retire` is missed
+        if self._is_retired:  # only now, so that no `retire` is missed
             return
         begin = self._reader.peek(1)[:1]
         self._is_idle = False
-        if begin not in (b"", b"\x16"):  # hung up, or TLS, whose client would wait for us
+        if begin not in (b"", b"\x16"):  # hung up, or TLS: that client would wait for ever
             try:
                 super().handle_one_request()
             except _Malformed:
@@ -170,10 +174,10 @@ class _Connection(WSGIRequestHandler):
         self.close_connection = True
 
     def handle_expect_100(self) -> bool:
-        return True  # `run_wsgi` continues, once it knows where the body ends
+        return True  # too early: `run_wsgi` sends the 100 once the end of the body is certain
 
     def run_wsgi(self) -> None:
-        """Read a request to its end, so that the next one begins there, and respond."""
+        """Read a request to its end, so that the next one can begin there, and respond."""
         try:
             environ = self.make_environ()
         except ValueError:  # the target is not a URL
@@ -190,10 +194,10 @@ class _Connection(WSGIRequestHandler):
             environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         request = Request(environ, populate_request=False)
         try:
-            request.get_data()  # cached, so that matchers, handlers and the log all see it
+            request.get_data()  # caches it for matchers, handlers and the log
         except ConnectionError:
             raise
-        except OSError as error:  # of werkzeug: a chunk is longer than it says
+        except OSError as error:  # werkzeug's, if a chunk is longer than it says
             raise _Malformed from error
         reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
@@ -209,7 +213,7 @@ class _Connection(WSGIRequestHandler):
         self.wfile.write(body)
 
     def _has_certain_end(self) -> bool:
-        """Return whether it is certain where the request's headers and its body end."""
+        # If it is not certain where the headers or the body end, the next request isn't either.
         headers = self.headers
         if (
             any(isinstance(defect, MALFORMED) for defect in headers.defects)
@@ -225,7 +229,7 @@ class _Connection(WSGIRequestHandler):
         )
 
     def _continues(self) -> bool:
-        """Tell a client that waits with its body to go on; return whether it expects no more."""
+        # Sends the 100 that a client waits for; returns False if it expects anything else.
         expected = self.headers.get_all("Expect", [])
         if not expected or self.request_version == "HTTP/1.0":
             return True
@@ -241,21 +245,21 @@ class _Connection(WSGIRequestHandler):
 
 
 class _Server(ThreadedWSGIServer):
-    """Hands each client to a thread of its own.
+    """Serves each client in its own thread.
 
     Attributes:
-        stopped: Set when no client is served any more.
+        stopped: Is set when clients are no longer served.
     """
 
     def __init__(self, listener: Listener, fd: int) -> None:
         app = Request.application(listener.application)
         super().__init__(listener.host, listener.port, app, handler=_Connection, fd=fd)
-        self.socket.setblocking(False)  # for a client that is gone before it is accepted
+        self.socket.setblocking(False)  # a client may be gone before it is accepted
         self.listener = listener
         self.stopped = threading.Event()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Serve a client, in its own thread, where nobody would see an error."""
+        """Serve a client in its own thread, and keep errors for the test."""
         threading.current_thread().name = "chatfake-listener-client"
         try:
             super().finish_request(request, client_address)
@@ -266,11 +270,11 @@ class _Server(ThreadedWSGIServer):
 
 
 class Listener(HTTPServer):
-    """Serves the API, and what a test adds to it, on a free port.
+    """Serves the API, and the handlers that a test adds, on a free port.
 
-    Three things differ from pytest-httpserver. The API responds to a request that no handler
-    matches, which is no failed assertion, unless an ordered handler was next. ``log`` holds only
-    what reached a handler. And a response is sent whole: a stream is read to its end first.
+    Three things differ from pytest-httpserver. A request that no handler matches goes to the API
+    and is no failed assertion, unless an ordered handler was next. ``log`` has only the requests
+    that reached a handler. And a streamed response is read to its end before it is sent.
     """
 
     port: int
@@ -282,15 +286,15 @@ class Listener(HTTPServer):
         self.connections: set[_Connection] = set()
 
     def start(self) -> None:
-        """Listen, and serve from threads of our own.
+        """Listen, and serve from our own threads.
 
         Raises:
-            HTTPServerError: The listener runs already.
-            OSError: No port is free, or the one it had before a `stop` is taken.
+            HTTPServerError: The listener is running already.
+            OSError: No port is free, or the one from before a `stop` is taken.
         """
         if self.is_running():
             raise HTTPServerError("the listener runs already")
-        # With a socket of our own: werkzeug would end the whole run if the port were taken.
+        # If the port is taken, werkzeug would exit the process. So we open the socket.
         with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
             self.server = server = _Server(self, listening.fileno())
         self.port = server.port
@@ -304,10 +308,10 @@ class Listener(HTTPServer):
         thread.start()
 
     def stop(self) -> None:
-        """Stop listening and close every connection; a delayed response is cut short.
+        """Stop listening and close every connection; delayed responses are not sent.
 
         Raises:
-            HTTPServerError: The listener does not run.
+            HTTPServerError: The listener is not running.
         """
         if self.server is None:
             raise HTTPServerError("the listener does not run")
@@ -317,15 +321,15 @@ class Listener(HTTPServer):
             connection.close()
 
     def close_idle_connections(self) -> None:
-        """Close every connection that is open now as soon as it has no response to write."""
+        """Close every open connection, but finish responses that are being written."""
         for connection in list(self.connections):
             connection.retire()
 
     def respond(self, request: Request, /) -> Reply:
         """Respond to a request: by the API, by a handler, or with a 404.
 
-        An error that leaves a handler is a 500 for the client, and is kept for the test as
-        pytest-httpserver keeps it: ``check()`` raises it.
+        If a handler raises, the client gets a 500, and the test gets the error as usual with
+        pytest-httpserver: ``check()`` raises it.
         """
         body = b""
         try:
@@ -335,7 +339,7 @@ class Listener(HTTPServer):
                 body = reply.body
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # pytest.fail() is no Exception
+        except BaseException as error:  # pytest.fail() raises no Exception
             self.record_error(error)
             reply = server_error(error)
         self.api.responded(request, None if reply.disconnect else reply.status, body)
@@ -356,7 +360,7 @@ class Listener(HTTPServer):
         return response
 
     def respond_nohandler(self, request: Request, extra_message: str = "") -> Response:
-        """Fail an ordered handler that was next; else leave the request to the API."""
+        """Fail if an ordered handler was next; otherwise leave the request to the API."""
         if self.permanently_failed:
             return super().respond_nohandler(request, extra_message)
         raise Unmatched

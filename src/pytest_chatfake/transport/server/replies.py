@@ -1,4 +1,4 @@
-"""Responses as plain values, and the ways in which they can go wrong on purpose."""
+"""Responses as plain values, and how they go wrong on purpose."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Reply(NamedTuple):
         headers: Names and values beyond ``Content-Type`` and ``Content-Length``.
         delay: Real seconds to wait before the response, over a socket.
         disconnect: Close the connection without a response.
-        declared_length: A ``Content-Length`` that is larger than the body, in bytes: the response
-            is cut off, and the connection closed after it. None: the body's own length.
+        declared_length: A ``Content-Length`` beyond the body: the response is cut off, and the
+            connection closed after it. None for the length of the body.
         content_type: The value of ``Content-Type``.
     """
 
@@ -35,7 +35,7 @@ class Reply(NamedTuple):
     content_type: str = "application/json"
 
     def content(self, method: str) -> tuple[list[tuple[str, str]], bytes]:
-        """Return the headers and the body of the response to a request of that method."""
+        """Return the headers and the body to send in response to a method: HEAD gets no body."""
         if is_bodiless(self.status):
             return [*self.headers], b""
         length = len(self.body) if self.declared_length is None else self.declared_length
@@ -43,13 +43,13 @@ class Reply(NamedTuple):
         return [*fields, *self.headers], b"" if method == "HEAD" else self.body
 
     def cut_off(self, length: int | None = None) -> Reply:
-        """Return it with only the first ``length`` bytes of its body; None: half of them."""
+        """Keep only the first ``length`` bytes of the body; None for half of it."""
         kept = len(self.body) // 2 if length is None else length
         return self._replace(body=self.body[:kept], declared_length=len(self.body))
 
 
 def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
-    """Return a response as a plain value; its body is read to the end."""
+    """Return a response as a plain value; a streamed body is read to its end."""
     if isinstance(response, Reply):
         return response
     response.make_sequence()
@@ -64,7 +64,7 @@ def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
 
 
 def error_body(status: int, code: str, message: str) -> dict[str, Any]:
-    """Return the body of the API's errors (§7.1), the status included."""
+    """Return the body of an error of the API (§7.1)."""
     return {"error": {"status": status, "code": code, "message": message}}
 
 
@@ -75,13 +75,13 @@ def error_reply(status: int, code: str, message: str) -> Reply:
 
 
 def server_error(error: BaseException) -> Reply:
-    """Return the 500 for an error that left a handler; the error itself comes back in the test."""
+    """Return the 500 for an error of a handler; the test gets the error itself."""
     message = f"a handler raised {type(error).__name__}"
     return error_reply(500, "INTERNAL_SERVER_ERROR", message)
 
 
 def status_line(status: int) -> str:
-    """Return the status with the usual text beside it, such as ``200 OK``."""
+    """Return a status with its usual reason, such as ``200 OK``."""
     return f"{status} {REASONS.get(status, '')}"
 
 
