@@ -99,7 +99,7 @@ def settings(lines):
     return " ".join(part for part in parts if part[:1] != "#").partition('price="0.02" ')[2]
 
 
-def notes(lines, kind="seen, and can't be expressed"):
+def notes(lines, kind="seen, but there is no setting for it"):
     return {line.removeprefix(f"# {kind}: ") for line in lines if line.startswith(f"# {kind}: ")}
 
 
@@ -115,9 +115,9 @@ def notes(lines, kind="seen, and can't be expressed"):
                 'biz_type="heron" messaging_product="heron" id_prefix="heronid." to_key="to" ), )'
             ),
             {
-                "after a later status of their message: 42",
-                "the same again, later: 1",
-                "the same again at one instant: devices or duplicates, can't be told: 1",
+                "out of order: 42",
+                "redelivered: 1",
+                "twice at the same instant, from two devices or as duplicates: 1",
             },
         ),
         (
@@ -128,7 +128,7 @@ def notes(lines, kind="seen, and can't be expressed"):
                 'error_key="ibisFault" trace_key="ibisRef" '
                 'biz_type="ibis" messaging_product="ibis" id_prefix="ibisid." to_key="to" ), )'
             ),
-            {'of another type, "ibis.inbound": 1', 'of another type, "ibis.echo": 300'},
+            {'events of type "ibis.inbound": 1', 'events of type "ibis.echo": 300'},
         ),
         (
             account("stork", to=lambda n: phone(n)[1:], owner=lambda n: f"4930555000{n % 2}"),
@@ -139,7 +139,7 @@ def notes(lines, kind="seen, and can't be expressed"):
                 'biz_type="stork" '
                 'messaging_product="stork" id_prefix="storkid." to_key="to" from_key="owner" ), )'
             ),
-            {"sender varies: a call gives it"},
+            {"sender varies: pass it to each call"},
         ),
         (
             [
@@ -159,9 +159,9 @@ def notes(lines, kind="seen, and can't be expressed"):
                 'biz_type="egret" messaging_product="egret" from_key="line" ), )'
             ),
             {
-                'of another type, "egret.inbound": 1',
-                "egretId varies: a call gives it",
-                "hash varies: a call gives it",
+                'events of type "egret.inbound": 1',
+                "egretId varies: pass it to each call",
+                "hash varies: pass it to each call",
             },
         ),
         (
@@ -313,7 +313,7 @@ def test_an_order_number_hides_no_id_of_the_platform(tmp_path, ids, key, expecte
 
     words = [part for part in settings(lines).split() if part[:9] in {"original_", "id_prefix"}]
     assert expected == " ".join(words)
-    assert f"{key} varies: a call gives it" in notes(lines)
+    assert f"{key} varies: pass it to each call" in notes(lines)
 
 
 @pytest.mark.parametrize("ids", ["swm.{1:08}", "{1:08}"])

@@ -113,7 +113,7 @@ def test_a_read(chat_fake):
         assert 1 == main(["merge", one, "--fail-under=10"])
     assert 0 == main(["merge", *files, "--fail-under=10"])
     assert 1 == main(["merge", *files, "--fail-under=90"])
-    assert "FAIL: 90 % were required, and 10.7 % were exercised" in capsys.readouterr().out
+    assert "FAIL: expected 90 % exercised, got 10.7 %" in capsys.readouterr().out
 
 
 def test_an_interrupted_run_tells_of_what_there_was(capsys):

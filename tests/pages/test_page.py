@@ -98,7 +98,7 @@ def test_mutants_are_a_table_with_the_tests_that_exercise_each():
         '<tr><th scope="row">a price is wrong</th><td class="survived">survived</td>'
         '<td data-head="Exercised by">2 tests: a, b</td></tr>'
     ) in html
-    assert "<li>noticed nothing: b</li>" in html
+    assert "<li>killed nothing: b</li>" in html
 
 
 def test_where_no_mutant_was_exercised_the_page_says_so():

@@ -154,7 +154,7 @@ def test_a_run_fails_where_too_little_was_tried(pytester, least, exit_code):
     result = run(pytester, f"--chat-fake-coverage-fail-under={least}", body=body)
 
     assert exit_code == result.ret
-    assert bool(exit_code) == ("FAIL: 100 % were required" in result.stdout.str())
+    assert bool(exit_code) == ("FAIL: expected 100 % exercised" in result.stdout.str())
 
 
 @pytest.mark.parametrize("least", ["many", "nan"])
@@ -676,8 +676,8 @@ def test_a_page_is_written_where_the_run_began(pytester):
 @pytest.mark.parametrize(
     ("path", "exit_code", "text"),
     [
-        (".", pytest.ExitCode.USAGE_ERROR, "such as report.html, not '.'"),
-        ("test_it.py", pytest.ExitCode.USAGE_ERROR, "such as report.html, not 'test_it.py'"),
+        (".", pytest.ExitCode.USAGE_ERROR, "such as report.html, got '.'"),
+        ("test_it.py", pytest.ExitCode.USAGE_ERROR, "such as report.html, got 'test_it.py'"),
         ("x" * 300 + ".html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written: "),
         ("test_it.py/page.html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written: "),
     ],

@@ -20,7 +20,7 @@ from ..wire.naming import Naming
 from ..wire.recordings import read_recording
 from .evidence import Evidence, Seen, code
 
-#: How many messages show a setting, and to how many people, before it is code.
+#: What fewer messages show, or messages to fewer people, stays a comment.
 _MESSAGES: Final = 20
 _PEOPLE: Final = 3
 
@@ -36,7 +36,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     **{f"naming.{field.name}": field.default for field in fields(Naming)},
 }
 
-#: Settings that a call may give: several values contradict nothing.
+#: Settings that each call can override: several values are no contradiction.
 _OF_CALLS: Final = ("config.sender", "config.origin_type")
 
 #: Rows of a table of prices.
@@ -63,7 +63,7 @@ _BY_ORIGIN: Final = _PRICE.format(
 
 
 class _Part(NamedTuple):
-    """A part of the printed code, which has all settings of its name.
+    """A section of the printed code.
 
     Attributes:
         begin: The line before them.
@@ -93,23 +93,25 @@ _PARTS: Final = {
 # The beginnings of the kinds of lines, in the order in which they are printed.
 _CODE: Final = ""
 _WRONG: Final = "# contradicted: "
-_SEEN: Final = "# seen, and can't be expressed: "
+_SEEN: Final = "# seen, but there is no setting for it: "
 _UNKNOWN: Final = "# unknown: "
 
-#: Settings that events do not show, and what is not looked for.
+#: What events can't show, and what is not looked for.
 _NEVER: Final = """\
-opening_balance, balance_amount: ask whether held money counts in the balance
-on_insufficient_balance, insufficient_balance_code: ask what becomes of messages that it can't cover
-timeout, retry_after, drop_after, signer: ask when a response is late, when an event comes again, \
-when a message is dropped, and how events are signed
+opening_balance, balance_amount: ask your provider whether the balance includes held money
+on_insufficient_balance, insufficient_balance_code: ask what happens if the balance is too low
+timeout, retry_after, drop_after, signer: ask when webhooks time out and are retried, when a \
+message is dropped, and how webhooks are signed
 conversation_length, a price of 0, fields that only some statuses have: not looked for
-how many digits moments have, and how else events deviate: `validate --naming` tells"""
+digits of timestamps, and other differences: run `validate --naming`"""
 
 
 def learn(files: Iterable[str]) -> tuple[list[str], bool]:
-    """Return a configuration as lines of code, and whether nothing in the files contradicts it.
+    """Return a configuration as lines of code, and whether the files agree on it.
 
-    An OSError if a file can't be read; a ValueError if there is no event of a message.
+    Raises:
+        OSError: A file can't be read.
+        ValueError: No file has an event about a message.
     """
     evidence, problems = Evidence(), list[str]()
     for entry in (entry for file in files for entry in read_recording(file)):
@@ -143,7 +145,7 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
             lines[_CODE] += [begin, *shown, *end]
     lines[_CODE].append(")")
     lines[_WRONG] += problems
-    lines[_SEEN] += [f"{key} varies: a call gives it" for key in evidence.varying]
+    lines[_SEEN] += [f"{key} varies: pass it to each call" for key in evidence.varying]
     lines[_SEEN] += [f"{what}: {count}" for what, count in evidence.odd.items()]
     lines[_UNKNOWN] += _NEVER.splitlines()
     imports = ["from decimal import Decimal", ""] * ("Decimal(" in "".join(lines[_CODE]))
@@ -153,7 +155,7 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
 
 
 def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
-    """Return the kind of the line about a setting, and the line."""
+    # First one of the kinds above, then the line: a value that events contradict is no code.
     name = setting.partition(".")[2]
     events = [event for event in seen if setting in event.shown]
     values = [event.shown[setting] for event in events]
@@ -166,15 +168,15 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
     evidence = f"{count} of {len(events)} events; first at {first.source}{first.number}"
     if len(counts) > 1:
         if setting.startswith(_OF_CALLS):
-            return _SEEN, f"{name} varies: a call gives it"
+            return _SEEN, f"{name} varies: pass it to each call"
         shown = ", ".join(f"{value} {count}" for value, count in counts[:9])
         return _WRONG, f"{name}: {shown}: not set; {evidence}"
     few = _few(events)
-    if value == "price":  # as many as show a row of the table
+    if value == "price":  # each row of the table needs enough messages
         rows = {name for event in events for name in event.shown if name.startswith(_TABLES)}
         few = min(_few([event for event in events if row in event.shown]) for row in rows)
     if few and setting.startswith("extra."):
-        value = "..."  # it may be somebody's
+        value = "..."  # it may be private
     is_usual = value == code(_DEFAULTS.get(setting, ...))
     note = "the default: " if is_usual else few and f"too few {few}"
     line = part.form.format(name=name, value=value, key=code(name), off="# " * bool(note))
@@ -182,7 +184,7 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
 
 
 def _few(events: Sequence[Seen]) -> str:
-    """Return what the events have too few of to show a setting; empty if they show it."""
+    # What a comment begins with; empty if enough messages and people show the setting.
     if len({event.id for event in events}) < _MESSAGES:
         return "messages: "
     people = {event.person for event in events} - {None}

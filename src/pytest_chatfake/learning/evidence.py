@@ -1,7 +1,7 @@
 """What recorded events show of an account's settings.
 
-Names are recognised by their place and their shape, never by a majority: other fields may have the
-same keys, or similar values, and there may be more of them.
+A field is recognised by its place and the shape of its values, never by a majority: other fields
+may look alike and be more frequent.
 """
 
 from __future__ import annotations
@@ -29,19 +29,18 @@ _MISSING: Final = "..."
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """An event of a message: only what it shows, because a file may have a million of them.
+    """What one event of a message shows.
 
-    What several events have in common is one object, and ids are hashes.
+    Kept small, as a file may have a million events: they share equal parts, and ids are hashes.
 
     Attributes:
         source: Where it was recorded, with ``number``.
         id: The id of its message.
         event_id: Its own id.
         status: The status of its message.
-        names: The fields of its message that the description does not name, without the error.
-        texts: What these have, as code.
-        shown: The settings that it shows, as code, by the part of the configuration and their name,
-            as in ``naming.to_key``.
+        names: The account's own fields of its message, without the error.
+        texts: Their values, as code.
+        shown: The settings that it shows, as code, by names such as ``naming.to_key``.
         person: The address of the recipient, as code, if a field has it.
     """
 
@@ -56,7 +55,7 @@ class Seen:
     person: str | None = None
 
     def text(self, name: str) -> str:
-        """Return what a field has, as code."""
+        """Return the value of a field, as code."""
         return self.texts[self.names.index(name)]
 
 
@@ -68,12 +67,12 @@ _ACCEPTED: Final = {"bizType", "conversation", "createTime", "currency", "sendTi
 
 
 class Evidence:
-    """What events show, each by itself and all together.
+    """What events show: first each by itself (:meth:`add`), then all together (:meth:`relate`).
 
     Attributes:
         events: The events of messages.
-        odd: What can't be expressed by a setting, and how often it was seen.
-        varying: The fields of the account that are not the same in all events.
+        odd: How often something was seen for which there is no setting.
+        varying: The account's own fields with several values.
     """
 
     def __init__(self) -> None:
@@ -89,17 +88,14 @@ class Evidence:
         self._reached: set[str] = set()
 
     def add(self, entry: RecordedEvent) -> None:
-        """Add an event.
-
-        A message is an object that has an id, a price, and a status of §2.3.
-        """
+        """Add an event; it is about a message if one of its objects has an id, price and status."""
         resources = {key: _object(value) for key, value in entry.json.items()}
         for key, message in resources.items():
             is_message = message.get("status") in STATUSES and "totalPrice" in message
             if is_message and isinstance(message.get("id"), str):
                 self._add_message(entry, key, message)
                 return
-        self.odd[f"of another type, {code(entry.json.get('type'))}"] += 1
+        self.odd[f"events of type {code(entry.json.get('type'))}"] += 1
         for key, resource in resources.items():
             if "inbound" in f"{entry.json.get('type')} {key}".lower():
                 self._writers.add(code(resource.get("from")))
@@ -148,7 +144,7 @@ class Evidence:
         self.events.append(seen)
 
     def _charge_per(self, message: _Fields) -> str | None:
-        """Return what is charged, if a message that was sent into an open session shows it."""
+        # Only a message that is sent into an open session tells: has it a price of its own?
         price = bool(message["totalPrice"])
         session = str(_object(message.get("conversation")).get("id", message["id"]))
         if arrived := moment(message, "deliverTime"):
@@ -165,21 +161,21 @@ class Evidence:
         if body not in self._received:
             self._received[body] = entry.at
             if is_late:
-                self.odd["after a later status of their message"] += 1
+                self.odd["out of order"] += 1
         elif self._received[body] != entry.at:
-            self.odd["the same again, later"] += 1
+            self.odd["redelivered"] += 1
         else:
-            self.odd["the same again at one instant: devices or duplicates, can't be told"] += 1
+            self.odd["twice at the same instant, from two devices or as duplicates"] += 1
 
     def _share(self, shown: _Shown) -> _Shown:
         shared: _Shown = self._shared.setdefault((*shown.items(),), shown)
         return shared
 
     def relate(self) -> None:
-        """Add what the events show only beside each other; no event can be added any more."""
+        """Add what only all events together show; call it once, after the last :meth:`add`."""
         messages = len(self._last)
-        for no_more_needed in (self._last, self._received, self._arrivals):
-            no_more_needed.clear()  # as the columns take much memory
+        for done_with in (self._last, self._received, self._arrivals):
+            done_with.clear()  # make room for the columns
         columns: dict[str, set[str]] = {}
         for event in self.events:
             for key, text in zip(event.names, event.texts, strict=True):
@@ -216,7 +212,7 @@ class Evidence:
     def _addresses(
         self, columns: Mapping[str, set[str]], messages: int
     ) -> tuple[list[str], list[str], list[str]]:
-        """Return the fields that may be the recipient's, the sender's, and anybody's address."""
+        # The keys that may hold the recipient, the sender, and anybody's address at all.
         numbers = [key for key in columns if all(map(_ADDRESS.fullmatch, columns[key]))]
         international = [key for key in numbers if all("+" in text for text in columns[key])]
         written = [key for key in numbers if columns[key] & self._writers]
@@ -239,7 +235,8 @@ class Evidence:
         return to, from_, people
 
     def _originals(self, unique: Mapping[str, set[str]]) -> list[str]:
-        """Return the fields that may be the platform's id, which each message has of its own."""
+        # The platform's id differs in each message, and is called like its brand or begins as
+        # usual.
         brand = re.findall("[a-z]*", self.events[0].shown["naming.message_key"].strip('"'))[0]
         prefixes = {key: _prefix(texts) for key, texts in unique.items()}
         found = _best(
@@ -248,7 +245,7 @@ class Evidence:
         return found if any(prefixes[key] for key in found) else []
 
     def _show_table(self) -> None:
-        """Show several prices by the origin type, or by how the addresses begin."""
+        # Several prices are no contradiction if the origin type or the country explains them.
         priced = [event for event in self.events if "config.price" in event.shown]
         prices = [event.shown["config.price"] for event in priced]
         if len({*prices}) < 2:
@@ -272,7 +269,7 @@ class Evidence:
 
 
 def _prefix(texts: Collection[str]) -> str:
-    """Return what all texts begin with, up to a separator; they are given as code."""
+    # Up to a separator, as what follows it may be an id.
     first, last = min(texts, default=""), max(texts, default="")
     ends = [match.end() for match in re.finditer("[.:_-]", first)]
     common = [first[1:end] for end in ends if first[0] == '"' and last.startswith(first[:end])]
@@ -280,14 +277,13 @@ def _prefix(texts: Collection[str]) -> str:
 
 
 def _best(found: Iterable[_T], rank: Callable[[_T], Any]) -> list[_T]:
-    """Return all that have the highest rank."""
     ranks = [(rank(item), item) for item in found]
     highest = max((of_item for of_item, _ in ranks), default=None)
     return [item for of_item, item in ranks if of_item == highest]
 
 
 def _with_objects_of(before: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return texts; what did not change is the same object as before."""
+    # What did not change stays one object: a file may have a million events.
     if before == texts:
         return before
     return tuple([old if old == new else new for old, new in zip(before, texts, strict=True)])

@@ -1,9 +1,8 @@
-"""Mutants: false facts that the app receives, to see whether its tests notice.
+"""Mutants: false facts that the app receives, to find out which facts your tests check.
 
-A mutant changes bytes that reach the app, and nothing else: the fake records what it would have
-recorded without. It makes one fact false; what would follow from that stays as it is. An event that
-comes again (a retry, a duplicate, a redelivery) is as false as before, because a mutant of events
-decides by what does not change any more.
+A mutant changes bytes on their way to the app, and nothing else: the fake records the truth. It
+falsifies one fact, and not what follows from it. A redelivered event is as false as before, because
+mutants of events decide only by facts that can't change any more.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from ..wire.exact_json import encode
 
 _T = TypeVar("_T")
 
-#: What each mutant is about, with the mutants in the order in which they are shown.
+#: Subjects, mutants and their sentences, in the order in which they are shown.
 _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
     "prices": {
         "price-times-ten": "a price is ten times as high",
@@ -54,24 +53,24 @@ _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
         "other-conversation": "an event has the id of another conversation",
     },
     "ids": {
-        "unknown-message": "an event has the id of a message that nobody sent",
+        "unknown-message": "an event has the id of a message that was never sent",
     },
     "texts": {
-        "other-text": "an event has the text of the message before",
+        "other-text": "an event has the text of the previous message",
     },
     "statuses": {
-        "no-sent": "no sent event comes",
-        "no-delivered": "no delivered event comes",
-        "no-read": "no read event comes",
-        "no-failed": "no failed event comes",
+        "no-sent": "no sent event arrives",
+        "no-delivered": "no delivered event arrives",
+        "no-read": "no read event arrives",
+        "no-failed": "no failed event arrives",
     },
     "the balance": {
         "balance-zero": "the balance is zero",
         "balance-cent-more": "the balance is 0.01 too high",
-        "balance-with-held": "the balance includes what is held",
+        "balance-with-held": "the balance includes held money",
         "second-device-charged": "a second device is charged again in the balance",
         "hold-kept": "a failed or dropped message keeps its hold in the balance",
-        "top-up-lost": "the first top-up is missing in the balance",
+        "top-up-lost": "the first top-up is missing from the balance",
         "balance-503": "the balance query gets 503",
         "balance-401": "the balance query gets 401",
         "balance-truncated": "the response to the balance query is cut off",
@@ -82,7 +81,7 @@ _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
         "signature-stale": "the signature is a day old",
     },
     "inbound messages": {
-        "no-inbound": "no inbound message comes",
+        "no-inbound": "no inbound message arrives",
         "inbound-other-text": "an inbound message has another text",
         "inbound-other-sender": "an inbound message has another sender",
         "inbound-other-id": "an inbound message has another id",
@@ -102,7 +101,7 @@ MUTANTS: Final[Mapping[str, Sequence[str]]] = {
 
 
 class _Facts(NamedTuple):
-    """What a mutant may use; for an event, its message and its status, too."""
+    """What a mutant may look at; ``message`` and ``status`` are those of an event."""
 
     settings: Any
     account: Any
@@ -123,13 +122,11 @@ def _resource(objects: list[Any], facts: _Facts) -> Any:
 
 
 def _inbound(objects: list[Any], facts: _Facts) -> Any:
-    """Return the inbound message in an event that is about no message of the fake."""
-    assert facts.status is None
+    assert facts.status is None  # else it is about a message of the fake
     return next(fields for fields in objects if {"from", "id"} <= fields.keys())
 
 
 def _sent(objects: list[Any], facts: _Facts) -> Any:
-    """Return the message in the response to a send call."""
     find = facts.account.find
     return next(fields for fields in objects if find(fields.get("id")))
 
@@ -137,8 +134,7 @@ def _sent(objects: list[Any], facts: _Facts) -> Any:
 def _field(
     path: str, change: Callable[[Any, _Facts], object], find: _Find = _resource
 ) -> Callable[..., bytes]:
-    """Return a function that gives a field of an object in a body another value."""
-
+    # The bytes stay the same if there is no such field, or if the false value is the true one.
     def changed(body: bytes, facts: _Facts) -> bytes:
         objects: list[Any] = []  # those inside others come first
 
@@ -173,7 +169,7 @@ _EVENTS: Final = {
         "totalPrice",
         lambda price, facts: (
             price
-            # Where each message is charged, a session has no price.
+            # If each message is charged, there is no price of a session.
             if price or facts.settings.rules.charge_per == "message"
             else max(
                 message.charged for message in facts.account.messages_in(facts.message.conversation)
@@ -252,7 +248,7 @@ _RESPONSES: Final[Mapping[str, Callable[[Reply], Reply]]] = {
     "balance-truncated": Reply.cut_off,
 }
 
-#: Each takes the headers of a signature, and those of the day before.
+#: Functions of the true headers of a signature, and of those of a day before.
 _HEADERS: Final[Mapping[str, Callable[[Any, Any], dict[str, str]]]] = {
     "signature-missing": lambda _, __: {},
     # In hex or base64 it is longer than a timestamp, and than an event's id without its prefix.
@@ -265,19 +261,18 @@ _HEADERS: Final[Mapping[str, Callable[[Any, Any], dict[str, str]]]] = {
 
 
 class Mutation:
-    """A run in which the app receives a false fact, or which notes what could be false.
+    """One run of a test: with a false fact, or to find out which facts could be falsified.
 
     Args:
-        name: A key of :data:`MUTANTS`; None: nothing is falsified.
-        plain: The run of the same test without a mutant: a lost event is recorded with the
-            response that it got there; without that, with 200.
+        name: A key of :data:`MUTANTS`; None: the app receives the truth.
+        plain: The true run of the same test. There a lost event got the response that it is
+            recorded with; if there was none, with 200.
 
     Attributes:
-        name: The mutant; None: the app receives the truth.
-        exercised: The mutants that changed bytes that reached the app; without a ``name``, those
-            that would have.
-        responses: How the app has responded to the truth: by the number of an attempt among those
-            of its fake, and the status of the event.
+        name: As given.
+        exercised: The mutants that changed bytes for the app; without a ``name``, those that would.
+        responses: How the app responded to the truth, by the attempt's number in its fake and the
+            event's status.
 
     Raises:
         ValueError: There is no such mutant.
@@ -293,7 +288,7 @@ class Mutation:
     def _choose(
         self, rows: Mapping[str, Callable[..., _T]], truth: _T, noted: set[str], *facts: object
     ) -> _T:
-        """Return what the app receives, and note the mutants that differ from the truth."""
+        # Without a name nothing is falsified: the run finds out which mutants are worth a rerun.
         chosen = truth
         for name in rows.keys() & self._asked:
             false = rows[name](truth, *facts)
@@ -304,7 +299,7 @@ class Mutation:
 
     @contextmanager
     def falsify(self, attempt: Attempt) -> Generator[None]:
-        """Falsify an attempt while it is made, and look at how it has ended."""
+        """Falsify an attempt while it is made, and note whether the app looked at it."""
         if attempt.fault == "forgery":  # no event: it must neither be lost nor get through
             yield
             return
@@ -326,30 +321,28 @@ class Mutation:
 
             def forged(request: WebhookRequest) -> dict[str, str]:
                 truth = stale = sign(signer, request)
-                # A signer of the test's own may count how often it is called.
+                # Call other signers only once: they may count.
                 if isinstance(signer, OwnSigner):
                     stale = signer(replace(request, timestamp=request.timestamp - 86_400))
                 return self._choose(_HEADERS, truth, noted, stale)
 
             attempt._signer = forged
-        if lost in self._asked and attempt._attendant is None:  # or the crash of a test never comes
+        if lost in self._asked and attempt._attendant is None:  # webhooks.crash() needs its event
             noted.add(lost)
             attempt._outcome = (
                 None if self.name is None else self.responses.get(attempt_key, ACCEPTED)
             )
         yield
         error = getattr(attempt._outcome, "error", attempt._outcome)
-        # An app that refuses the signature looks at nothing else.
+        # An app that refuses the signature has not read the event.
         unread = (401, 403) if is_genuine else range(400, 500)
         is_unread = self.name is None and getattr(attempt._outcome, "status", None) in unread
         if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
         if self.name is None:
-            self._asked -= self.exercised  # there is no need to look for these any more
-            if error is None:
-                self.responses.setdefault(
-                    attempt_key, attempt._outcome
-                )  # the first of several fakes
+            self._asked -= self.exercised  # once is enough
+            if error is None:  # of several fakes, the first one's
+                self.responses.setdefault(attempt_key, attempt._outcome)
 
     def misreport(self, api: AccountApi, reply: Callable[[], Reply], is_balance: bool) -> Reply:
         """Return the response to a balance query or to a send call."""

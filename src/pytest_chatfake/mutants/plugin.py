@@ -1,6 +1,6 @@
-"""pytest's door of the mutants: their options, and the keyword of the marker.
+"""pytest's door to the mutants: their options, and a keyword of the marker.
 
-It is loaded in every run of pytest, so the rest is imported where an option asks for mutants.
+It is loaded in every run of pytest, so the rest is imported only if an option asks for mutants.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker's keyword; and the reruns, if an option asks for them."""
+    """Register the marker's keyword, and the reruns if an option asks for them."""
     config.addinivalue_line(
         "markers", "chat_fake(mutants=False): leaves a test out of --chat-fake-mutants"
     )
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
 def pytest_chatfake_fields(fields: dict[str, Any]) -> None:
-    """Take the keyword out: it is for the run, and no field of the fake."""
+    """Take out the marker's keyword: it is about the run, and no field of the fake."""
     from ..base.arguments import check_bool
 
     check_bool(fields.pop("mutants", True), "mutants")

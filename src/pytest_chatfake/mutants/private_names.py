@@ -1,9 +1,8 @@
-"""The private names of other libraries that the reruns with mutants need, each with its reason.
+"""The private names of other libraries that reruns need, each with its reason.
 
 No public interface runs a test twice in one process, and a process for each mutant takes two to
-three times as long. ``.ci/run`` runs the whole suite, with the tests of the mutants, on Python 3.13
-with the newest version of everything: a release in which one of these names is another one fails
-there.
+three times as long. If a new release of a library renames one of these, ``.ci/run`` notices: it
+runs the whole suite with the newest version of everything, too.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import pytest
 
 
 def leave_junit_out(patch: pytest.MonkeyPatch, config: Any) -> None:
-    """Keep what tests record out of the JUnit file: its fixtures write past every hook."""
+    """Keep the reruns' properties out of the JUnit file: its fixtures write to it directly."""
     junit = config.pluginmanager.get_plugin("junitxml")
     patch.setitem(config.stash, getattr(junit, "xml_key", None), None)
 
@@ -28,24 +27,24 @@ def _leave_out(*_: object) -> None:
 
 
 def copied(item: Any) -> Any:
-    """Return a copy of a test, which leaves nothing behind in it but in its stash.
+    """Return a copy of a test; running it leaves traces only in the stash that both share.
 
-    A test collected anew would have other fixtures. The instance of its class, the method bound to
-    it, and the errors that unittest has told it of have no public name.
+    A test collected anew would have other fixtures. The instance of its class, the bound method and
+    the errors that unittest reported have no public name.
     """
     again = copy(item)
     again.user_properties = []
     again.add_report_section = _leave_out
     for name in ("_obj", "_instance", "_excinfo") if getattr(item, "cls", None) else ():
-        again.__dict__.pop(name, None)  # the test left traces on them
+        again.__dict__.pop(name, None)  # from the run before
     return again
 
 
 @contextmanager
 def same_examples(item: Any) -> Generator[None]:
-    """Let Hypothesis try the same examples in each rerun, keep none, and shrink none.
+    """Let Hypothesis try the same examples in each rerun, without shrinking or a database.
 
-    The settings of a test are read when it is decorated; later they are only in this attribute.
+    A test's settings are read when it is decorated; after that, only this attribute has them.
     """
     hypothesis: Any = sys.modules.get("hypothesis")
     function = getattr(item, "obj", None)

@@ -1,7 +1,7 @@
-"""The tests of a run again, with one false fact at a time: a phase of its own, after the run.
+"""After a run, its tests are run again with one false fact at a time.
 
-Nothing of it is reported: on no terminal, in no report, to no debugger, in no count. The
-wrappers of other plugins run as in the run itself, because a test may need them.
+Terminal, reports, debuggers and counts never see a rerun. Wrappers of other plugins do run, because
+a test may need them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .verdicts import (
 #: Where a worker of xdist sends its verdicts.
 _OUTPUT: Final = "chat_fake_mutants"
 
-#: Hooks that report a test, beside the one that the reruns read.
+#: Hooks that would report a rerun; the reruns themselves read ``pytest_runtest_logreport``.
 _REPORTING: Final = {
     "pytest_runtest_logstart",
     "pytest_runtest_logfinish",
@@ -50,23 +50,23 @@ _REPORTING: Final = {
 
 _PACKAGE: Final = f"{__name__.partition('.')[0]}."
 
-#: How many times as long as its test a rerun may take, and how many real seconds in any case.
+#: A rerun may take ten times as long as its test, and two real seconds in any case.
 _TIMES_AS_LONG: Final = 10
 _LEAST_SECONDS: Final = 2.0
 
 
 class LimitReached(BaseException):
-    """A rerun has taken too long; no ``Exception``, so that no app swallows it."""
+    """A rerun takes too long. No ``Exception``, so that no app swallows it."""
 
 
 class Reruns:
-    """The plugin of a run whose tests are run again.
+    """The plugin of a run with mutants: it notes what each test exercises, and reruns the tests.
 
     Args:
         config: Has the options.
 
     Attributes:
-        mutants: All mutants, and how many of them do not concern the app.
+        mutants: All mutants, and how many are ignored.
         least: How many percent of them must be killed.
         verdicts: By test, what became of each of the others.
 
@@ -86,7 +86,7 @@ class Reruns:
         self._plan: list[tuple[Any, float]] = []
         self.verdicts: dict[str, dict[str, str]] = {}
         self._reports: list[pytest.TestReport] = []
-        # Of the rerun; the run itself has no name and no limit.
+        # These are about the current rerun; the run itself has no mutant and no limit.
         self._again = ""
         self._mutant: str | None = None
         self._truth: Mutation | None = None
@@ -99,9 +99,9 @@ class Reruns:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Run a test with this rerun's mutant, if there is one, and end it in time.
+        """Run a test with the mutant of this rerun, if any, and interrupt it if it hangs.
 
-        Others set an alarm of their own around it.
+        It comes last, so that the alarms of other plugins are set around it.
         """
         began = monotonic()
         current().again = self._again
@@ -129,14 +129,14 @@ class Reruns:
         return self._mutation.misreport(api, reply, is_balance)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what was reported of the test that runs; a plugin may run it again if it failed."""
+        """Keep the reports of the current test; of one that is retried, those of its last try."""
         self._reports = [*self._reports * (report.when != "setup"), report]
 
     # The reruns
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> Generator[None, object, object]:
-        """Run the tests again when all are over, and other plugins have measured what they do."""
+        """Rerun the tests after the run, so that durations and coverage are those of the run."""
         done = yield
         if self._plan and not (session.shouldfail or session.shouldstop):
             hooks_of = session.gethookproxy
@@ -172,7 +172,7 @@ class Reruns:
                 if monotonic() >= end:
                     break
                 verdicts[name] = self._run(item, name)
-                if not self._mutation.exercised:  # the run itself did by chance, or in other worlds
+                if not self._mutation.exercised:  # only in the run itself, by chance
                     del verdicts[name]
                 elif is_fast and verdicts[name] == KILLED:
                     done.add(name)
@@ -182,22 +182,21 @@ class Reruns:
         self._tear_down(self._plan[-1][0], None)
 
     def _is_repeatable(self, item: Any, end: float) -> bool:
-        """Return whether a test passes without a mutant, at last with new fixtures."""
         if self._run(item, None) == SURVIVED:
             return True
         self._tear_down(item, None)  # mutants of an earlier test may have left false facts there
         return monotonic() < end and self._run(item, None, "once more") == SURVIVED
 
     def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
-        """Run a copy of a test, which leaves nothing behind, and return what became of a mutant."""
+        # On a copy, so that the test keeps nothing of its reruns.
         self._tear_down(item, item)
         again = copied(item)
-        # A traceback takes longer than the test, and nobody reads it.
+        # Formatting a traceback takes longer than the test.
         again.repr_failure = methodcaller("exconly")
         self._again = f" {when}, {mutant}"
         self._mutant, self._truth = mutant, self._truth if mutant else None
         with suppress(LimitReached), same_examples(again):
-            # The next one is the test itself: so the copy is torn down, and not its module.
+            # With itself as the next test, the copy is torn down, but its module is not.
             self._part_of("pytest_runtest_protocol", _is_needed)(item=again, nextitem=item)
         self._truth = self._truth or self._mutation
         failed = {report.when for report in self._reports if report.failed}
@@ -206,12 +205,12 @@ class Reruns:
         return KILLED if "call" in failed else BROKEN if failed else SURVIVED
 
     def _tear_down(self, item: Any, following: Any) -> None:
-        """Finalise what the following test does not need: which one that is, a rerun can't know."""
+        # Which test follows decides which fixtures live on, and only the caller knows.
         call, item = self._part_of("pytest_runtest_teardown", _finalises), copied(item)
         pytest.CallInfo.from_call(lambda: call(item=item, nextitem=following), "teardown")
 
     def _part_of(self, name: str, is_called: Callable[[Any], bool], hooks: Any = None) -> Any:
-        """Return a hook that calls only some of its implementations."""
+        # Reruns are invisible to other plugins: only some implementations of a hook are called.
         manager = self._config.pluginmanager
         found = getattr(hooks or manager.hook, name).get_hookimpls()
         called = [one.plugin for one in found if is_called(one)]
@@ -221,7 +220,6 @@ class Reruns:
 
     @property
     def _error(self) -> str:
-        """The first line of the error with which the last rerun failed."""
         found: Any = next((report.longrepr for report in self._reports if report.failed), TOO_LONG)
         crash = getattr(found, "reprcrash", None)  # only of a fixture there is a traceback
         return shortened(str(crash.message if crash else found).partition("\n")[0])
@@ -230,12 +228,12 @@ class Reruns:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Add what a worker of xdist has found out."""
+        """Add the verdicts of an xdist worker."""
         self.verdicts.update(getattr(node, "workeroutput", {}).get(_OUTPUT, {}))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Summarise, before others look at the exit status; a worker of xdist sends results."""
+        """Set the exit status before others look at it; in an xdist worker, send the verdicts."""
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[_OUTPUT] = self.verdicts
         else:
@@ -247,14 +245,14 @@ class Reruns:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show what became of the mutants."""
+        """Show the score and the survivors."""
         terminalreporter.section("chat_fake mutants")
         for line in self._lines:
             terminalreporter.line(line)
 
 
 class _Quiet:
-    """The hooks of a test, without those that tell anybody of it: only the reruns are told."""
+    """The hooks of a test without those that report it: only the reruns get its reports."""
 
     def __init__(self, hooks: Any, reruns: Reruns) -> None:
         self._hooks = hooks
@@ -269,32 +267,31 @@ class _Quiet:
 
 
 class _Silence:
-    """A hook that calls nobody."""
+    """A hook that does nothing."""
 
     def __call__(self, **_: object) -> None:
-        """Call it now."""
+        pass
 
     call_historic = __call__
 
 
 def _is_of_others(hook: Any) -> bool:
-    """Leave out what this package adds to a report: nobody reads it, and it takes long."""
+    # What this package adds to a report takes long, and a rerun's report is never shown.
     return not getattr(hook.function, "__module__", "").startswith(_PACKAGE)
 
 
 def _is_needed(hook: Any) -> bool:
-    """Leave out who would run a test that fails once more."""
+    # Not pytest-rerunfailures, say: a mutant that is killed must not get a second chance.
     return bool(hook.wrapper or hook.hookwrapper or hook.plugin_name == "runner")
 
 
 def _finalises(hook: Any) -> bool:
-    """Leave out who looks at a test that ends: none does."""
     return {"runner", "capturemanager"} >= {hook.plugin_name}
 
 
 @contextmanager
 def _alarm(seconds: float) -> Generator[None]:
-    """Interrupt a block that takes too long, where the system can."""
+    # Only a signal interrupts a test that hangs, and only in the main thread of a Unix process.
     is_main = threading.current_thread() is threading.main_thread()
     if seconds == inf or not (is_main and hasattr(signal, "setitimer")):
         yield
@@ -303,11 +300,11 @@ def _alarm(seconds: float) -> Generator[None]:
     def end(_: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code.co_name != "from_call":
             frame = frame.f_back
-        if frame is not None:  # else nobody would catch it: pytest is about to report
+        if frame is not None:  # pytest catches errors only there
             raise LimitReached
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # a task may die of it, and not the test
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # again, if it only ended a task
     try:
         yield
     finally:

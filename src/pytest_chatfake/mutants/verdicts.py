@@ -1,4 +1,4 @@
-"""What became of the mutants of a run, as its tests were run again with each of them."""
+"""Which mutants were killed, and which survived."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..base.views import counted, listed
 
-#: What becomes of a mutant in one test. In the whole run it is the first of these that a test has.
+#: The verdicts on a mutant in one test. In the whole run, the first of these counts.
 VERDICTS: Final = ("killed", "not run", "limit reached", "failed in setup or teardown", "survived")
 KILLED, NOT_RUN, TOO_LONG, BROKEN, SURVIVED = VERDICTS
 
-#: What is said of a test beside its mutants, with an error: it fails with the truth, before them or
-#: after them. Then fixtures of its module or session may have kept a false fact.
-NOTES: Final = ("not repeatable", "killed too much, perhaps")
+#: Notes on a test that fails with the truth, before its mutants or after them. After them, a
+#: fixture of its module or session may have kept a false fact.
+NOTES: Final = ("not repeatable", "kills may be false")
 NOT_REPEATABLE, TOO_GOOD = NOTES
 
-#: By test, what became of each mutant that it exercises, and its notes.
+#: For each test, the verdicts on the mutants that it exercises, and its notes with their errors.
 Verdicts: TypeAlias = Mapping[str, Mapping[str, str]]
 
 #: How many tests a line names.
@@ -24,7 +24,7 @@ _MAX_TESTS: Final = 3
 
 
 class Fate(NamedTuple):
-    """What became of a mutant in the whole run.
+    """The verdict on a mutant in the whole run.
 
     Attributes:
         fact: The false fact.
@@ -38,12 +38,12 @@ class Fate(NamedTuple):
 
 
 class Score:
-    """What became of the mutants of a run.
+    """The score of a run with mutants.
 
     Args:
-        mutants: The subject and the sentence of each by its name, in the order of the lines.
-        ignored: How many of them do not concern the app.
-        verdicts: What became of the others.
+        mutants: Subject and sentence by name, in the order of the lines.
+        ignored: How many of them are left out.
+        verdicts: The verdicts on the others.
         least: How many percent must be killed.
 
     Attributes:
@@ -78,7 +78,7 @@ class Score:
         return self._percent >= self._least
 
     def fates(self) -> list[Fate]:
-        """Return what became of each mutant that was exercised; those that were killed are last."""
+        """Return the verdict on each mutant that was exercised, the killed ones last."""
         rows = [
             Fate(sentence, self._found[name], self._exercised_by(name))
             for name, (_, sentence) in self._mutants.items()
@@ -87,7 +87,7 @@ class Score:
         return sorted(rows, key=lambda row: -VERDICTS.index(row.verdict))
 
     def lines(self) -> Iterator[str]:
-        """Say how many were killed, what became of the others, and which tests noticed nothing."""
+        """Give the lines of the summary; survivors of one subject share a line if none was seen."""
         yield self.headline
         mutants, found = self._mutants, self._found
         seen = {mutants[name][0] for name in found if found[name] != SURVIVED}
@@ -100,23 +100,22 @@ class Score:
         if unseen:
             subjects = listed(dict.fromkeys(mutants[name][0] for name in unseen))
             tests = self._exercised_by(*unseen)
-            facts = f"{len(unseen)} facts of {subjects}; no test looks at them"
+            facts = f"{len(unseen)} facts of {subjects}; no test checks them"
             yield f"{SURVIVED}: {facts} (exercised by {tests})"
         yield from self.notes()
 
     def notes(self) -> Iterator[str]:
-        """Say which tests noticed nothing or can't be run again, and what is missing."""
+        """Say which tests killed nothing or can't be rerun, and what is missing."""
         for test, of_test in sorted(self._verdicts.items()):
             yield from (f"{note}: {test} ({of_test[note]})" for note in NOTES if note in of_test)
             if SURVIVED in of_test.values() and not {KILLED, NOT_RUN} & {*of_test.values()}:
-                yield f"noticed nothing: {test}"
+                yield f"killed nothing: {test}"
         if left := sum([*of_test.values()].count(NOT_RUN) for of_test in self._verdicts.values()):
-            yield f"stopped early: {counted(left, 'run is', 'runs are')} left"
+            yield f"stopped early: {counted(left, 'run')} left"
         if not self.is_enough:
-            yield f"FAIL: {self._least:g} % were required, and {self._percent:.1f} % were killed"
+            yield f"FAIL: expected {self._least:g} % killed, got {self._percent:.1f} %"
 
     def _exercised_by(self, *names: str) -> str:
-        """Say which tests have exercised some mutants."""
         found = self._verdicts.items()
         tests = sorted(test for test, of_test in found if not of_test.keys().isdisjoint(names))
         shown = ", ".join(tests[:_MAX_TESTS] + ["..."] * (len(tests) > _MAX_TESTS))

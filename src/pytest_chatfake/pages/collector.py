@@ -1,4 +1,4 @@
-"""What a run shows of each test beside its failure: collected in workers of xdist, too."""
+"""What a run shows of each test beside its failure; collected in xdist workers as well."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .coverage import exercised
 
 
 class Collector:
-    """The part of a run's plugin that looks at the fakes of each test before it is over.
+    """Looks at the fakes of each test before they are gone.
 
     Args:
-        timelines: Whether to keep what happened in each test, too, beside what it exercised.
+        timelines: Whether to keep the timelines, and not only what was exercised.
     """
 
     def __init__(self, *, timelines: bool) -> None:
@@ -31,7 +31,7 @@ class Collector:
     def pytest_runtest_makereport(
         self, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record what was collected of a test at its end."""
+        """Put what was collected into the last report of a test."""
         report = yield
         if call.when == "teardown":
             record_of(report).update(self.collected())
@@ -42,11 +42,11 @@ class Collector:
         """Look at a fake that is forgotten before its test is over."""
         with log_errors("what a test exercised"):
             entries = story.trace.records[story.begin_of_test() :]
-            if entries:  # a fake that lives on may have done nothing in this test
+            if entries:  # a fake of a wider scope may have done nothing in this test
                 self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
     def collected(self) -> dict[str, Any]:
-        """Return what was collected of a test, as JSON knows it, and forget it."""
+        """Return what was collected of a test, ready for JSON, and start anew."""
         for story in active_stories.stories():
             self.pytest_chatfake_forget(story)
         collected = {
@@ -68,7 +68,6 @@ class Collector:
         return collected
 
     def _timelines_of(self, stories: Iterable[Story]) -> Iterator[tuple[str, str]]:
-        """Give the text and the picture of each timeline, if there is one."""
         for story in stories if self._timelines else ():
             try:
                 start = story.begin_of_test()

@@ -1,4 +1,4 @@
-"""The program's command ``merge``: it makes one result of runs on many machines."""
+"""The program's command ``merge``: one result of runs on several machines."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 def add_merge(add_parser: Callable[..., ArgumentParser]) -> None:
     """Add the command, as entry points of ``pytest_chatfake.commands`` do."""
-    command = add_parser("merge", help="make one result of runs on many machines")
+    command = add_parser("merge", help="make one result of runs on several machines")
     command.set_defaults(run=_merge)
     command.add_argument("files", nargs="+", metavar="FILE", help="what --chat-fake-data wrote")
     for name, text in (
-        ("--coverage", "show what the tests never tried of the service"),
-        ("--mutants", "show which false facts no test notices"),
+        ("--coverage", "show what of the service the tests never tried"),
+        ("--mutants", "show which false facts no test noticed"),
     ):
         command.add_argument(name, dest=name, action="store_true", help=text)
     for name, value, text in (

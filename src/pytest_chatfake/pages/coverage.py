@@ -20,8 +20,8 @@ from ..webhooks.forgeries import Forgery
 
 _KINDS: Final[tuple[type[Fault], ...]] = (*KINDS, Forgery)
 
-#: All that a suite may try, in the order in which it is shown: by its group and its name, a pattern
-#: of the signs of entries that show it, and how to try it.
+#: What a suite can try, in the order of the report. Each name has a pattern of the signs that show
+#: it (see ``_signs``), and the verbs that try it.
 _SIGNS: Final = {
     "transitions": {
         "sent": ("rule (new|joined|given).*", "send_text()"),
@@ -90,19 +90,12 @@ _SIGNS: Final = {
     "time": {"time moved": ("kind clock", "clock.advance()")},
 }
 
-#: What there is not where each message is charged.
+#: What can't happen if each message is charged.
 _SHARED: Final = frozenset({"rule .*-open", "rule .*-held", "rule .*-late"})
 
 
 class Item(NamedTuple):
-    """Something that a suite may try.
-
-    Attributes:
-        group: What kind of thing it is.
-        name: What it is called in reports.
-        sign: A pattern of the signs of entries that show it.
-        how: The verbs that try it.
-    """
+    """Something that a suite can try: a row of ``_SIGNS``."""
 
     group: str
     name: str
@@ -116,7 +109,7 @@ ITEMS: Final = tuple(
 
 
 def _signs(record: Record) -> Iterator[str]:
-    """Say what an entry shows, each in a word or two."""
+    # In the words that the patterns above look for.
     yield f"kind {kind_of(record)}"
     yield from (f"mark {mark.kind}" for mark in record._marks)
     if record._rule is not None:
@@ -145,25 +138,25 @@ def _signs(record: Record) -> Iterator[str]:
 
 
 def exercised(found: Iterable[Record], per: ChargePer) -> set[str]:
-    """Return the names of what a fake has exercised, as ``group: name``, and what it charges."""
+    """Return what a fake has exercised, as ``group: name``; and what it charges for."""
     signs = "\n".join({sign for record in found for sign in _signs(record)})
     shown = [item for item in ITEMS if re.search(f"^{item.sign}$", signs, re.MULTILINE)]
     return {per, *map(name_of, shown)}
 
 
 def possible(seen: Iterable[str]) -> list[Item]:
-    """Return what can be exercised by a suite that has exercised so much."""
+    """Return what a suite can exercise, depending on what its fakes charge for."""
     is_shared = {"conversation", "message"}.intersection(seen) != {"message"}
     return [item for item in ITEMS if is_shared or item.sign not in _SHARED]
 
 
 def name_of(item: Item) -> str:
-    """Return the name of an item, with its group."""
+    """Return the name of an item in the data of a run."""
     return f"{item.group}: {item.name}"
 
 
 def tried(seen: Iterable[str]) -> dict[str, tuple[list[Item], list[Item]]]:
-    """Return, by group, what was exercised, and what never was."""
+    """Return for each group what was exercised, and what never was."""
     known, groups = set(seen), dict[str, tuple[list[Item], list[Item]]]()
     for item in possible(known):
         sides = groups.setdefault(item.group, ([], []))
@@ -172,6 +165,6 @@ def tried(seen: Iterable[str]) -> dict[str, tuple[list[Item], list[Item]]]:
 
 
 def count(seen: Iterable[str]) -> tuple[int, int]:
-    """Return how much of the list was exercised, and how long it is."""
+    """Return how many items were exercised, and how many can be."""
     known, items = set(seen), possible(seen)
     return len(known.intersection(map(name_of, items))), len(items)

@@ -1,6 +1,6 @@
-"""The data of a run, and its file of JSON lines: for one result from many machines.
+"""The data of a run as a file of JSON lines, which ``merge`` reads.
 
-The first line is about the run, and the last one shows that the file is whole::
+The first line is about the run, and the last one shows that the file is complete::
 
     {"made by": "pytest-chatfake 0.1.0, data 1", "configuration": {...}, "status": 0, ...}
     {"nodeid": "tests/test_shop.py::test_sale", "line": 7, "is_over": true, ...}
@@ -22,18 +22,17 @@ from .result import Result
 
 _FORMAT: Final = 1
 
-#: The mutants of a run: the subject and the sentence of each, by its name; and how many of them do
-#: not concern the app.
+#: The mutants of a run: subject and sentence by name; and how many of them are ignored.
 Mutants: TypeAlias = tuple[Mapping[str, Sequence[str]], int]
 
 
 @dataclass
 class RunData:
-    """The data of a run; its fields are what JSON knows.
+    """The data of a run, ready for JSON.
 
     Attributes:
-        configuration: The options that runs have in common whose data can be merged.
-        facts: What a page shows of the run, by its heading.
+        configuration: The options that must agree before runs are merged.
+        facts: What a page shows of the run, by heading.
         mutants: The mutants; None: the run had none.
         status: The exit status.
         results: The results of its tests.
@@ -59,21 +58,21 @@ def read(path: str) -> RunData:
 
     Raises:
         OSError: The file can't be read.
-        ValueError: It is another file, of another version, or not as it was written.
+        ValueError: It is another kind of file, of another version, or damaged.
     """
     *lines, last = Path(path).read_text("utf-8", "replace").splitlines() or [""]
     first = [*lines, last][0]
     if not first.startswith(f'{{"made by": "{_maker()}"'):
         raise refusal(path, 1, f"the data of a run, by {_maker()}", first)
     if last != _end(lines):
-        raise refusal(path, len(lines) + 1, "the end of a file that is as it was written", last)
+        raise refusal(path, len(lines) + 1, "the digest of an unchanged file", last)
     head, *results = map(json.loads, lines)
     del head["made by"]
     return RunData(**head, results=[Result(**result) for result in results])
 
 
 def refusal(path: str, line: int, expected: str, got: str) -> ValueError:
-    """Return the error for a file that can't be used, because of one of its lines."""
+    """Return the error about a line because of which a file can't be used."""
     return ValueError(f"{path}:{line}: expected {expected}, got {shortened(got) or 'nothing'}")
 
 

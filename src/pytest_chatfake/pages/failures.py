@@ -1,4 +1,4 @@
-"""What a page shows of a failure: collected in workers of xdist, too."""
+"""What a page shows of a failure; collected in xdist workers as well."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..suite.reports import cause_of, event_of, log_errors, record_of
 
 
 class Failures:
-    """The part of a run's plugin that records failures."""
+    """Records failures for the page."""
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(
@@ -44,7 +44,7 @@ class Failures:
     def pytest_chatfake_finding(
         self, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record what is shown of a failure before it is opened, when all else is on record."""
+        """Record the line that stands for a failure until it is opened; all else is on record."""
         report = yield
         if call.excinfo is not None and report.failed:
             _note_finding(report, call.excinfo.value)
@@ -52,7 +52,7 @@ class Failures:
 
 
 def _text_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
-    """Return the text of a failure, without what extras noted at its errors."""
+    # Extras add notes to an error; the page shows what they found in a part of its own.
     noted = [(found.error, found.notes) for found in current().findings if found.error is not None]
     if not noted:
         return report.longreprtext
@@ -64,12 +64,9 @@ def _text_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
 
 
 def _note_finding(report: pytest.TestReport, error: BaseException) -> None:
-    """Note what the fakes of a test have found; without a fake, its failure says all.
-
-    An expectation of the fake says itself what it found, and of what an app raised its event is
-    named. Of a plain ``assert``, and of what a test raised, the first thing to look at says more,
-    if it is odd.
-    """
+    # Without a fake, the failure says it all. An expectation of the fake says itself what is wrong,
+    # and an error of the app names its event. Of a plain `assert`, the first odd thing in the
+    # timeline says more.
     found = current().finding_about(error)
     if found is None and not active_stories.stories():
         return
@@ -85,7 +82,6 @@ def _note_finding(report: pytest.TestReport, error: BaseException) -> None:
 
 
 def _note_highlights(record: dict[str, Any], found: Finding, error: BaseException) -> None:
-    """Note what to look at in the fakes of a finding that does not explain its error."""
     for story in found.stories:
         highlights = Highlights(story, 0, error)
         record.setdefault("highlights", []).extend(highlights.lines)

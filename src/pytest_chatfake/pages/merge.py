@@ -1,4 +1,4 @@
-"""The data of several runs as one result: that of one run of all their tests."""
+"""Several runs as one result, as if one run had had all their tests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .data import read, refusal
 from .page import totals
 from .summary import Summary
 
-#: The exit statuses of a run that passed, and of one that had no test: one of ``-k``, for example.
+#: The exit statuses of a run that passed, and of one without tests (with ``-k``, for example).
 _FINE = {0, 5}
 
 
 def merge(files: Sequence[str], options: Callable[[str], Any]) -> tuple[list[str], bool]:
-    """Write the page of several runs, and return what is to be printed, and whether all is well.
+    """Write the page of several runs; return the lines to print, and whether all is well.
 
     Args:
         files: What ``--chat-fake-data`` wrote.
@@ -25,7 +25,7 @@ def merge(files: Sequence[str], options: Callable[[str], Any]) -> tuple[list[str
 
     Raises:
         OSError: A file can't be read.
-        ValueError: A file, or the value of an option, can't be used.
+        ValueError: A file or an option can't be used.
     """
     asks_for_mutants = options("--mutants")
     least = "--fail-under" if options("--coverage") or not asks_for_mutants else ""

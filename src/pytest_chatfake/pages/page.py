@@ -1,7 +1,7 @@
 """The page of a run: all tests, each with its timeline, in one file.
 
-``page.html`` is its frame. A browser opens a test, and finds text in closed ones, by itself; the
-script adds a filter, copy buttons, and the causes and effects of a row of a timeline.
+``page.html`` is its frame. It works without its script, which only adds a filter, copy buttons, and
+the causes and effects of a timeline's row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .result import OUTCOMES, Result
 if TYPE_CHECKING:
     from ..mutants.verdicts import Score
 
-#: In a run of more tests, those that passed have no picture: the page would be too large.
+#: With more tests, those that passed have no picture, or the page would be too large.
 _PICTURED: Final = 100
 
 
@@ -36,10 +36,10 @@ def page(
     """Write the page.
 
     Args:
-        runs: What is shown of each run, by its heading.
+        runs: What is shown of each run, by heading.
         tests: The tests.
-        seen: What the suite exercised; None: that is not shown.
-        score: What became of the mutants; None: the run had none.
+        seen: What the suite exercised; None: the page doesn't show that.
+        score: The score of the mutants; None: the run had none.
     """
     ordered, are_few = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
     parts = {
@@ -58,7 +58,7 @@ def page(
 
 
 def totals(tests: Collection[Result]) -> str:
-    """Say how many tests there were, and how they ended."""
+    """Say how many tests there were, and how many of them passed, failed, and so on."""
     counts = Counter(test.outcome for test in tests)
     shown = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
     return f"{counted(len(tests), 'test')}: {shown or 'none'}"
@@ -71,7 +71,6 @@ def _facts(runs: Sequence[Mapping[str, str]]) -> Iterator[str]:
 
 
 def _cards(tests: Iterable[Result]) -> Iterator[str]:
-    """Show the card of each class of ready-made tests."""
     found = [test.row for test in tests if test.row]
     if not found:
         return
@@ -95,7 +94,7 @@ def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
         f'<td data-head="Never">{"".join(map(_untried, never))}</td></tr>'
         for group, (some, never) in tried(seen).items()
     )
-    table = _table(["Of", "How much", "Tried", "Never, and how to try it"], rows)
+    table = _table(["Group", "Share", "Tried", "Never tried, and how to"], rows)
     yield _part("What the suite tried", _bar(*count(seen)), table)
 
 
@@ -115,10 +114,10 @@ def _mutants(score: Score | None) -> Iterator[str]:
         f'<td data-head="Exercised by">{escape(fate.tests)}</td></tr>'
         for fate in fates
     )
-    table = _table(["False fact", "What became of it", "Exercised by"], rows)
+    table = _table(["False fact", "Result", "Exercised by"], rows)
     notes = "".join(f"<li>{escape(note)}</li>" for note in (score.headline, *score.notes()))
     bar = _bar(sum(fate.verdict == KILLED for fate in fates), len(fates))
-    yield _part("What the tests notice", bar, f"{table}<ul>{notes}</ul>")
+    yield _part("What the tests check", bar, f"{table}<ul>{notes}</ul>")
 
 
 def _table(heads: Iterable[str], rows: str) -> str:
@@ -172,7 +171,7 @@ def _highlights(lines: Sequence[str]) -> str:
 
 
 def _scrolling(title: str, text: str) -> str:
-    """Return a text that may be wider than the page: the keyboard can get to it, and scroll it."""
+    # With a tabindex, the keyboard can reach and scroll a text that is wider than the page.
     return text and (
         f'<h3>{title}</h3><pre tabindex="0" role="group" aria-label="{title}">{escape(text)}</pre>'
     )

@@ -14,7 +14,7 @@ from ..options import any_given, declare
 if TYPE_CHECKING:
     from ..report.section import Section
 
-#: As in ``options``.
+#: Names, placeholders and helps.
 _FLAGS = {
     "--chat-fake-report": (
         "PATH",
@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # so that others judge the run before it is shown
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the parts of the plugin of a run that was asked for more than failures."""
+    """Register the parts that the options ask for; an xdist worker only collects."""
     if not any_given(config, _FLAGS):
         return
     from .collector import Collector
@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(collector, "chatfake-collector")
     if shows_tests:
         config.pluginmanager.register(Failures(), "chatfake-failures")
-    if not hasattr(config, "workerinput"):  # a worker of xdist collects, and shows nothing
+    if not hasattr(config, "workerinput"):
         try:
             config.pluginmanager.register(Run(config, collector, _FLAGS), "chatfake-run")
         except ValueError as error:
@@ -68,7 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_chatfake_section(item: pytest.Item, report: pytest.TestReport, section: Section) -> None:
     """Draw a failure for pytest-html.
 
-    No extras: it shows these in all rows of a test, the row of a rerun that passed among them.
+    Not as one of its "extras": these are shown in all rows of a test, even that of a rerun that
+    passed.
     """
     if item.config.getoption("htmlpath", None):
         from ..suite.reports import log_errors, record_of
@@ -80,5 +81,5 @@ def pytest_chatfake_section(item: pytest.Item, report: pytest.TestReport, sectio
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
-    """Show pytest-html the pictures of what happened, below the text of a failure."""
+    """Add the pictures below the text of a failure."""
     data.extend(getattr(report, "chat_fake", {}).get("pictures", ()))

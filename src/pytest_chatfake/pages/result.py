@@ -23,7 +23,7 @@ OUTCOMES: Final = (
     "passed",
 )
 
-#: What a test may have several of, in reports of its phases.
+#: The fields that the reports of a test's phases add to.
 _COLLECTED: Final = (
     "highlights",
     "sections",
@@ -36,24 +36,24 @@ _COLLECTED: Final = (
 
 @dataclass
 class Result:
-    """The result of one test; its fields are what JSON knows.
+    """The result of one test, ready for JSON.
 
     Attributes:
         nodeid: Its name.
-        line: Where it stands in its file.
-        is_over: Whether all of its phases have ended; in an interrupted run, that of one has not.
-        worst: The first of ``OUTCOMES`` that a phase of it had.
+        line: Its line in its file.
+        is_over: Whether all of its phases have ended; False if the run was interrupted in it.
+        worst: The first of ``OUTCOMES`` that one of its phases had.
         seconds: How long it took, in real time.
         failure: What its failure says.
-        finding: What the fake found, in a line; empty: it has nothing to say of the failure.
+        finding: What the fake says of the failure, in a line; empty: nothing.
         highlights: What to look at in its failure.
         sections: The text and the picture of each timeline that its failure shows.
         raised: The tracebacks of errors that routes raised.
         timelines: The text and the picture of each fake's timeline.
-        findings: What other extras have found, each with the timelines of the fakes that show it.
+        findings: The findings of other extras, each with its timelines.
         exercised: What it exercised.
         row: Its line of a card, if it is a ready-made test.
-        mutants: What became of its mutants; None: it exercised none, or was not asked.
+        mutants: The verdicts on its mutants; None: it exercised none, or the run had none.
     """
 
     nodeid: str
@@ -79,13 +79,13 @@ class Result:
 
     @property
     def place(self) -> tuple[int, str, int, str]:
-        """Where the page shows it, whichever process ran it, and when."""
+        """Where the page shows it: by outcome, then in the order of the files, also with xdist."""
         file = self.nodeid.partition("::")[0]
         return OUTCOMES.index(self.outcome), file, self.line, self.nodeid
 
     @property
     def reason(self) -> str:
-        """What is shown of it before it is opened: why it failed, or what was found in it."""
+        """The line that is shown until it is opened: why it failed, or what was found."""
         if found := (self.row and self.row[3]) or self.finding:
             return str(found)
         error = re.search("^E +(.+)", self.failure, re.MULTILINE)
@@ -93,7 +93,7 @@ class Result:
         return error[1] if error else self.failure.partition("\n")[0] or results
 
     def add(self, report: pytest.TestReport) -> None:
-        """Take in the report of one phase."""
+        """Add the report of one phase."""
         self.worst = min(self.worst, _outcome(report), key=OUTCOMES.index)
         self.seconds += report.duration
         if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
@@ -103,7 +103,7 @@ class Result:
         self.is_over = self.is_over or report.when not in {"setup", "call"}
 
     def add_record(self, record: dict[str, Any]) -> None:
-        """Take in what was recorded of it: more of its timelines, and of what it exercised."""
+        """Add what was recorded in a phase."""
         self.finding = self.finding or record.get("finding", "")
         for name in _COLLECTED:
             getattr(self, name).extend(record.get(name, []))

@@ -1,4 +1,4 @@
-"""The plugin of a run that was asked for more than failures."""
+"""The plugin of a run that has a page, coverage or data."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from .summary import Summary, file_at
 
 OK: Final = pytest.ExitCode.OK
 
-#: How data may be called: not as the file of Python that follows an option without a value.
+#: Suffixes of data files. Not ``.py``: that is a test after an option whose value was forgotten.
 _SUFFIXES: Final = (".jsonl", ".json", ".data", ".txt", "")
 
 
 class Run:
-    """The part of a run's plugin that shows what was collected.
+    """Shows what was collected, at the end of the run.
 
     Args:
         config: Has the options.
-        collector: Has what the reports of an interrupted test would have had.
-        own: The names of the options that may differ in runs whose data can be merged.
+        collector: Asked for what an interrupted test would have reported.
+        own: The names of options that need not agree before runs are merged.
 
     Raises:
-        ValueError: ``--chat-fake-coverage-fail-under`` is no percentage, or an option asks for a
-            file that is called otherwise.
+        ValueError: ``--chat-fake-coverage-fail-under`` is no percentage, or a file's suffix is
+            wrong.
     """
 
     def __init__(self, config: pytest.Config, collector: Collector, own: Container[str]) -> None:
-        folder, given = config.invocation_params.dir, config.getoption  # tests may move
+        folder, given = config.invocation_params.dir, config.getoption  # tests may chdir
         self._summary = Summary(folder, given, "--chat-fake-", "--chat-fake-coverage-fail-under")
         self._data_at = file_at(folder, given, "--chat-fake-data", *_SUFFIXES)
         self._collector = collector
@@ -49,12 +49,12 @@ class Run:
         self._results: dict[str, Result] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what is on record."""
+        """Add the report to the result of its test."""
         self._result(report).add(report)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Keep what was collected of a test that Ctrl-C ends: it gets no report."""
+        """Collect from a test that Ctrl-C ends, because it gets no report."""
         try:
             return (yield)
         except (KeyboardInterrupt, pytest.exit.Exception):
@@ -68,7 +68,7 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the files, of an interrupted run too; and judge the coverage."""
+        """Write the files, even if the run was interrupted, and judge the coverage."""
         summary, status = self._summary, session.exitstatus
         reruns: Any = session.config.pluginmanager.get_plugin("chatfake-reruns")
         for name, verdicts in reruns.verdicts.items() if reruns else ():
@@ -95,7 +95,7 @@ class Run:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show what was asked for."""
+        """Show coverage, and which files were written."""
         for title, lines in self._summary.sections():
             terminalreporter.section(title)
             for line in lines:
@@ -103,6 +103,6 @@ class Run:
 
 
 def _now() -> float:
-    """Return the time that a new file is given: tests may have stopped all clocks but that one."""
+    # Tests may freeze every clock, but not the one of the file system.
     with TemporaryFile() as file:
         return os.fstat(file.fileno()).st_mtime

@@ -1,4 +1,4 @@
-"""What a whole run shows at its end, of one process or of many machines."""
+"""What a run shows at its end, or several runs on different machines together."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from .result import Result
 
 
 def file_at(folder: Path, options: Callable[[str], Any], name: str, *suffixes: str) -> Path | None:
-    """Return the path of the file that an option asks for; None if it does not.
+    """Return the path of the file that an option asks for; None if it was not given.
 
     Args:
-        folder: Where the path begins.
-        options: Gives what an option was given.
-        name: The name of the option.
-        *suffixes: How the file may be called.
+        folder: What the path is relative to.
+        options: Returns the value of an option.
+        name: The option.
+        *suffixes: Those that the file may have.
 
     Raises:
-        ValueError: It is called otherwise.
+        ValueError: It has another suffix.
     """
     given: str | None = options(name)
     path = None if given is None else folder / given
     if path is not None and path.suffix.lower() not in suffixes:
-        like = f"such as report{suffixes[0]}"
-        raise ValueError(f"{name} takes the path of a file to write, {like}, not {given!r}")
+        expected = f"the path of a file to write, such as report{suffixes[0]}"
+        raise ValueError(f"{name}: expected {expected}, got {given!r}")
     return path
 
 
 class Summary:
-    """What is shown of the data of one run, or of several as if they were one.
+    """The end of one run, or of several as if they were one.
 
     Args:
-        folder: Where a path begins.
-        options: Gives what an option was given.
-        prefix: How the names of the options begin.
-        least: The name of the option that says how many percent must be exercised.
+        folder: What paths are relative to.
+        options: Returns the value of an option.
+        prefix: What the names of the options begin with.
+        least: The option that says how many percent must be exercised.
 
     Attributes:
-        page_at: Where to write the page; None: nowhere.
+        page_at: Where to write the page; None: there is none.
         results: The results of all tests.
-        mutants: Lines about the mutants; none: there were no mutants.
+        mutants: The lines about mutants, if there were any.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Summary:
         self.mutants: list[str] = []
 
     def conclude(self, runs: Sequence[RunData], least_killed: float) -> bool:
-        """Write the page, and return whether all is as it was asked for.
+        """Write the page; return whether it is written, and enough was exercised and killed.
 
         Args:
             runs: The data of the runs.
@@ -86,7 +86,7 @@ class Summary:
         return is_written and kills_enough and not self._falls_short
 
     def write(self, path: Path, text: str) -> bool:
-        """Write a file, note how that went, and return whether it is written."""
+        """Write a file, and return whether that succeeded."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
@@ -97,7 +97,7 @@ class Summary:
         return True
 
     def sections(self) -> Iterator[tuple[str, Iterable[str]]]:
-        """Give the title and the lines of each section of what is printed."""
+        """Give the title and the lines of each printed section."""
         if self._counts:
             yield "chat_fake coverage", self._lines_of_coverage()
         if self._written:
@@ -123,4 +123,4 @@ class Summary:
             if never:
                 yield f"never: {', '.join(item.name for item in never)} ({group})"
         if self._falls_short:
-            yield f"FAIL: {self._least:g} % were required, and {self._percent:.1f} % were exercised"
+            yield f"FAIL: expected {self._least:g} % exercised, got {self._percent:.1f} %"
