@@ -77,7 +77,7 @@ def test_a_crash_that_leaves_the_memory_says_how_to_make_the_app_anew(restart):
 
     with pytest.raises(AssertionError) as caught:
         explore(body, deviations=["crash"], crash_points=[save])
-    hint = "Hint: the app was not made anew after the crash, so what it keeps in memory stayed"
+    hint = "Hint: the app kept its memory, which a real crash would wipe"
     assert (restart is None) == (hint in caught.value.__notes__[0])
 
 
@@ -125,11 +125,11 @@ def at_a_url(chat_fake):
             {"deviations": ["error"], "crash_points": [save]},
             "error: expected an app in process",
         ),
-        (body_of(calls), {"only": ["webhooks.crash(before='json.loads')"]}, "never came to"),
+        (body_of(calls), {"only": ["webhooks.crash(before='json.loads')"]}, "that never happened"),
         (body_of(calls), {"only": ["webhooks.crash(start=1)"]}, "unknown deviation"),
         (body_of(calls), {"only": ["webhooks.crash(before='no.such')"]}, "unknown deviation"),
         (body_of(calls), {"crash_points": [lambda: 0]}, "crash_points: expected a function"),
-        (body_of(calls), {"crash_points": [body_of(calls)]}, "inside a function. Move it out"),
+        (body_of(calls), {"crash_points": [body_of(calls)]}, "local to a function. Move it out"),
         (body_of(calls), {"crash_points": [len]}, "crash_points: .* written in Python"),
         (body_of(calls), {"crash_points": save}, "crash_points: expected a list"),
         (body_of(calls), {"crash_points": [save], "deviations": ["drop"]}, "goes with 'crash'"),
@@ -157,5 +157,5 @@ def test_an_app_that_is_written_in_the_body_has_no_line_to_paste():
 
     with pytest.raises(AssertionError) as caught:
         explore(body, deviations=["crash"])
-    reason = "no test to paste: the app crashed at a line of the body, which has"
+    reason = "no test to paste: the app crashed at a line of the body, whose"
     assert reason in "\n".join(caught.value.__notes__)

@@ -402,7 +402,7 @@ def test_a_finding_says_that_the_app_had_responded():
         fake.send_text()
         assert fake.webhooks.attempts[0].error is None
 
-    found = f"the app had responded and crashed at {place('background')} while it took sent m1"
+    found = f"the app had responded and crashed at {place('background')} while it handled sent m1"
     with pytest.raises(AssertionError, match=found):
         explore(world, deviations=["crash"])
 

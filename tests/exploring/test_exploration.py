@@ -412,8 +412,8 @@ def test_an_app_may_map_unknown_values_so_their_worlds_compare_no_snapshots():
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("evolve", "what is posted is no JSON object"),
-        ("unknown_value", "what is posted shows none"),
+        ("evolve", "your webhooks are no JSON objects"),
+        ("unknown_value", "your webhooks have none"),
     ],
 )
 def test_where_nothing_can_evolve_no_world_counts_and_the_result_says_so(kind, words):
@@ -472,9 +472,7 @@ def test_what_waits_when_the_body_fails_is_named():
         assert 2 == len(receiver.requests)
         chat_fake.clock.advance(1)
 
-    assert "delivered m1 was not attempted before the body failed" in notes(
-        world, deviations=["delay"]
-    )
+    assert "delivered m1 had not come when the body failed" in notes(world, deviations=["delay"])
 
 
 def test_what_overtakes_is_named_where_the_app_fails_at_it():
@@ -490,7 +488,7 @@ def test_what_overtakes_is_named_where_the_app_fails_at_it():
         chat_fake.send_text().deliver()
 
     found = notes(world, deviations=["reorder"])
-    assert "delivered m1 was attempted before sent m1" in found
+    assert "delivered m1 came before sent m1" in found
 
 
 def test_events_of_one_message_or_type_are_told_apart_and_so_are_recorded_messages(tmp_path):
@@ -511,10 +509,10 @@ def test_events_of_one_message_or_type_are_told_apart_and_so_are_recorded_messag
         assert list(chat_fake.events) == list(receiver.events)
 
     for start, sentence in [
-        (1, "read r1 #2 was attempted before read r1"),
-        (2, "read r2 was attempted before read r1 #2"),
-        (5, "delivered m1 #2 was attempted before delivered m1"),
-        (7, "a.b #2 was attempted before a.b"),
+        (1, "read r1 #2 came before read r1"),
+        (2, "read r2 came before read r1 #2"),
+        (5, "delivered m1 #2 came before delivered m1"),
+        (7, "a.b #2 came before a.b"),
     ]:
         assert f": {sentence}\n" in notes(body, only=[f"webhooks.reorder(by=1, start={start})"])
 
@@ -681,69 +679,66 @@ def log_of(*attempts):
 @pytest.mark.parametrize(
     ("kind", "attempts", "sentence"),
     [
-        ("duplicate", "1 sent, 1 sent", "sent m1 was attempted twice"),
+        ("duplicate", "1 sent, 1 sent", "sent m1 was redelivered"),
         (
             "duplicate",
             "1 sent a, 2 sent b, 1 sent a",
-            "sent m1 at a was attempted twice, the second time after sent m1",
+            "sent m1 at a was redelivered after sent m1",
         ),
-        ("reorder", "2 read, 1 sent", "read m1 was attempted before sent m1"),
+        ("reorder", "2 read, 1 sent", "read m1 came before sent m1"),
         (
             "reorder",
             "2 a, 3 b, 4 c, 5 d, 1 sent",
-            "a m1, b m1 and 2 more were attempted before sent m1",
+            "a m1, b m1 and 2 more came before sent m1",
         ),
-        ("reorder", "1 sent, 2 read", "sent m1 was attempted late"),
+        ("reorder", "1 sent, 2 read", "sent m1 came late"),
         (
             "lose_response",
             "1 sent, 1 sent",
-            "the response to sent m1 was lost, so it was attempted again",
+            "the response to sent m1 was lost, so it was retried",
         ),
         (
             "refuse",
             "1 sent, 2 read, 1 sent",
-            (
-                "sent m1 was refused before it reached the app, so it was attempted again after "
-                "read m1"
-            ),
+            ("sent m1 was refused before it reached the app, so it was retried after read m1"),
         ),
         (
             "crash",
             "1 sent, 1 sent",
-            "the app crashed at a.py:1 while it took sent m1, which was attempted again",
+            "the app crashed at a.py:1 while it handled sent m1, which was retried",
         ),
         (
             "crash",
             "1 sent",
-            "the app crashed at a.py:1 while it took sent m1",
+            "the app crashed at a.py:1 while it handled sent m1",
         ),
         ("drop", "1 sent", "sent m1 was dropped"),
         ("drop", "2 sent", "attempt 1 was never made"),
-        ("duplicate_later", "1 sent, 1 sent", "sent m1 was attempted again, 1 day later"),
-        ("delay", "2 read a, 1 sent b", "sent m1 at b was attempted 1 day later"),
-        ("duplicate_new_id", "1 sent, 1 sent", "sent m1 was attempted again under another id"),
+        ("duplicate_later", "1 sent, 1 sent", "sent m1 was redelivered 1 day later"),
+        ("delay", "2 read a, 1 sent b", "sent m1 at b came 1 day late"),
+        ("duplicate_new_id", "1 sent, 1 sent", "sent m1 was redelivered with a new id"),
         ("evolve", "1 sent", "every event had unknown fields"),
         (
             "read_at_once",
             "1 delivered, 2 delivered #2, 3 read",
-            "read m1 came at once, without delivered m1",
+            "read m1 came without delivered m1",
         ),
-        ("read_at_once", "1 sent", "read came at once, without delivered"),
-        ("concurrently", "1 sent", "sent m1 was attempted late"),
+        ("read_at_once", "1 sent", "read came without delivered"),
+        ("concurrently", "1 sent", "sent m1 came late"),
         (
             "concurrently",
             "1 sent - 1, 2 read - 1, 3 sent - 2",
-            "sent m1 and read m1 were attempted at the same time",
+            "sent m1 and read m1 came at the same time",
         ),
         (
             "concurrently",
             "1 sent a 1, 2 sent b 1",
-            "sent m1 was attempted at the same time at a and b",
+            "sent m1 came at the same time at a and b",
         ),
         (
             "concurrently",
             "1 sent a 1, 1 sent a 1",
-            "sent m1 was attempted twice at the same time at a",
+            "sent m1 came twice at the same time at a",
         ),
     ],
 )
@@ -769,7 +764,7 @@ def test_a_sentence_says_what_deviated(kind, attempts, sentence):
             "api.lose_response",
             11,
             (("status", 503),),
-            "the response to the 11th POST /a said 503, and the call had taken effect",
+            "the response to the 11th POST /a said 503, although the call took effect",
         ),
         ("api.fail", 22, (), "the 22nd POST /a was never made"),
     ],
@@ -790,7 +785,7 @@ def test_a_finding_has_its_sentences_its_hint_and_the_lines_of_its_faults():
 
     found = notes(world, deviations=["reorder"])
     assert found.startswith(
-        "chat_explore: passes as written; fails in world 2: delivered m1 was attempted before "
+        "chat_explore: passes as written; fails in world 2: delivered m1 came before "
         "sent m1\nHint: call settle() before asserting.\nWhat happened in it:\n"
     )
     assert "fault    reorder(by=1)" in found
@@ -798,7 +793,7 @@ def test_a_finding_has_its_sentences_its_hint_and_the_lines_of_its_faults():
         "This world alone: chat_explore(only=['webhooks.reorder(by=1, start=1)'])"
     )
     assert "Hint" not in notes(counting(2))
-    two = "chat_explore: fails in this world:\n  sent m1 was attempted twice\n  delivered m1"
+    two = "chat_explore: fails in this world:\n  sent m1 was redelivered\n  delivered m1"
     listed = ["webhooks.duplicate(after=0, start=1)", "webhooks.refuse(start=2)"]
     assert two in notes(counting(2), only=listed)
 
@@ -848,7 +843,7 @@ def test_warnings_count_in_the_world_as_written_only():
 
     with pytest.raises(LookupError) as found:
         explore(failing)
-    assert "As a test of its own" in "\n".join(found.value.__notes__)
+    assert "As a test to paste" in "\n".join(found.value.__notes__)
 
     def warned(chat_fake):
         sending(chat_fake)
@@ -889,7 +884,7 @@ def test_what_is_no_failure_passes_through(error):
 def test_pytest_s_own_failure_is_one():
     with pytest.raises(pytest.fail.Exception) as failed:
         explore(ending(pytest.fail.Exception("no")))
-    assert "attempted twice" in failed.value.__notes__[0]
+    assert "was redelivered" in failed.value.__notes__[0]
 
 
 # -- bodies and lists in which nothing would be tried ----------------------------------------------
@@ -931,10 +926,10 @@ def test_a_body_that_resets_its_fake_at_the_end_has_sent_something():
 @pytest.mark.parametrize(
     ("only", "words"),
     [
-        ("webhooks.reorder(by=1, start=9)", "it never came to that"),
-        ("api.fail(path='/', method='GET', start=3)", "it never came to that"),
-        ("webhooks.reorder(by=2, start=1)", "a barrier came before so many attempts"),
-        ("webhooks.duplicate(after=3)", "a barrier came before so many attempts"),
+        ("webhooks.reorder(by=1, start=9)", "that never happened"),
+        ("api.fail(path='/', method='GET', start=3)", "that never happened"),
+        ("webhooks.reorder(by=2, start=1)", "fewer attempts follow before the next barrier"),
+        ("webhooks.duplicate(after=3)", "fewer attempts follow before the next barrier"),
     ],
 )
 def test_a_listed_deviation_that_comes_to_nothing_is_refused(only, words):
@@ -963,11 +958,11 @@ def test_a_duplicate_past_a_barrier_is_no_test_to_paste_but_a_world():
         assert len(chat_fake.events) == len(taken)
 
     found = notes(world, deviations=["duplicate"])
-    assert "sent m1 was attempted twice, the second time after sent m2" in found
-    assert "There is no test to paste: on its own, with these lines, the body does not" in found
+    assert "sent m1 was redelivered after sent m2" in found
+    assert "There is no test to paste: on its own, the body does not fail the same way" in found
     only = ["webhooks.duplicate(after=1, start=1)"]
     assert f"This world alone: chat_explore(only={only})" in found
-    assert "the second time after sent m2" in notes(world, only=only)
+    assert "redelivered after sent m2" in notes(world, only=only)
 
 
 # -- bodies that are not the same twice ------------------------------------------------------------
@@ -1128,12 +1123,12 @@ def test_a_finding_with_a_thread_of_the_app_has_to_fail_again(again, only):
         )
 
     if again:
-        error = "sent m1 was attempted twice; snapshot: "
+        error = "sent m1 was redelivered; snapshot: "
         with pytest.raises(AssertionError, match=error):
             explore(world, deviations=["duplicate"], only=only)
     else:
         found = str(explore(world, deviations=["duplicate"], depth=1, only=only))
-        assert "failed in one run and passed in another: sent m1 was attempted twice" in found
+        assert "failed in one run and passed in another: sent m1 was redelivered" in found
 
 
 # -- races -----------------------------------------------------------------------------------------
@@ -1352,7 +1347,7 @@ def in_a_function_of_one_line(body): return lambda fake: body(fake)  # noqa: PLW
     [
         (without_source(), "the body's source can't be read"),
         (decorated(), "the body is no plain function"),
-        (in_a_block(), "the body has a text over several lines, which can't be moved"),
+        (in_a_block(), "the body has a multi-line string, which can't be indented differently"),
         (Body(), "the body is no plain function"),
         (in_a_function_of_one_line(Body()), "the body is not written with def"),
     ],
@@ -1374,9 +1369,7 @@ def test_all_worlds_end_in_the_snapshot_of_the_first():
     for only in (None, ["webhooks.duplicate(after=0, start=1)"]):
         with pytest.raises(AssertionError) as caught:
             explore(lambda fake: world(fake, False), only=only)
-        assert str(caught.value).startswith(
-            "sent m1 was attempted twice; snapshot: one more: 'evt_"
-        )
+        assert str(caught.value).startswith("sent m1 was redelivered; snapshot: one more: 'evt_")
     assert only == eval(caught.value.__notes__[-1].partition("only=")[2].removesuffix(")"))
 
 
@@ -1396,7 +1389,7 @@ def test_a_snapshot_that_differs_is_told_by_its_places_with_labels_for_ids():
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["duplicate"])
     assert str(caught.value) == (
-        "sent m1 was attempted twice; "
+        "sent m1 was redelivered; "
         """["statuses"]["m1"]: one more: 'sent'; 3 items; as written: 2\n"""
         """  ["spent"][0]: 0.3; as written: 0.2"""
     )
@@ -1462,14 +1455,14 @@ def aging(counts, *, shows_age=False):
 def test_what_an_app_forgets_by_itself_is_no_fault_of_what_comes_later():
     kinds = ["duplicate_later"]
     assert "4 worlds, all with up to 2 deviations" == str(explore(aging(False), deviations=kinds))
-    finding = "^delivered m1 was attempted again, 1 day later; .*: 3; without that: 2\n"
+    finding = "^delivered m1 was redelivered 1 day later; .*: 3; without that: 2\n"
     with pytest.raises(AssertionError, match=finding):
         explore(aging(True), deviations=kinds)
 
 
 def test_a_body_that_fails_as_time_goes_by_is_left_out_and_says_so():
     kinds = ["duplicate_later"]
-    alone = "the body fails where time moves as far and nothing comes again"
+    alone = "the body fails if time moves that far, even if nothing is redelivered"
     found = explore(aging(False, shows_age=True), deviations=kinds)
     assert (f"1 world; duplicate_later was not tried: {alone}", False) == (
         str(found),
@@ -1548,7 +1541,7 @@ def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_firs
         explore(world, deviations=["duplicate", "reorder", "drop"])
     drop, reorder = caught.value.__notes__[-1].splitlines()
     assert re.fullmatch(r"also: drop \(world \d+\): sent m1 was dropped", drop)
-    late = "delivered m1 was attempted before sent m1"
+    late = "delivered m1 came before sent m1"
     assert re.fullmatch(rf"also: reorder \(world \d+\): {late}", reorder)
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["duplicate", "reorder", "drop"], stop_at_first=True)

@@ -31,9 +31,9 @@ def test_the_report_of_a_finding_ends_with_what_to_paste(pytester):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*chat_explore: passes as written; fails in world 2: sent m1 was attempted twice",
+            "E*chat_explore: passes as written; fails in world 2: sent m1 was redelivered",
             "E*verb*send_text() m1  at test_the_report_*.py:6",
-            "E*As a test of its own (it was run, and fails the same way):",
+            "E*As a test to paste (it was run, and fails the same way):",
             "E*def test_what_the_exploration_found(chat_fake, chat_clock):",
             "E*chat_fake.webhooks.duplicate(after=0, start=1)",
             "E*assert len(got) == 2",
@@ -116,9 +116,7 @@ def test_each_printed_test_fails_alike_where_it_is_pasted(pytester):
             textwrap.dedent("\n".join(line[1:] for line in each if line[:1] == "E"))
             for each in lines
         ]
-        ends = (
-            r" object at |As a test of its own \(it was run, and fails the same way\):|This world"
-        )
+        ends = r" object at |As a test to paste \(it was run, and fails the same way\):|This world"
         return [re.split(ends, text) for text in texts]
 
     pytester.makepyfile(OF_EACH_KIND + IN_A_CLASS)

@@ -83,7 +83,7 @@ def test_a_finding_says_that_a_client_may_have_repeated_a_query():
 
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["api.lose_response"])
-    lost = "was lost, and the next call was the same: some clients repeat a GET by themselves"
+    lost = "was lost, and the next call was the same: some clients retry a GET by themselves"
     assert f"world 2: the response to the 1st GET /v2/balance {lost}" in caught.value.__notes__[0]
 
 

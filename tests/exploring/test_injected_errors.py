@@ -285,7 +285,7 @@ def test_the_finding_says_that_the_app_has_responded_all_the_same():
 
     line = f"test_injected_errors.py:{takes_it_for_done.__code__.co_firstlineno + 2}"
     how = f"responded with 200 although it got InjectedError from save ({line})"
-    assert f"the app {how} while it took sent m1\n" in notes
+    assert f"the app {how} while it handled sent m1\n" in notes
     assert f"    chat_fake.webhooks.error(before='{__name__}.save', start=1)\n" in notes
 
 

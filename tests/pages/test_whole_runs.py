@@ -446,7 +446,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
         "an_expectation": "charged: expected 0.05 USD, got 0 USD",
         "an_argument": "TypeError: devices: expected an int, got 1.5",
         "an_unused_fault": "drop(status='read'), set up at test_it.py:26",
-        "a_world": "sent m1 was attempted twice; assert 2 == 1",
+        "a_world": "sent m1 was redelivered; assert 2 == 1",
         "an_app_that_raises": "KeyError: 'm1', at chat.inbound_message.received",
         "without_an_app": "assert [] == ['sent']",
     } == found
@@ -548,7 +548,7 @@ def test_the_page_tells_once_what_an_exploration_found(pytester, workers):
     page = page_of(pytester)
     (test,) = re.findall('"Test to paste">(.*?)</pre>', page, re.DOTALL)
 
-    assert 1 == page.count("passes as written; fails in world 2: sent m1 was attempted twice")
+    assert 1 == page.count("passes as written; fails in world 2: sent m1 was redelivered")
     assert 1 == page.count("<svg ") == page.count("; times are from ")
     assert "tr0ub4dor" not in page
     assert 1 == run(pytester, body=html.unescape(test)).parseoutcomes()["failed"]

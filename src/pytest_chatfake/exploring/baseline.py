@@ -1,4 +1,4 @@
-"""The snapshots of the world as written, with which other worlds are compared."""
+"""The baseline: the snapshots of the world as written, with which other worlds are compared."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ from decimal import Decimal
 from typing import Any
 
 from ..base.errors import ChatFakeError
+from ..base.views import counted
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
 
 
 class Baseline:
-    """The snapshots of an exploration's first world, with which other worlds are compared.
+    """The snapshots of a first world, with which later ones are compared.
 
     Args:
-        until: After which of its steps the scenario ends; 0: it is played whole.
-        only_waits: Whether the first world has moved time as far as the others, and no more.
+        until: After which step the scenario ends; 0: at its end.
+        only_waits: Whether in the first world time moves as far as in the others, but nothing
+            deviates.
 
     Attributes:
         until, only_waits: As given.
         values: The snapshots of the first world.
-        learning: Whether a world's snapshots are kept.
-        compares: Whether they are compared.
+        learning: Whether this world is the first one, whose snapshots are kept.
+        compares: Whether the snapshots of this world are compared.
         last_step: How many steps the scenario of the first world has.
-        learns_steps: Whether a world's snapshots after each step are kept.
-        steps: By the numbers of steps: which attempts had been made, and the snapshot.
-        differs_after: The steps after which this world is to be compared in a run that ends there.
+        learns_steps: Whether the snapshots after each step are kept.
+        steps: By step: which attempts had been made, and the snapshot.
+        differs_after: The steps after which this world's snapshot differed.
     """
 
     def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
@@ -46,7 +48,7 @@ class Baseline:
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
     def begin(self, *, compares: bool) -> None:
-        """Begin a world: the snapshots of the first one are kept."""
+        """Begin a world."""
         self._index = 0
         self.learning, self._is_new = self._is_new, False
         self.compares = compares
@@ -67,8 +69,8 @@ class Baseline:
             self.values.append(value)
         elif index >= len(self.values):
             raise AssertionError(
-                f"assert_order_independent() was called {index + 1} times in this world, and "
-                f"{len(self.values)} times in the one as written: call it as often in each"
+                f"assert_order_independent(): expected {counted(len(self.values), 'call')} as in "
+                f"the world as written, got {index + 1}: call it as often in each world"
             )
         elif self.compares and value != self.values[index]:
             then = "without that" if self.only_waits else "as written"
@@ -83,10 +85,9 @@ class Baseline:
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:
         """Take a snapshot between two steps, and keep it or compare it, without a barrier.
 
-        It is compared where the same attempts have ended in the same way as in the first world:
-        elsewhere an event is still on its way. If it was on its way in the first world only, there
-        is no snapshot to compare. A thread of the app may not have finished, and a message may have
-        been delivered before its step.
+        Snapshots can be compared only if the same attempts ended in the same way as in the first
+        world; else an event is still on its way. Not if a thread of the app may be busy, nor if a
+        message was delivered before its step.
         """
         if self.learning:
             self.last_step = step
@@ -105,12 +106,11 @@ class Baseline:
                 self.differs_after.append(step)
 
     def _has_threads(self) -> bool:
-        """Whether there are threads of the app."""
         new = {*threading.enumerate()} - self._threads
         return not all(thread.name.startswith("chatfake") for thread in new)
 
     def differs_by(self, error: BaseException) -> bool:
-        """Return whether it is the last error that has said that a snapshot differs."""
+        """Return whether this is the error that says that a snapshot differs."""
         return self._differing[0] is error
 
     def blame(self, error: BaseException, cause: str) -> None:
@@ -120,7 +120,7 @@ class Baseline:
 
 
 def without_texts(value: Any) -> object:
-    """Return what of a snapshot is the same with other ids: its numbers, and how much it holds."""
+    """Return a snapshot with strings replaced by their type: the same with other ids."""
     if isinstance(value, DICT):
         return Counter(repr(without_texts(pair)) for pair in value.items())
     if isinstance(value, COLLECTIONS):

@@ -1,10 +1,10 @@
 """Where an app can crash in one attempt; and the crash, at one of these points.
 
-An app that awaits can crash wherever it suspends: all tasks that began in the attempt are
-cancelled there, and end as they do when their process shuts down. Closing a coroutine instead would
-skip the clean-up that awaits, and throwing an error into it would let its children run on. Any app
-can crash before and after a call of a function: a :class:`Crash` is raised there; or, before it,
-an error as a database would raise it.
+An async app can crash wherever it suspends: there, all tasks that began in the attempt are
+cancelled, as when their process shuts down. Closing the coroutine would skip clean-up that awaits,
+and throwing an error into it would let its children run on. Any app can crash before and after a
+call of a function, where a :class:`Crash` is raised; or a call can fail with an error, as one of a
+database can.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Real seconds that what a crash has ended may take to clean up.
+#: How many real seconds tasks get to clean up after a crash.
 _CLEAN_UP_SECONDS: Final = 0.5
 
-#: What awaits a thread, in asyncio, trio, anyio and asgiref: it can't be ended.
+#: What awaits a thread in asyncio, trio, anyio and asgiref. Threads can't be ended.
 _THREADS: Final = {
     "to_thread",
     "to_thread_run_sync",
@@ -82,18 +82,16 @@ class CrashWatch:
     It is an :class:`.Attendant`.
 
     Args:
-        point: That one; None: it only counts.
-        functions: Those whose calls are points, with their names.
-        raises: An exception class, one of which is raised there in place of the crash.
+        point: Where to crash; None: it only counts.
+        functions: Functions whose calls are points, with their names.
+        raises: The class of an error that is raised there in place of a crash.
 
     Attributes:
-        points: Those that it came past; of suspensions, with the app's lines that led there. Of
-            several with the same lines, one after the other, it has the last one only: those before
-            are steps of one thing that the app awaits.
-        deed: What it has done to the app, after "the app": "crashed ..." or "got ..."; empty:
-            nothing yet.
-        stopped: A crash, as the service sees it: a connection that ended; None: none.
-        response: The response, if it was complete when the app crashed, or got the error.
+        points: The points that the attempt came to; of suspensions, with the app's lines that led
+            there. Successive ones with the same lines are steps of one `await`: the last is kept.
+        deed: What was done to the app: "crashed ..." or "got ..."; empty: nothing yet.
+        stopped: The crash as the service sees it, a connection that ended; None: there was none.
+        response: The response, if it was complete before that.
     """
 
     _others_freeze: ClassVar[bool] = False
@@ -119,10 +117,8 @@ class CrashWatch:
         self._stack = ExitStack()
 
     def begin(self, target: Target) -> None:
-        """Watch the attempt that begins here.
-
-        What undoes a step is kept before the step, because an interrupt may come at any time.
-        """
+        """Watch the attempt that begins here."""
+        # Each step is registered to be undone before it is done: an interrupt may come in between.
         self._target = target
         if self._point is not None:
             self._freeze()
@@ -135,19 +131,17 @@ class CrashWatch:
         self._is_counting = True
 
     def end(self) -> None:
-        """Watch no more, and drop what a crash has left."""
+        """Stop watching, and drop what a crash left behind."""
         self._is_counting = False
         with self._stack:
             self._tasks.clear()
             if self.deed:
-                gc.collect()  # an open transaction in a circle of references would keep its lock
+                gc.collect()  # an open transaction in a reference cycle would keep its lock
 
     def _freeze(self) -> None:
-        """Let the collection at the end look only at what the attempt makes.
-
-        Not if somebody else has frozen objects: they would be unfrozen, too. To count them walks
-        through all of them, so once there were some, they are not counted again.
-        """
+        # The collection at the end shall look only at what the attempt made. But unfreezing would
+        # unfreeze what others froze, too; and counting that walks through all of it, so it is done
+        # once.
         if CrashWatch._others_freeze or _current.get() is not None:  # this one is in another
             return
         CrashWatch._others_freeze = gc.get_freeze_count() > 0
@@ -156,7 +150,7 @@ class CrashWatch:
             gc.freeze()
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        """Return how the attempt has ended, now that the app may have crashed in it."""
+        """Return how the attempt ended for the service, given what was done to the app."""
         if self.stopped is None:
             if self.deed and isinstance(outcome, Exception):
                 return self.response or Response(500, b"")  # as its server would respond
@@ -167,15 +161,15 @@ class CrashWatch:
             return self.response._replace(error=self.stopped)
         if self._has_survived or (isinstance(outcome, Response) and outcome.status is not None):
             return ChatFakeError(
-                f"the app went on after it had {self.deed}: expected nothing to catch that, but a "
-                f"bare `except:`, or one of a cancellation, did. Let it raise again"
+                f"the app went on after it had {self.deed}: a bare `except:`, or one of a "
+                f"cancellation, caught that. Let it raise again"
             )
         return Response(None, b"", self.stopped)
 
     # At a point
 
     def count_call(self, function: FunctionType, kind: str) -> None:
-        """Count a call of a function; raise where the app is to crash at it."""
+        """Count a call of a function; raise the crash or the error if it is to happen there."""
         if not self._is_counting or function not in self._functions:
             return
         stack = dropwhile(is_ours, _calling_frames())
@@ -190,12 +184,7 @@ class CrashWatch:
         raise make_error(self._raises, f"{name} failed{at}, because webhooks.error() says so")
 
     def _count_suspension(self, awaited: object, last: CrashPoint | None) -> CrashPoint | None:
-        """Count a suspension; end the attempt where it is to crash at it.
-
-        Args:
-            awaited: What has suspended.
-            last: What this returned at its suspension before.
-        """
+        # `last` is what this returned at the suspension before.
         frames = list(_frames_of(awaited))
         lines = users_lines(frames)
         waits = not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
@@ -228,7 +217,7 @@ class CrashWatch:
     # Tasks
 
     async def run(self, cancellable: Cancellable, key: object, awaitable: Awaitable[T]) -> T:
-        """Await the code of an app, and watch it and the tasks that begin in it."""
+        """Await an app's code, watching it and the tasks that it begins."""
         if self._main is not None:  # the app uses another fake
             return await cancellable.run(key, awaitable)
         self._main = cancellable
@@ -238,7 +227,7 @@ class CrashWatch:
             result = await cancellable.run(key, self._watched(self._await(awaitable)))
         finally:
             self._main = None
-            self._is_counting = False  # a task that nobody waits for may go on
+            self._is_counting = False  # a background task may go on
             if self.stopped is not None and self._tasks:
                 await self._wait_for_tasks()
         return result
@@ -256,7 +245,7 @@ class CrashWatch:
 
     @types.coroutine
     def _watched(self, inner: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        """Run a coroutine, and look at it wherever it suspends."""
+        # Like `await inner`, with a look at each suspension.
         last: CrashPoint | None = None
         step = partial(inner.send, None)
         while True:
@@ -274,7 +263,7 @@ class CrashWatch:
                 step = partial(inner.throw, error)
 
     def _watch_new_tasks(self) -> Callable[[], object]:
-        """Watch the tasks that begin in asyncio's running loop; return what ends that."""
+        # Returns what undoes it.
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
         loop = asyncio.get_running_loop()
@@ -307,14 +296,13 @@ class CrashWatch:
         return partial(loop.set_task_factory, before)
 
     async def _wait_for_tasks(self) -> None:
-        """Wait, for a while, for the tasks that a crash has ended, and that they have begun."""
+        # Twice, as tasks may begin others to clean up.
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
         for _ in range(2):
             await asyncio.wait(self._tasks, timeout=_CLEAN_UP_SECONDS)
 
     def _end_all(self) -> None:
-        """End all that began in the attempt."""
         if self._main is not None and self.stopped is not None:
             self._main.cancel_here(self.stopped)
         for task in self._tasks[: self._doomed]:
@@ -322,7 +310,7 @@ class CrashWatch:
 
 
 def _calling_frames() -> Iterator[FrameType]:
-    """Give the frames that led here, and those behind a greenlet, as SQLAlchemy has it."""
+    # Behind a greenlet, as in SQLAlchemy's async sessions, the frames go on in its parent.
     yield from (frame for frame, _ in walk_stack(sys._getframe()))
     greenlet = sys.modules.get("greenlet")
     parent = greenlet and greenlet.getcurrent().parent
@@ -331,18 +319,17 @@ def _calling_frames() -> Iterator[FrameType]:
 
 
 def _report(function: FunctionType, kind: str) -> None:
-    """Report a call to the watch of the running attempt, if there is one."""
     if (watch := _current.get()) is not None:
         watch.count_call(function, kind)
 
 
 def _is_crash(error: BaseException) -> bool:
-    """Return whether an error is a crash, or a nursery's group with one."""
+    # A nursery of trio raises a group.
     return isinstance(error, Crash) or any(map(_is_crash, getattr(error, "exceptions", ())))
 
 
 def _frames_of(awaited: object) -> Iterator[FrameType]:
-    """Give the frames of something that waits, the innermost last."""
+    # The innermost last.
     while awaited is not None:
         link = _LINKS.get(type(awaited))
         if link is None:  # a step of an async generator, say, which does not show of which

@@ -12,7 +12,7 @@ from ..webhooks.faults import Concurrently, Reorder
 from .deviations import KINDS, STATUS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
-#: How many events a sentence names; of more, it names fewer, and counts the rest.
+#: A sentence names at most this many events, or fewer and how many more there are.
 _NAMED = 3
 
 
@@ -27,7 +27,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     if kind == "read_at_once":
         dropped = [each.message for each in attempts if each.status == "delivered"][start - 1 :]
         read, delivered = (event_name(each, (*dropped, 0)[0]) for each in ("read", "delivered"))
-        return f"{read} came at once, without {delivered}"
+        return f"{read} came without {delivered}"
     indexes = [index for index, attempt in enumerate(attempts) if attempt.number == start]
     first, second = (*indexes, len(attempts), len(attempts))[:2]
     subject = attempts[first] if indexes else log.waiting.get(start)
@@ -36,9 +36,9 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     event = subject.name + (f" at {subject.endpoint}" if subject.endpoint else "")
     overtaking = [attempt for attempt in attempts[:first] if attempt.number > start]
     if KINDS[kind].fault is Reorder and overtaking:
-        return f"{_names(overtaking)} {_were(overtaking)} attempted before {event}"
+        return f"{_names(overtaking)} came before {event}"
     if not indexes:
-        return f"{event} was not attempted before the body failed"
+        return f"{event} had not come when the body failed"
     if KINDS[kind].fault is Concurrently:
         beside = [attempt for attempt in attempts if attempt.round == subject.round != 0]
         return _describe_round(beside, subject)
@@ -48,15 +48,13 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     return KINDS[kind].sentence.format(
         event=event,
         after=after,
-        second_time=", the second time" * bool(after),
-        again=f", which was attempted again{after}" * is_again,
+        again=f", which was retried{after}" * is_again,
         later=length(deviation.extent),
         crash=subject.crash,
     )
 
 
 def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
-    """Return the sentence about a call of the app's."""
     number = deviation.start
     subject = f"the {ordinal(number)} {call.method} {call.path}"
     calls = [(logged.number, logged.call) for logged in log.calls]
@@ -67,33 +65,28 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
         delivered = " and `delivered`" * ("delivered" in more)
         return sentence.format(call=subject, status=STATUS, delivered=delivered)
     if "status" in more:
-        return f"the response to {subject} said {STATUS}, and the call had taken effect"
+        return f"the response to {subject} said {STATUS}, although the call took effect"
     lost = f"the response to {subject} was lost"
     came_again = ((number, call), (number + 1, call)) in pairwise(calls)
     if came_again and call.method not in {"POST", "PATCH"}:
         lost += (
-            f", and the next call was the same: some clients repeat a {call.method} by themselves"
+            f", and the next call was the same: some clients retry a {call.method} by themselves"
         )
     return lost
 
 
 def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -> str:
-    """Return the sentence about attempts that were made at the same time; none: it is late."""
     if not attempts:
-        return f"{subject.name} was attempted late"
+        return f"{subject.name} came late"
     endpoints = dict.fromkeys(attempt.endpoint for attempt in attempts if attempt.endpoint)
     at = f" at {listed(endpoints)}" if endpoints else ""
-    twice = " twice" if _were(attempts) == "was" and len(endpoints) < 2 else ""
-    return f"{_names(attempts)} {_were(attempts)} attempted{twice} at the same time{at}"
+    is_one = len({attempt.name for attempt in attempts}) == 1
+    twice = " twice" * (is_one and len(endpoints) < 2)
+    return f"{_names(attempts)} came{twice} at the same time{at}"
 
 
 def _names(attempts: Sequence[LoggedAttempt]) -> str:
-    """Name events, each once."""
     names = list(dict.fromkeys(attempt.name for attempt in attempts))
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
     return listed(names)
-
-
-def _were(attempts: Sequence[LoggedAttempt]) -> str:
-    return "was" if len({attempt.name for attempt in attempts}) == 1 else "were"

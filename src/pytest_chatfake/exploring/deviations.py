@@ -1,4 +1,4 @@
-"""Deviations: the differences between worlds, each a public method of the fake."""
+"""Deviations: what can go wrong in a world. Each is a public method of the fake."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .tripwires import find_function
 
 
 class Call(NamedTuple):
-    """What requests ask for, as arguments of a fault that concerns just these.
+    """A path and a method, as arguments of a fault that concerns only such requests.
 
     Attributes:
         path: An exact path.
@@ -45,8 +45,8 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, path: str, method: str) -> Call | None:
-        """Return what a request asked for; None if no fault concerns just such requests."""
-        plain = re.fullmatch("((?:/[^/<?]+)*)/?", path)  # to a fault the last slash is nothing
+        """Return those of a request; None if no fault can be told to concern only such requests."""
+        plain = re.fullmatch("((?:/[^/<?]+)*)/?", path)  # faults ignore a trailing slash
         if not plain or not (method.isalpha() and method.isupper()):
             return None
         return cls(plain[1] or "/", method)
@@ -65,7 +65,7 @@ def _before_the_barrier(_after: int, near: int) -> range:
 
 
 def _past_the_barrier(_after: int, near: int) -> range:
-    """Return how far an attempt moves that the service takes for failed: to the next barrier."""
+    # The service retries it behind all that is queued, at the next barrier.
     return range(near, near + 1)
 
 
@@ -74,23 +74,23 @@ class Kind(NamedTuple):
 
     Attributes:
         fault: The class of the fault that a test sets up for it.
-        sentence: What happened, with gaps that :mod:`.description` fills. Kinds whose sentence
-            depends on more have none.
-        distances: The shifts that are possible, given how many attempts follow, and how many of
-            them before the next barrier.
-        extent: The name of the argument that says how far it goes; empty: none.
-        least: The least value of that argument, which is also its default.
+        sentence: What happened, with gaps that :mod:`.description` fills; empty if that depends on
+            more.
+        distances: Allowed shifts, given ``after`` later attempts, ``near`` of them before the next
+            barrier.
+        extent: The argument that says how far it goes; empty: there is none.
+        least: The least value of that argument, and its default.
         is_time: Whether that argument is a length of time.
-        more: The names of its further arguments.
-        concerns: What it counts: an ``"attempt"``, or a ``"call"`` of the app; or ``"everything"``,
-            and it counts nothing.
-        is_unseen: Whether neither the order nor the moments of attempts show that it fired.
-        is_alone: Whether a world with it has no other deviation.
-        compares: Whether the snapshot of a right app is in its world as in the one as written.
-        needs: Why a body may have nothing to try.
-        unchanged: Why what is posted may be as it was; empty: it never is, or need not change.
-        alike: The kind that is the same for the app if it goes as far as the next barrier: where
-            that one is tried, too, this one is not tried beside another deviation.
+        more: Its further arguments.
+        concerns: An ``"attempt"`` or a ``"call"`` of the app, which ``start=`` counts; or
+            ``"everything"``.
+        is_unseen: Whether the order and the moments of attempts don't show that it fired.
+        is_alone: Whether it is never combined with another deviation.
+        compares: Whether a correct app ends with the same snapshot as in the world as written.
+        needs: What a body lacks that has nothing to try.
+        unchanged: Why the webhooks may look the same with it; empty: they never do, or may.
+        alike: The kind that looks the same to the app from the next barrier on. If both are tried,
+            this one is not combined with others.
     """
 
     fault: type[Trigger]
@@ -147,13 +147,13 @@ PLACES: Final = ("line", "before", "after")
 KINDS: Final[Mapping[str, Kind]] = {
     "duplicate": Kind(
         Duplicate,
-        "{event} was attempted twice{second_time}{after}",
+        "{event} was redelivered{after}",
         _any_later,
         extent="after",
     ),
     "reorder": Kind(
         Reorder,
-        "{event} was attempted late",  # where no other one overtook it
+        "{event} came late",  # if no other one overtook it
         distances=_before_the_barrier,
         extent="by",
         least=1,
@@ -161,13 +161,13 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "lose_response": Kind(
         LoseResponse,
-        "the response to {event} was lost, so it was attempted again{after}",
+        "the response to {event} was lost, so it was retried{after}",
         _past_the_barrier,
         alike="duplicate",
     ),
     "refuse": Kind(
         Refuse,
-        "{event} was refused before it reached the app, so it was attempted again{after}",
+        "{event} was refused before it reached the app, so it was retried{after}",
         _past_the_barrier,
         alike="reorder",
     ),
@@ -184,12 +184,11 @@ KINDS: Final[Mapping[str, Kind]] = {
         least=1,
         more=("status",),
         is_alone=True,
-        needs="your scenario has no message.deliver().read(): no message is delivered and then "
-        "read, with no delivery of another one in between",
+        needs="your scenario reads no message right after its delivery: message.deliver().read()",
     ),
     "duplicate_later": Kind(
         Duplicate,
-        "{event} was attempted again, {later} later",
+        "{event} was redelivered {later} later",
         extent="pause",
         least=1,
         is_time=True,
@@ -208,14 +207,14 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "crash": Kind(
         Crash,
-        "the app {crash} while it took {event}{again}",
+        "the app {crash} while it handled {event}{again}",
         more=("nth", *PLACES),
         is_unseen=True,
         is_alone=True,
     ),
     "error": Kind(
         Error,
-        "the app {crash} while it took {event}{again}",
+        "the app {crash} while it handled {event}{again}",
         more=("nth", "before", "raises"),
         is_unseen=True,
         is_alone=True,
@@ -224,7 +223,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "delay": Kind(
         Delay,
-        "{event} was attempted {later} later",
+        "{event} came {later} late",
         extent="duration",
         least=1,
         is_time=True,
@@ -232,10 +231,10 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "duplicate_new_id": Kind(
         Duplicate,
-        "{event} was attempted again under another id",
+        "{event} was redelivered with a new id",
         more=("new_id",),
         is_unseen=True,
-        unchanged="what is posted shows no event id, so a new one would change nothing",
+        unchanged="your webhooks have no event id, so a new one would change nothing",
     ),
     "evolve": Kind(
         Evolve,
@@ -243,7 +242,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         concerns="everything",
         is_unseen=True,
         is_alone=True,
-        unchanged="what is posted is no JSON object, so it can't have unknown fields",
+        unchanged="your webhooks are no JSON objects, so they can't have unknown fields",
     ),
     "unknown_value": Kind(
         Evolve,
@@ -253,7 +252,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         is_unseen=True,
         is_alone=True,
         compares=False,  # it may keep the value, or map it to one of its own
-        unchanged=f"what is posted shows none of the fields {', '.join(OPEN)}",
+        unchanged=f"your webhooks have none of the fields {', '.join(OPEN)}",
     ),
     "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", "status"),
     "api.lose_response": _of_a_call(api.LoseResponse, "", "status"),
@@ -262,10 +261,10 @@ KINDS: Final[Mapping[str, Kind]] = {
 #: The kinds that happen at crash points.
 CRASHING: Final = frozenset(name for name in KINDS if issubclass(KINDS[name].fault, Attended))
 
-#: What a call gets in place of its response.
+#: What a call gets instead of its response.
 STATUS: Final = 503
 
-#: The kinds of deviations that an exploration tries unless it is told otherwise.
+#: The kinds that an exploration tries by default.
 DEFAULT: Final = ("duplicate", "reorder", "lose_response", "refuse", "webhooks_first")
 
 
@@ -274,9 +273,8 @@ class Deviation(NamedTuple):
 
     Attributes:
         kind: One of :data:`KINDS`.
-        start: Which attempt it concerns, counted from 1 where attempts are made; or which call of
-            the same method and path.
-        extent: Past how many attempts it moves one; or by how many nanoseconds.
+        start: Which attempt it concerns, counted from 1; or which call of that method and path.
+        extent: How many attempts it moves past; or how many nanoseconds it waits.
         more: The further arguments of its verb.
     """
 
@@ -306,7 +304,7 @@ class Deviation(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What a finding is about: the kind, or one of its worlds if that has no place."""
+        """What a finding names: the kind; or what deviates everywhere, as ``evolve(...)``."""
         return str(self) if KINDS[self.kind].concerns == "everything" else self.kind
 
     @property
@@ -351,7 +349,6 @@ def _parse(text: object) -> Deviation:
 
 
 def _read(text: str) -> Deviation | None:
-    """Return the deviation that a text is the call of; None or an error if there is none."""
     call = ast.parse(text.strip(), mode="eval").body
     if not isinstance(call, ast.Call) or call.args:
         return None
@@ -397,10 +394,7 @@ def _is_possible(deviation: Deviation) -> bool:
 
 
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:
-    """Return the kinds of deviations that are to be tried.
-
-    ``"all"`` leaves one out: an app that is right may not survive an event that never comes.
-    """
+    """Return the kinds to try; ``"all"`` leaves out ``drop``, which no app can survive."""
     if deviations == "all":
         return tuple(kind for kind in KINDS if kind != "drop")
     kinds = tuple(check_list(deviations, "deviations", f"'all', or names such as {list(DEFAULT)}"))

@@ -1,4 +1,19 @@
-"""An exploration: a body is run in one world after another, until one fails or all have passed."""
+"""An exploration: one test body, run in one *world* after another until one fails.
+
+A world is a run of the body with its own app, fake and clock, in which something deviates: a
+webhook is redelivered here, a response is lost there.
+
+1. The body runs as written, in a world without deviations. It has to pass. Its snapshots become the
+   *baseline*, and its log shows what could deviate.
+2. It runs again with other ids. If it does something else, it is refused as not repeatable.
+3. The search names one world after another, those with few deviations first. A world fails if the
+   body raises an error, or if a snapshot differs from the baseline.
+4. Before a snapshot counts as different, the *control* is run: the same body without the deviation.
+   If that differs as well, the app changes by itself, and the deviation is not to blame. Where
+   threads act, a world has to fail each time it is run.
+5. The failure is explained: sentences about the deviations, a timeline, and a test to paste, which
+   was run and fails in the same way.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +39,23 @@ from .search import Search
 from .timeline_diff import timeline_diff
 from .world import Body, Environment, Step, World, is_skip
 
-#: For how many real seconds nothing is said of the progress, and how often after that.
+#: Real seconds before progress is shown, and between its lines.
 _QUIET: Final = 2.0
 _EVERY: Final = 0.2
 
-#: In how many worlds further kinds are tried, even if that takes longer than the finding took: so
-#: which of them a small body names is no matter of milliseconds.
+#: After a finding, this many worlds are tried for further kinds that fail, however long that takes:
+#: what a small body reports must not depend on milliseconds.
 _FURTHER: Final = 75
 
-#: How often a world is run in which threads act: its failure counts if it fails each time.
+#: How often a world is run in which threads act.
 _RUNS: Final = 3
 
 _REMEDY: Final = (
-    "Create the app inside the body. What the body does must not depend on chance, real time, or "
-    "on what an earlier run has left behind."
+    "Create the app inside the body, and let nothing in it depend on chance, real time, or an "
+    "earlier run."
 )
 
-_ONLY_TIME: Final = "the body fails where time moves as far and nothing comes again"
+_ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
 
 _BY_ITSELF: Final = "the scenario as written shows another snapshot when it is run again"
 
@@ -49,11 +64,11 @@ Progress = Callable[[str], None]
 
 
 class Row(NamedTuple):
-    """A ready-made test, whose body is not the user's own.
+    """A ready-made test: its body is ours, so what it does is printed in its place.
 
     Attributes:
         name: Its name.
-        as_written: Takes what a world was compared with; returns what the test does.
+        as_written: Returns what it does, given what a world was compared with.
     """
 
     name: str
@@ -76,9 +91,9 @@ class Scope(NamedTuple):
 
 
 class Exploration:
-    """An exploration and its result.
+    """An exploration and its result; ``await`` it in an async test: it does nothing before.
 
-    In an async test, ``await`` it: it does nothing before.
+    ``str(exploration)`` says how it ended, as pytest shows it in the section ``chat_explore``.
     """
 
     def __init__(
@@ -107,8 +122,8 @@ class Exploration:
         self._worlds = 0
         self._complete = False
         self._cannot_crash = ""
-        self._is_reordered = False  # by threads, when the body as written was run again
-        self._sometimes = ""  # how a world has failed that passed when it was run again
+        self._is_reordered = False  # whether threads acted in another order in a second run
+        self._sometimes = ""  # what fails in some runs and passes in others
         self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why nothing came of a kind's deviations
         self._failing: tuple[Deviation, ...] | None = None
@@ -124,7 +139,7 @@ class Exploration:
 
     @property
     def worlds(self) -> int:
-        """How many different worlds were tried, the body as written among them.
+        """How many different worlds were tried, including the body as written.
 
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.
@@ -134,7 +149,7 @@ class Exploration:
 
     @property
     def complete(self) -> bool:
-        """Whether these were all, up to the depth.
+        """Whether these are all worlds up to the depth.
 
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.
@@ -144,12 +159,11 @@ class Exploration:
 
     @property
     def _failed_as_written(self) -> bool:
-        """Whether no world failed, or the body as written did."""
         return self._failing is None
 
     @property
     def _why_nothing(self) -> str:
-        """Why there was nothing to try of its kinds; empty if there was."""
+        # Empty if a world was tried whose snapshots count.
         reasons = [*self._search.left_out.values(), self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
         return "" if compares and self._worlds > 1 else reasons[0]
@@ -164,8 +178,7 @@ class Exploration:
             )
 
     def _warn_if_never_awaited(self) -> None:
-        """Let Python itself warn, where no fixture does: a finaliser would lose interrupts."""
-
+        # Python itself warns of this coroutine; a finaliser of ours could swallow an interrupt.
         async def unawaited() -> None:
             pass
 
@@ -186,13 +199,12 @@ class Exploration:
         return self
 
     def _repeat(self, first: Exploration) -> None:
-        """Rerun one world only, and report the figures of an earlier run's exploration."""
+        # With a mutant one world is enough: the one that failed, or else the body as written.
         self._first = first
         self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
         self._search = Search(kinds=self._scope.kinds, depth=0, limit=1)
 
     def _run(self) -> Exploration:
-        """Explore a plain body."""
         run_at_once(self._explore())
         return self
 
@@ -207,7 +219,7 @@ class Exploration:
                 self._found.result = first._found.result
 
     async def _try_frozen(self) -> None:
-        """Run the worlds with time frozen; whatever happens, the process is restored first."""
+        # Whatever happens, the process gets its clocks back first.
         try:
             self._environment.freeze()
             with current().following(self._code):
@@ -251,7 +263,7 @@ class Exploration:
                 self._refuse("api.lose_response", problem, "Call chat_fake.base_url")
             search.add(world.log())
             tried.update(deviation.kind for deviation in deviations)
-            if not deviations and scope.depth:  # else there is nothing to compare with
+            if not deviations and scope.depth:
                 self._require_options(world)
                 await self._require_repeatable(world)
                 await self._learn_steps(world)
@@ -289,19 +301,12 @@ class Exploration:
         return await self._ran(world.deviations, world.baseline)
 
     async def _control(self, baseline: Baseline, deviations: tuple[Deviation, ...] = ()) -> World:
-        """Run what is compared with: the body as written, or where time moves as far and no more.
-
-        The first such run is kept; a later one is compared with it.
-        """
+        # The body as written; or a run in which only time moves, as far as in the world.
         only_waits = baseline.only_waits
         return await self._ran(deviations if only_waits else (), baseline, only_waits=only_waits)
 
     async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
-        """Run a world; again, if its call came while a thread was in the middle of an attempt.
-
-        Returns:
-            The run by which the world is judged; None: nothing deviated, or it can't be told.
-        """
+        # None: nothing deviated, or nothing can be said about it.
         world = await self._ran(deviations, self._baseline)
         for _ in range(_RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
@@ -319,7 +324,7 @@ class Exploration:
         return await self._judged(world)
 
     async def _judged(self, world: World) -> World | None:
-        """Return a world, or a run that says better what it has changed; None: it can't be told."""
+        # The world, or a run that shows better what it changed; None: nothing can be said about it.
         last = await self._confirmed(world)
         if world.error is not None and last.error is None:
             log = world.log()
@@ -335,7 +340,7 @@ class Exploration:
         return judged
 
     async def _confirmed(self, world: World) -> World:
-        """Return a world that has failed, or its last run if threads acted: each has to fail."""
+        # If threads act, a failure counts only if every run fails.
         if world.error is None or not world.deviations or not world.may_vary:
             return world
         for _ in range(_RUNS - 1):
@@ -345,7 +350,7 @@ class Exploration:
         return world
 
     async def _at_its_step(self, world: World) -> World:
-        """Return a world; one whose scenario ends where the snapshot differed, if that fails."""
+        # An app may repair a mistake by the end: does the world fail if the scenario stops earlier?
         if world.error is None and not world.has_threads:
             for step in self._baseline.differs_after:
                 short = await self._compared(world, Baseline(until=step))
@@ -354,13 +359,13 @@ class Exploration:
         return world
 
     async def _compared(self, world: World, baseline: Baseline) -> World | None:
-        """Run a world beside another control than the body as written; None: that fails itself."""
+        # None: the control fails as well, so the deviations are not to blame.
         if (await self._control(baseline, world.deviations)).error is not None:
             return None
         return await self._confirmed(await self._ran(world.deviations, baseline))
 
     async def _learn_steps(self, first: World) -> None:
-        """Keep the snapshot after each step, from a run in which taking them changes nothing."""
+        # From a second run, and only if taking snapshots between the steps changes nothing.
         baseline = self._baseline
         if baseline.last_step < 2 or first.has_threads:
             return
@@ -373,13 +378,7 @@ class Exploration:
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
     ) -> None:
-        """Name the further kinds that fail on their own.
-
-        Args:
-            candidates: The worlds that are left.
-            until: When no more of them are begun, if enough were tried.
-            end: When no more of them are begun in any case.
-        """
+        # The first ones are tried until `end`; once they are many, only until `until`.
         failing = {deviation.what for deviation in self._failing or ()}
         lines: list[str] = []
         tried = 0
@@ -412,7 +411,6 @@ class Exploration:
             self._found.text += redacted("\n" + "\n".join(lines))
 
     def _require_options(self, written: World) -> None:
-        """Refuse a body in which nothing can deviate, or in which its app can't crash."""
         written.require_chances(self._scope.kinds)
         if not written.has_app_in_process:
             problem = "expected an app in process, got none"
@@ -423,7 +421,7 @@ class Exploration:
             self._cannot_crash = why if "crash" in self._scope.kinds else ""
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
-        """Refuse a kind that can't be tried with this body; if all were asked for, leave it out."""
+        # If all kinds were asked for, one that can't be tried is only left out.
         if kind not in self._scope.kinds:
             return
         if not self._scope.all_kinds:
@@ -431,7 +429,7 @@ class Exploration:
         self._search.left_out[kind] = f"{problem}. {remedy}"
 
     def _progress_line(self, seconds: float) -> str:
-        """Return how far the exploration is, and which part of its worlds is the slowest."""
+        # What takes longest shows whether the app is slow, or the body.
         worlds = counted(self._search.worlds, "world")
         spent = self._environment.spent
         slowest, most = spent.most_common(1)[0]
@@ -458,10 +456,8 @@ class Exploration:
         )
 
     async def _require_repeatable(self, first: World) -> None:
-        """Run the body as written again with other ids, and refuse one that differs.
-
-        Where threads act, it is enough that one run of several does the same in some order.
-        """
+        # The ids are others, as in the next run of the suite. If threads act, one run of several
+        # has to do the same, in whatever order.
         for left in reversed(range(_RUNS)):
             second = await self._ran((), Baseline(), other_ids=True)
             error = second.error
@@ -477,12 +473,13 @@ class Exploration:
                 _refuse_difference(first, second)
 
     async def _require_control(self, world: World) -> None:
-        """Run again with what a world is compared, with the same ids; refuse what now fails."""
+        # If the same thing fails with nothing new in it, an earlier world has left something
+        # behind.
         baseline = world.baseline
         again = await self._control(baseline, world.deviations)
         if (error := again.error) is None:
             return
-        self._found.result = "failed as written, when it was run again"
+        self._found.result = "failed as written when it was run again"
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
             error = NotRepeatable(f"{error}\n{_REMEDY}")
@@ -490,10 +487,9 @@ class Exploration:
         raise error
 
     async def _explain(self, world: World, head: str) -> None:
-        """Add to the error of a world what deviated, what happened, and a test that was run."""
         error, log, found, baseline = world.error, world.log(), self._found, world.baseline
         assert error is not None
-        if baseline.differs_by(error):  # by itself, with no deviation?
+        if baseline.differs_by(error):
             for _ in range(_RUNS if world.may_vary else 1):
                 await self._require_control(world)
         self._failing = world.deviations
@@ -508,8 +504,7 @@ class Exploration:
             note += "\nHint: call settle() before asserting."
         if world.keeps_memory:
             note += (
-                "\nHint: the app was not made anew after the crash, so what it keeps in memory "
-                "stayed, as in no process. To make it anew: "
+                "\nHint: the app kept its memory, which a real crash would wipe. To make it anew: "
                 "connect(..., restart=lambda: create_app())."
             )
         found.error = error
@@ -518,8 +513,8 @@ class Exploration:
         more = list[str]()
         if world.has_threads:
             more.append(
-                f"Attempts ran in threads: this world failed {_RUNS} times in a row, and may pass "
-                f"by chance in another run."
+                f"Attempts ran in threads: this world failed {_RUNS} times in a row, but may pass "
+                f"another time."
             )
         try:
             test = await self._printed_test(world)
@@ -527,7 +522,7 @@ class Exploration:
             more.append(f"There is no test to paste: {reason}.")
         else:
             found.test = redacted(test)
-            found.note(f"As a test of its own (it was run, and fails the same way):\n\n{test}\n")
+            found.note(f"As a test to paste (it was run, and fails the same way):\n\n{test}\n")
         only = f"{[*map(str, world.deviations)]}"
         if self._row is None:
             more.append(f"This world alone: chat_explore(only={only})")
@@ -537,7 +532,7 @@ class Exploration:
         found.text = redacted("\n".join([note, *more]))
 
     async def _printed_test(self, world: World) -> str:
-        """Return a world that fails as a test, once what that does has failed in the same way."""
+        # A test is printed only if it was run, and failed in the same way.
         baseline, row = world.baseline, self._row
         if row is None:
             body = body_as_written(self._body, world.deviations, settles=world.body_ended)
@@ -547,7 +542,7 @@ class Exploration:
         test = print_test(body, world.deviations, seed=seed, item=self._item)
         alone = await self._ran(world.deviations, baseline, by_hand=True)
         if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
-            raise NoTestError("on its own, with these lines, the body does not fail the same way")
+            raise NoTestError("on its own, the body does not fail the same way")
         return test
 
     def _show_timeline(self, world: World, error: BaseException) -> None:
@@ -573,7 +568,6 @@ class Exploration:
 
 
 def _refuse_difference(first: World, second: World) -> NoReturn:
-    """Say how two runs of the body as written differ."""
     error = second.error
     pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
     differences = (
@@ -598,13 +592,13 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
         )
     lines = [problem]
     if calls := _calls_of_threads(first.steps, second.steps):
-        lines.append(f"Threads of the app act when they come to it: {calls}.")
+        lines.append(f"Perhaps because of the app's threads: {calls}.")
     sides = timeline_diff(first.inside.story, second.inside.story)
     raise NotRepeatable("\n".join([*lines, *sides, _REMEDY])) from error
 
 
 def _calls_of_threads(first: Sequence[Step], second: Sequence[Step]) -> str:
-    """Say which call of a thread came at another place, or list all if that can't be told."""
+    # The call that came at another place; all of them, if that can't be told.
     pairs = enumerate(zip_longest(first, second))
     parted = next((n for n, (step, other) in pairs if step != other), len(first))
     for step in (*first[parted : parted + 1], *second[parted : parted + 1]):

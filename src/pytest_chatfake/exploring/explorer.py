@@ -32,7 +32,7 @@ _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _UPPER_BOUND: Final = 1_000_000
 
 
-#: Functions; or these with what they raise.
+#: Functions; or a mapping of functions to the errors that they raise.
 CrashPoints: TypeAlias = (
     Iterable[Callable[..., Any] | str]
     | Mapping[Callable[..., Any], type[Exception] | str | None]
@@ -41,7 +41,7 @@ CrashPoints: TypeAlias = (
 
 
 class ExploreOptions(TypedDict, total=False):
-    """What an exploration tries; :meth:`Explorer.__call__` says more."""
+    """The options of an exploration, which :meth:`Explorer.__call__` explains."""
 
     deviations: Iterable[str] | Literal["all"]
     limit: int
@@ -53,14 +53,26 @@ class ExploreOptions(TypedDict, total=False):
 
 
 class Explorer:
-    """Runs a test body as written, and in worlds that deviate from it.
+    """Runs one test body with its webhooks in order, duplicated, reordered, refused.
 
-    Under pytest, the ``chat_explore`` fixture is one.
+    Under pytest, the ``chat_explore`` fixture is one::
+
+        def test_a_sale_is_charged_once(chat_explore):
+            @chat_explore
+            def world(chat_fake):
+                shop = Shop()
+                chat_fake.webhooks.connect(wsgi=shop.app, path="/hooks/chat")
+                chat_fake.send_text("Sale ends today").deliver(devices=2).read()
+                chat_fake.settle()
+                assert shop.spent == Decimal("0.05")
+
+    Each run of ``world`` has a fake, a clock and a shop of its own. The first world that fails
+    fails the test; its error says what deviated, and has a test to paste.
 
     Args:
         config: The configuration of every fake; None: the defaults.
         start: When every world begins, unless time is frozen already.
-        progress: Takes the text of a progress line.
+        progress: Called with the text of a progress line.
 
     Attributes:
         explorations: The explorations, in order.
@@ -98,7 +110,7 @@ class Explorer:
     def __call__(
         self, body: Body | None = None, /, **options: Unpack[ExploreOptions]
     ) -> Exploration | Callable[[Body], Exploration]:
-        """Run a body in every world; or return a decorator that does.
+        """Run a body in every world; without one, return a decorator that does.
 
         Args:
             body: A function of one fake; with ``async def``, ``await`` the exploration.
@@ -108,23 +120,24 @@ class Explorer:
                 ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``, ``"crash"``,
                 ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``, ``"unknown_value"``,
                 ``"read_at_once"``, ``"api.fail"`` and ``"api.lose_response"``.
-                ``limit=500``: How many worlds are tried at most.
-                ``depth=2``: How many deviations a world has at most; 0: the body as written.
-                ``seconds=None``: After how many real seconds no more worlds are begun.
+                ``limit=500``: The maximum number of worlds.
+                ``depth=2``: The maximum number of deviations in a world; 0: only the body as
+                written.
+                ``seconds=None``: No world is begun after this many real seconds.
                 ``only=None``: The one world to try, as a failure printed it.
-                ``crash_points=()``: For ``"crash"``: functions, or their dotted names, before and
-                after whose calls the app may crash, too; such as ``[Session.commit]``. For
-                ``"error"``: those that raise an error; in a mapping, each with its exception class,
-                such as ``{Session.commit: OperationalError}``; None: the default of
+                ``crash_points=()``: For ``"crash"``, functions such as ``[Session.commit]``, or
+                their dotted names: the app may crash before and after each call, too. For
+                ``"error"``, functions whose calls may fail; a mapping has the exception class of
+                each, as in ``{Session.commit: OperationalError}``, or None for the default of
                 ``webhooks.error()``.
-                ``stop_at_first=False``: Whether a finding ends the exploration. If not, more worlds
-                with one deviation are tried, and the finding names the further kinds that fail:
-                75 worlds, or more if these take less time than the finding took.
+                ``stop_at_first=False``: Whether to stop at the first world that fails. Else further
+                worlds with one deviation are tried, to name other kinds that fail: 75 worlds, or
+                more if that takes no longer than the search so far.
 
         Raises:
             TypeError: The body is not a function of one fake.
             ValueError: An argument is out of range, or a deviation is unknown.
-            NotRepeatable: The body differs between two runs.
+            NotRepeatable: Two runs of the body differ.
             Exception: The error of the body, with notes that describe the world.
         """
         scope = _checked(options, "chat_explore()")
@@ -144,12 +157,11 @@ class Explorer:
         return exploration if is_async else exploration._run()
 
     def _end(self) -> None:
-        """End explorations that an interrupt has left where nobody goes on with them."""
+        # After an interrupt they are never resumed.
         for exploration in self.explorations:
             exploration._environment.restore()
 
     def _check(self) -> None:
-        """Refuse a test that did not use the explorer."""
         if not self.explorations:
             raise ChatFakeError(
                 "chat_explore was never used: write `@chat_explore` above the body, "
@@ -166,7 +178,18 @@ def explore(
     config: ChatFakeConfig | None = None,
     **options: Unpack[ExploreOptions],
 ) -> Exploration:
-    """Run a body as written, and in worlds that deviate from it; for use without pytest.
+    """Run a body in every world, without pytest.
+
+    It raises the error of the first world that fails::
+
+        def world(chat_fake):
+            shop = Shop()
+            chat_fake.webhooks.connect(wsgi=shop.app, path="/hooks/chat")
+            chat_fake.send_text("Sale ends today").deliver(devices=2).read()
+            chat_fake.settle()
+            assert shop.spent == Decimal("0.05")
+
+        print(explore(world, depth=1))  # 18 worlds, all with up to 1 deviation
 
     Args:
         body: A function of one fake; with ``async def``, ``await`` what is returned.
@@ -180,7 +203,6 @@ def explore(
 
 
 def _checked(options: ExploreOptions, call: str) -> Scope:
-    """Return the scope of an exploration; refuse what is no option, or has a wrong value."""
     check_names(options, ExploreOptions.__annotations__, call)
     default = Scope()
     check_bool(options.get("stop_at_first", False), "stop_at_first")
@@ -206,10 +228,9 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
 def checked_points(
     points: Iterable[Any], *, tries: bool
 ) -> tuple[dict[FunctionType, str] | None, dict[str, str]]:
-    """Return the functions at whose calls an app may crash; None, if that is not tried.
+    """Return the crash points, or None if they are not tried; and the errors that they raise.
 
-    And by the names of those for which one is given, the name of the exception class that is raised
-    there.
+    Functions have their dotted names, and these the names of exception classes.
     """
     given = check_list(points, "crash_points", "functions such as [Session.commit]")
     names = [find_function(point, "crash_points")[0] for point in given]
@@ -218,12 +239,12 @@ def checked_points(
         raised = cast("Mapping[object, object]", points).values()
         pairs = zip(names, raised, strict=True)
         errors = {name: find_error(it, "crash_points")[0] for name, it in pairs if it is not None}
-    # A test that is printed names them, so the names have to lead there.
+    # A printed test uses these names, so they have to be importable.
     for name in (*names, *errors.values()):
         if "<locals>" in name:
             raise ValueError(
                 f"crash_points: expected functions and exceptions of a module or of its classes, "
-                f"got {name}, which is written inside a function. Move it out of there"
+                f"got {name}, which is local to a function. Move it out of there"
             )
     for name in errors.values():
         find_error(name, "crash_points")

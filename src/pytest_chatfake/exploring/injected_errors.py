@@ -1,4 +1,4 @@
-"""Errors that a test raises inside its app: of any class, whatever its constructor takes."""
+"""Errors that a test raises inside its app, of any class and whatever its constructor takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find_error(what: object, argument: str) -> tuple[str, type[Exception]]:
 
 
 def make_error(kind: type[Exception], text: str) -> Exception:
-    """Return an error of a class, or of a subclass if its constructor takes more than a text."""
+    """Return an error of a class; of a subclass if the constructor takes more than a text."""
     with suppress(Exception):
         return kind(text)
 

@@ -1,6 +1,6 @@
-"""A world that fails, as a test of its own: a text with its deviations, and a call of the body.
+"""Prints a world that fails as a test to paste: its deviations, and a call of the body.
 
-Nothing of that text is executed here, and values are in it only if they are data.
+The text is never executed here, and values are written only if they are plain data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .deviations import Deviation
 _INDENT: Final = " " * 4
 _NAME: Final = "test_what_the_exploration_found"
 
-#: Markers that the printed test does not need: it has one set of values, and is to be run.
+#: Markers that would parametrize the printed test, or keep it from running.
 _LEFT_OUT: Final = {"parametrize", "skip", "skipif", "xfail"}
 
 #: Plugins that run async tests: each has the name of its marker.
@@ -32,13 +32,13 @@ _ASYNC_PLUGINS: Final = ("asyncio", "anyio")
 
 _NOTHING: Final = object()
 
-#: Exact types, whose repr() is code. That of a subclass may be anything, even a call.
+#: Types whose repr() is code. A subclass's repr() may be anything, even a call.
 _PLAIN: Final = {
     *(bool, bytes, float, int, str, type(None)),
     *(Decimal, UUID, dt.date, dt.datetime, dt.timedelta),
 }
 
-#: The names in that code, and what imports them.
+#: Names in such code, and how they are imported.
 _IMPORTS: Final[Mapping[str, tuple[object, str]]] = {
     "Decimal": (Decimal, "from decimal import Decimal"),
     "UUID": (UUID, "from uuid import UUID"),
@@ -51,14 +51,14 @@ class NoTestError(Exception):
 
 
 class Written(NamedTuple):
-    """What a test does in each world, as lines of a test of its own.
+    """What a test does in each world, as lines of the printed test.
 
     Attributes:
-        calls: The lines, which come after those of the deviations.
+        calls: The lines after those of the deviations.
         is_async: Whether they await.
-        names: What is global to them.
-        source: A function that they call; empty: all that they call is global.
-        around: The values of the variables around that.
+        names: The globals of the lines.
+        source: The function that they call, if it is not global.
+        around: The variables that it uses from around it, with their values.
         fixtures: The fixtures that they use.
         imports: The lines that they need.
     """
@@ -78,10 +78,10 @@ def body_as_written(body: Any, deviations: Sequence[Deviation], *, settles: bool
     Args:
         body: The body.
         deviations: Those of the world that fails.
-        settles: Whether the failure came after its end.
+        settles: Whether it failed only after its end.
 
     Raises:
-        NoTestError: It has no source, or it is another body elsewhere.
+        NoTestError: It has no source, or would do something else at another place.
     """
     name, is_async = getattr(body, "__name__", ""), inspect.iscoroutinefunction(body)
     if inspect.unwrap(body) is not body or not inspect.isfunction(body):
@@ -99,7 +99,7 @@ def body_as_written(body: Any, deviations: Sequence[Deviation], *, settles: bool
         raise NoTestError("the body's source can't be read") from None
     places = [f"{Path(code.co_filename).name}:{first + index}" for index in range(len(lines))]
     if any(dict(deviation.more).get("line") in places for deviation in deviations):
-        raise NoTestError("the app crashed at a line of the body, which has another number there")
+        raise NoTestError("the app crashed at a line of the body, whose number would change")
     source = "".join(lines)
     found = re.search(rf"^ *(async )?def {name}\b", source, re.MULTILINE)  # below decorators
     if found is None:
@@ -117,11 +117,11 @@ def print_test(
     Args:
         body: The body.
         deviations: Those of the world that fails.
-        seed: What the ids in its values are derived from; empty: there are none.
-        item: The test that explores, as pytest has it; None: without pytest.
+        seed: The seed of the ids in its values; empty: there are none.
+        item: pytest's item of the test that explores; None: without pytest.
 
     Raises:
-        NoTestError: The body can't be moved to where it would stand.
+        NoTestError: The body can't be indented differently.
     """
     instance = getattr(item, "instance", None)
     is_method = instance is not None and not getattr(item, "nofuncargs", False)  # as unittest's
@@ -144,7 +144,7 @@ def print_test(
             lacking.append(name)
     needed = [f"# It needs {', '.join(sorted(lacking))}."] * bool(lacking)
     if body.fixtures and parameters:
-        needed.append(f"# Its values are those with the parameters [{item.callspec.id}].")
+        needed.append(f"# Its values are those of the parameters [{item.callspec.id}].")
     head = f"{'async ' * body.is_async}def {_NAME}({', '.join(arguments)}):"
     inside = indent + _INDENT
     lines = [
@@ -163,12 +163,12 @@ def _moved(source: str, indent: str) -> list[str]:
     moved = textwrap.indent(textwrap.dedent(source), indent)
     was, becomes = (ast.dump(ast.parse(f"if True:\n{text or ' pass'}")) for text in (source, moved))
     if was != becomes:
-        raise NoTestError("the body has a text over several lines, which can't be moved")
+        raise NoTestError("the body has a multi-line string, which can't be indented differently")
     return moved.splitlines()
 
 
 def _markers(item: Any, body: Written) -> tuple[list[str], list[str], list[str]]:
-    """Return what a printed test has above it: imports, markers, and what can't be written."""
+    # The imports, the markers, and what can't be written as code.
     imports, markers, lacking = list[str](), list[str](), list[str]()
     own: Sequence[Any] = getattr(item, "own_markers", ())
     for mark in reversed(own):  # the one next to `def` is first
@@ -190,15 +190,12 @@ def _markers(item: Any, body: Written) -> tuple[list[str], list[str], list[str]]
 
 
 def as_code(value: Any, names: Mapping[str, Any], imports: list[str]) -> str:
-    """Return the code of plain data: numbers, texts, moments, and lists and dicts of them.
+    """Return plain data as an expression; empty if the value is something else.
 
     Args:
-        value: The data.
-        names: What is global where the code stands.
-        imports: The lines that the code needs are added.
-
-    Returns:
-        An expression; empty: the value is something else.
+        value: The data: numbers, strings, dates, and lists and dicts of them.
+        names: The globals of the code.
+        imports: Import lines that the expression needs are added here.
     """
     text = ""
     with suppress(RecursionError):

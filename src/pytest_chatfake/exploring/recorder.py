@@ -1,4 +1,4 @@
-"""What an exploration notes of a world while it runs: an observer of its fake."""
+"""The log of a world, noted while it runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ from .baseline import Baseline
 
 
 class Barrier(NamedTuple):
-    """A barrier in the log, or several without attempts in between.
-
-    Attributes:
-        moments: When there was one, in nanoseconds.
-    """
+    """A barrier in the log, or several without attempts in between; ``moments`` in nanoseconds."""
 
     moments: tuple[int, ...]
 
@@ -28,8 +24,8 @@ class Ended(NamedTuple):
 
     Attributes:
         attempt: The attempt.
-        choice: The number of its choice; 0: it is none, and no repeat or retry of one.
-        response: The app's response, before a fault has changed it.
+        choice: Which first attempt it is, or repeats; 0: none that can deviate.
+        response: The app's response, before faults.
     """
 
     attempt: Attempt
@@ -42,19 +38,19 @@ Log: TypeAlias = list[Ended | Barrier]
 
 
 class Recorder:
-    """An :class:`.Observer` that notes what it sees.
+    """An :class:`.Observer` of a world's fake that keeps its log.
 
     Args:
         inside: The fake.
-        baseline: With what its snapshots are compared.
-        note: Takes what the fake is busy with from now on.
-        attend: As :class:`.Observer` has it.
+        baseline: What its snapshots are compared with.
+        note: Called with what takes time from now on.
+        attend: As in :class:`.Observer`.
 
     Attributes:
         baseline, attend: As given.
         log: The attempts that have ended, and the barriers between them.
         settled: Whether there was a barrier.
-        waits: From when until when ``settle()`` has moved the clock by itself, in nanoseconds.
+        waits: When ``settle()`` itself moved the clock: from and until, in nanoseconds.
     """
 
     def __init__(

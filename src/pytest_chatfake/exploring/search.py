@@ -1,19 +1,16 @@
-"""The search: which worlds there are, in which order they are tried, and which of them are equal.
+"""The search: which worlds there are, in which order they are tried, and which are equal.
 
 Theory of operation
 -------------------
-A world is a set of deviations. It grows by one deviation from the log of a world that was run, so
-the search needs no model of the app: what was attempted there is what can deviate next.
+A world is a set of deviations. The next ones are found in the log of a world that was run, one
+deviation larger. So the search needs no model of the app: what was attempted can deviate next.
 
-Worlds with fewer deviations are tried first, and among those with as many, in this order: all
-deviations about one message before those about several; then those that move attempts less far.
-So the first world that fails is a simple one.
+Worlds with fewer deviations come first; then those about one message; then those that move attempts
+less far. So the first world that fails is a simple one.
 
-Two worlds are equal if the same attempts reach the app in the same order, at the same moments, and
-between the same barriers: an app that does the same on the same can't tell them apart, nor can a
-test that looks at barriers. Only a first attempt that comes in its place makes another world if it
-is a retry, as its request may say. A world that turns out to be equal to an earlier one does not
-count, and no others grow from it.
+Runs that look identical to the app count as one world: the same attempts, in the same order, at the
+same moments, between the same barriers. There is one exception: a first attempt that is a retry, as
+its request may say so. From a world that turns out to equal an earlier one, no others grow.
 """
 
 from __future__ import annotations
@@ -34,17 +31,17 @@ class LoggedAttempt(NamedTuple):
 
     Attributes:
         number: Which first attempt it was, as ``start=`` counts them; a repeat has the same.
-        item: Which event at which endpoint, the same in every world; negative: it never reached
-            the app.
-        message: The number of the message that it is about; negative: of a recorded one; 0: none.
+        item: The number of its event at its endpoint, the same in every world; negative: it never
+            reached the app.
+        message: The number of its message; negative: a recorded one; 0: none.
         status: The event's status; empty: it has none.
         name: The event's name; of several with the same one, from the second on with its number.
         endpoint: The name of the endpoint, if there are several.
         overlaps: Whether it can be made at the same time as another one.
-        round: The number of the round in which that happened; 0: it did not.
+        round: Attempts at the same time have the same number; 0: it was made alone.
         points: Where the app can crash in it.
-        crash: How it has crashed in it, or which error it got; empty: it has not.
-        is_retry: Whether the service has made it before, as its request may say.
+        crash: How the app crashed in it, or which error it got; empty: neither.
+        is_retry: Whether the service retries it, as its request may say.
     """
 
     number: int
@@ -77,7 +74,7 @@ class LoggedCall(NamedTuple):
     is_delivered_later: bool = False
 
     def ways(self, kind: str) -> list[tuple[tuple[str, int], ...]]:
-        """Return the further arguments of the deviations of a kind that it can have."""
+        """Return the further arguments with which a kind can deviate it, one set for each way."""
         error = (("status", STATUS),)
         if kind == "webhooks_first":
             delivered = [(("delivered", True),)] * self.is_delivered_later
@@ -99,13 +96,12 @@ class WorldLog(NamedTuple):
     Attributes:
         attempts: The attempts and the barriers.
         calls: The calls of the app.
-        unseen: The deviations that fired, and that neither the order nor the moments of attempts
-            show.
+        unseen: The deviations that fired without a trace in the order and moments of attempts.
         moments: When each attempt was made; of a barrier, each moment at which there was one.
-        waits: From when until when ``settle()`` has moved time for a repeat or a retry.
+        waits: When ``settle()`` itself moved the clock: from and until.
         session: How long a session lasts, in nanoseconds.
-        waiting: Those that were to be attempted, and were not yet, by their numbers.
-        errors: By the name of a crash point, the exception class that it raises.
+        waiting: By number, what had not been attempted yet.
+        errors: The exception classes by the crash points that raise them.
     """
 
     attempts: Attempts
@@ -128,8 +124,8 @@ class WorldLog(NamedTuple):
     def order(self) -> Key:
         """What reached the app, and in which order.
 
-        An event counts as another one if its first attempt is a retry, though no later event came
-        before it: an app that drops retries loses it.
+        A first attempt that is a retry, though nothing has overtaken it, counts as another event:
+        an app that drops retries would lose it.
         """
         reached: list[int] = []
         last = 0
@@ -147,10 +143,9 @@ class WorldLog(NamedTuple):
         return (*reached, *map(tuple, rounds.values()))
 
     def pauses(self, index: int) -> set[int]:
-        """Return how long after an attempt the body has moved time, in nanoseconds.
+        """Return how far the body moved time after an attempt, in nanoseconds.
 
-        What ``settle()`` waits by itself does not count: an event that is delayed by that might
-        never come.
+        Without the waits of ``settle()``: a delay that relies on them might never end.
         """
 
         def moved_until(moment: int) -> int:
@@ -161,11 +156,11 @@ class WorldLog(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A world that can be tried; sorted as they are tried.
+    """A world to try. They sort in the order in which they are tried.
 
     Attributes:
         is_spread: Whether its deviations concern several messages.
-        distance: Past how many attempts they move one, together.
+        distance: How many attempts they move past, in all.
         order: The index of the last one's kind, and which attempts deviate.
         deviations: The deviations.
     """
@@ -197,12 +192,12 @@ class _Slot(NamedTuple):
 
 
 class _Options:
-    """The deviations that a world can have beside those that it has.
+    """The deviations that can be added to a world.
 
     Attributes:
         log: The log of the world.
-        taken: The deviations that it has.
-        slots: The attempts that may deviate, by their numbers.
+        taken: The deviations that it has already.
+        slots: The attempts that may deviate, by number.
     """
 
     def __init__(self, log: WorldLog, taken: Sequence[Deviation]) -> None:
@@ -221,7 +216,7 @@ class _Options:
         self.slots: dict[int, _Slot] = dict(sorted(slots.items()))
 
     def of(self, kind: str) -> Iterator[_Found]:
-        """Give the deviations of a kind, the nearest first."""
+        # The nearest first.
         row = KINDS[kind]
         if row.concerns == "everything":
             ways = [(("unknown", path),) for path in OPEN] if row.more else [()]
@@ -235,7 +230,6 @@ class _Options:
         return self._pauses(kind) if row.is_time else self._moves(kind)
 
     def _moves(self, kind: str) -> Iterator[_Found]:
-        """Move attempts, or their repeats, past others."""
         fitting = {
             start: KINDS[kind].distances(slot.after, slot.near)
             for start, slot in self.slots.items()
@@ -248,14 +242,13 @@ class _Options:
                     yield distance, moved(kind, start, distance if argument else 0)
 
     def _pauses(self, kind: str) -> Iterator[_Found]:
-        """Make attempts whenever the body has moved time; repeats also when a session is over."""
+        # Wherever the body moves time; duplicates also after the end of a session.
         more = {self.log.session} if kind == "duplicate_later" else set[int]()
         for start, slot in sorted(self.slots.items(), key=lambda item: item[1].after):
             for pause in sorted(more | self.log.pauses(slot.position)):
                 yield slot.after, Deviation(kind, start, pause)
 
     def _crashes(self, kind: str) -> Iterator[_Found]:
-        """Crash the app at each of its points; or let it get an error, where that kind can be."""
         raises: Mapping[str, str] = self.log.errors if kind == "error" else {}
         for start, slot in self.slots.items():
             for where, name, nth in slot.attempt.points:
@@ -267,7 +260,7 @@ class _Options:
                 yield 0, Deviation(kind, start, 0, tuple(more))
 
     def _reads(self, kind: str) -> Iterator[_Found]:
-        """Drop the deliveries of a message before it is read, if no other one is between them."""
+        # webhooks.drop(times=) drops deliveries in a row, so they have to be of one message.
         delivered: list[int] = []  # the messages
         for slot in self.slots.values():
             message, status = slot.attempt.message, slot.attempt.status
@@ -279,7 +272,7 @@ class _Options:
                     yield 0, Deviation(kind, first + 1, times, (("status", "delivered"),))
 
     def _calls(self, kind: str) -> Iterator[_Found]:
-        """Let calls go wrong; of one call, the webhooks may come first and its response be lost."""
+        # Of one call, the webhooks may come first *and* the response be lost.
         both = {"webhooks_first", "api.lose_response"}
         taken = {(other.start, other.call) for other in self.taken if {other.kind, kind} != both}
         for logged in sorted(self.log.calls, key=attrgetter("number")):
@@ -292,7 +285,7 @@ class _Options:
 def possible_deviations(
     log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation]
 ) -> Iterator[_Found]:
-    """Give the deviations that a world has room for, with their distances, the shortest first."""
+    """Give the deviations that can be added to a world, with their distances, shortest first."""
     options = _Options(log, taken)
     streams = (options.of(kind) for kind in kinds if not (taken and KINDS[kind].is_alone))
     return heapq.merge(*streams, key=itemgetter(0))
@@ -303,10 +296,10 @@ _Parent: TypeAlias = tuple[tuple[Deviation, ...], WorldLog]
 
 
 class Search:
-    """Which worlds are tried.
+    """Decides which world is tried next.
 
     Attributes:
-        cut: What ended the search before all were tried; empty: nothing did.
+        cut: Which limit ended the search; empty: none.
         left_out: The kinds that can't be tried, and why.
     """
 
@@ -326,10 +319,9 @@ class Search:
         return len(self._seen)
 
     def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
-        """Give the deviations of one world after another; :meth:`add` follows each that passed.
+        """Give the deviations of one world after another; call :meth:`add` with the log of each.
 
-        The first has none: it is the body as written. From one that turns out to be equal to an
-        earlier world, none grow.
+        The first world has none: it is the body as written.
         """
         yield ()
         assert self._written is not None
@@ -349,16 +341,16 @@ class Search:
             parents = grown
 
     def add(self, log: WorldLog) -> None:
-        """Take the log of a world that was run, which may be equal to one before."""
+        """Add the log of a world that passed; it may turn out to equal an earlier one."""
         self._written = self._written or log
         if (key := log.key) not in self._seen:
             self._seen.add(key)
             self._new = log
 
     def without_options(self) -> list[str]:
-        """Return the kinds of which the body as written had nothing to try.
+        """Return the kinds for which the body as written has nothing to try.
 
-        Those of the default count where they were asked for by name: each body lacks some of them.
+        Those of the default only if they were asked for by name: every body lacks some of them.
         """
         if not self._depth:
             return []
@@ -368,7 +360,6 @@ class Search:
         return [kind for kind in asked if next(options.of(kind), None) is None]
 
     def _grow(self, parents: Sequence[_Parent]) -> Iterator[tuple[Deviation, ...]]:
-        """Give the worlds that have one deviation more, in the order in which they are tried."""
         found: set[frozenset[Deviation]] = set()
         streams = (
             self._children(parent, is_spread=spread)
@@ -382,7 +373,7 @@ class Search:
                 yield candidate.deviations
 
     def _children(self, parent: _Parent, *, is_spread: bool) -> Iterator[_Candidate]:
-        """Give those that grow from one world, sorted, so that all can be merged."""
+        # Sorted, so that _grow() can merge them.
         taken, log = parent
         messages = {attempt.number: attempt.message for attempt in log.attempts if attempt}
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}

@@ -1,7 +1,7 @@
-"""Functions that report their calls: their code is exchanged for a while.
+"""Functions that report their calls, because their code is swapped for a while.
 
-Exchanging the code, and not the name, reaches a function through every alias, every closure and
-every decorator that keeps it.
+Patching a name would miss aliases, closures and decorators that keep the function; swapping its
+code reaches them all.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def make({free}):
     return tripwire
 """
 
-#: An error before the end of a block is one of the block, or nothing would be rolled back.
+#: An error before ``__exit__`` reaches it like an error of the block, or it would commit.
 _EXITS: Final = {"__exit__", "__aexit__"}
 _LEAVE: Final = "{wait}wire.original(args[0], type(error), error, error.__traceback__)"
 
 
 def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: ExitStack) -> None:
-    """Report that a function is called (``"before"``), or has returned, until a stack is closed."""
+    """Report ``"before"`` and ``"after"`` each call of a function, until a stack is closed."""
     code, free = function.__code__, [f"_{name}" for name in function.__code__.co_freevars]
     is_async = inspect.iscoroutinefunction(function)
     prefix, wait = "async " * is_async, "await " * is_async
@@ -55,7 +55,7 @@ def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: E
     original.__kwdefaults__ = function.__kwdefaults__
     wire, made = SimpleNamespace(report=report, original=original), names["make"](*free).__code__
     constants = tuple(wire if constant == "wire" else constant for constant in made.co_consts)
-    stack.callback(setattr, function, "__code__", code)  # first: an interrupt may come
+    stack.callback(setattr, function, "__code__", code)  # an interrupt may come at any time
     function.__code__ = made.replace(co_consts=constants)
 
 
@@ -88,7 +88,7 @@ def dotted_name(what: object, found: type | FunctionType) -> str:
 
 
 def find_named(what: object, argument: str, expected: str) -> Any:
-    """Return what a dotted name means, and anything else as it is; refuse a name of nothing."""
+    """Return what a dotted name means, and anything else as it is."""
     try:
         return _named(what) if isinstance(what, str) else what
     except (AttributeError, ImportError, ValueError) as error:
@@ -96,7 +96,7 @@ def find_named(what: object, argument: str, expected: str) -> Any:
 
 
 def _named(name: str) -> object:
-    """Return what a name means, also in a module that no import statement can name: `08_shop`."""
+    # Also in a module that no import statement can name, such as `08_shop`.
     parts = name.split(".")
     for length in range(len(parts) - 1, 0, -1):
         if (module := sys.modules.get(".".join(parts[:length]))) is not None:

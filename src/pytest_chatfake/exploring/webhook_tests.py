@@ -34,16 +34,16 @@ from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
 from .recorder import Recorder
 
-#: The first test: once it has failed since the scenario fails, the others are skipped.
+#: If this one fails, those are skipped that would fail for the same reason.
 _FIRST: Final = "test_all_events_are_taken"
 
-#: The second one: once it has failed, those that compare snapshots are skipped.
+#: If this one fails, those are skipped that compare snapshots.
 _CHANGE: Final = "test_snapshot_changes"
 
-#: Which of these have failed in this run; each worker of pytest-xdist has a run of its own.
+#: Which of these two have failed in this process.
 _failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
 
-#: What a generator gives at its end.
+#: A generator has ended.
 _END: Final = object()
 
 _NO_SNAPSHOT: Final = (
@@ -53,26 +53,37 @@ _NO_SNAPSHOT: Final = (
 
 _PERSON: Final = "+4915550003"
 
-#: What a test does after the scenario; it takes the fake, and the snapshot if there is one.
+#: What a test does after the scenario, with the fake and the snapshot, if there is one.
 _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
 class WebhookTests:
-    """Fourteen tests of an app that receives webhooks: inherit it, and write ``connect()``.
+    """Is your webhook handler idempotent? Fourteen tests for it: write ``connect()``.
 
-    Each test explores: it plays :meth:`scenario` in worlds with a fake and a clock of their own,
-    each with an app of its own from :meth:`connect`. A test whose worlds have nothing to try is
-    skipped, and says why. At the end of the run each class has a card, a line for each test.
+    Subclass it in a test module, and connect a new app in each call::
 
-    ``test_... = None`` leaves a test out. A class without ``connect()`` is a base of others, and is
+        class TestShop(WebhookTests):
+            crash_points = [Session.commit]
+
+            def connect(self, chat_fake):
+                shop = Shop()
+                chat_fake.webhooks.connect(wsgi=shop.app, path="/hooks/chat")
+                return lambda: dict(shop.statuses)  # the snapshot
+
+    Each test plays :meth:`scenario` in many worlds: with duplicates, out of order, with lost
+    responses, crashes, forged signatures. The app has to handle all events in each of them, and to
+    end up with the same snapshot as in the scenario as written. A test that has nothing to try is
+    skipped, and its reason says what to write. After the run, each class gets a card with a line
+    for each test.
+
+    ``test_a_crash = None`` leaves a test out. A class without ``connect()`` is a base class, and is
     not collected.
 
     Attributes:
-        crash_points: Functions at whose calls the app may crash or get an error, as
-            ``chat_explore()`` takes them; such as ``[Session.commit]``, or
-            ``{Session.commit: OperationalError}``.
-        expected_failures: By the name of a test, why it fails for now. If it passes, it fails.
-        only: By the name of a test, the one world that it tries, as its failure printed it.
+        crash_points: Functions at whose calls the app may crash or get an error, as in
+            ``chat_explore()``: ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
+        expected_failures: Reasons of known failures, by the names of tests. One that passes fails.
+        only: The one world to try, as a failure printed it, by the names of tests.
     """
 
     __test__: ClassVar[bool] = False
@@ -85,21 +96,21 @@ class WebhookTests:
         is_base = cls.connect is WebhookTests.connect
         is_misspelt = bool(get_close_matches("connect", vars(cls)))
         cls.__test__ = vars(cls).get("__test__", is_misspelt or not is_base)
-        if fixtures := _fixtures_of(cls):  # declared, so that these and classes may have parameters
+        if fixtures := _fixtures_of(cls):  # so that parametrized fixtures and classes work
             pytest.mark.usefixtures(*fixtures)(cls)
 
     # Yours to write
 
     def connect(self, chat_fake: ChatFake, *args: Any, **kwargs: Any) -> Any:
-        """Make the app, with nothing in its database, and connect it.
+        """Make a new app with an empty database, and connect it.
 
-        It may be ``async def``, and it may ``yield`` in place of ``return``, with the clean-up
-        behind that. Further parameters are fixtures; each is the same in all worlds of a test.
+        It may be ``async def``, and may ``yield`` the snapshot and clean up after that, as a
+        fixture does. Further parameters are fixtures, which all worlds of a test share.
 
         Returns:
-            The *snapshot*: a function without arguments (with ``async def connect``, an async one,
-            too) that returns what the app has made of its events: statuses, sums. None: only the
-            app's responses are checked.
+            The *snapshot*: a function without arguments that returns what the app made of its
+            events, such as statuses and sums, as plain data. It may be async if ``connect`` is.
+            None: only the app's responses are checked.
         """
         raise NotImplementedError(
             f"{type(self).__name__}: expected a method connect(self, chat_fake) that connects the "
@@ -107,10 +118,10 @@ class WebhookTests:
         )
 
     def scenario(self, chat_fake: ChatFake) -> Any:
-        """Say what happens; override it for apps that send, or that answer people.
+        """Say what happens; override it if your app sends messages, or answers people.
 
-        A plain function; ``async def``; or a generator that yields each step, which is awaited
-        where ``connect`` is async: ``message = yield chat_fake.send_text()``.
+        A plain function, an ``async def``, or a generator that yields each step, so that it works
+        in async tests as well: ``message = yield chat_fake.send_text()``.
         """
         yield chat_fake.send_text("first", to="+4915550001").deliver(devices=2).read()
         yield chat_fake.send_text("second", to="+4915550002").fail()
@@ -120,7 +131,7 @@ class WebhookTests:
 
         Args:
             chat_fake: The fake.
-            steps: After how many yields of a generator to end; None: play all of it.
+            steps: After which yield of a generator to stop; None: play all of it.
         """
         last = 0 if steps is None else check_int(steps, "steps", 1)
         playing = _played(self.scenario(chat_fake), chat_fake, last)
@@ -129,20 +140,20 @@ class WebhookTests:
     def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
         """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
 
-        In an async test, write ``async with``. What is behind a ``yield`` of :meth:`connect` is
-        done at the end of the block, whether it fails or not, as in a fixture.
+        In an async test, write ``async with``. At the end of the block, whether it fails or not,
+        :meth:`connect` goes on after its ``yield``, as a fixture does.
         """
         return _Connected(self.connect(chat_fake, **fixtures))
 
     @pytest.fixture(name="chat_fake_config")
     def _with_tick(self, chat_fake_config: ChatFakeConfig) -> ChatFakeConfig:
-        """The configuration, with events that say different times, as those of a service do."""
+        """The configuration, with a tick: a service's events have different times."""
         config = chat_fake_config
         return config.replace(tick=1) if getattr(config, "tick", 0) is None else config
 
     @pytest.fixture(name="webhook_run")
     def _webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:
-        """What the ready-made tests of a WebhookTests class use."""
+        """Runs the ready-made tests of a WebhookTests class."""
         return _Run(self, chat_explore, request)
 
     # The tests, in the order of the card
@@ -152,19 +163,19 @@ class WebhookTests:
         webhook_run.explore()
 
     def test_snapshot_changes(self, webhook_run: _Run) -> None:
-        """Show in the snapshot what has happened: else no test can see a mistake."""
+        """Show in the snapshot what has happened, or no test could find a mistake."""
         webhook_run.explore(compares=True)
 
     def test_duplicates(self, webhook_run: _Run) -> None:
-        """Take an event that comes twice, or again because the response was lost."""
+        """Handle duplicates: an event is redelivered, or retried because a response was lost."""
         webhook_run.compare("duplicate", "lose_response")
 
     def test_duplicates_under_another_id(self, webhook_run: _Run) -> None:
-        """Take an event that comes twice, the second time under another id."""
+        """Handle an event that is redelivered with a new id."""
         webhook_run.compare("duplicate_new_id")
 
     def test_duplicates_days_later(self, webhook_run: _Run) -> None:
-        """Take all events again, two days later."""
+        """Handle all events again, two days later."""
 
         async def again(fake: ChatFake, snapshot: Snapshot | None) -> None:
             await _performed(fake, fake.clock.advance(days=2))
@@ -173,7 +184,7 @@ class WebhookTests:
         webhook_run.explore(ending=again, compares=True)
 
     def test_duplicates_at_once(self, webhook_run: _Run) -> None:
-        """Take an event twice at the same time; one of the two may be refused, and comes again."""
+        """Handle an event twice at the same time; one of them may be refused, and is retried."""
         refused: list[str] = []  # how the attempts of a pair ended; empty: one was taken
 
         async def retry(fake: ChatFake, _: Snapshot | None) -> None:
@@ -196,33 +207,33 @@ class WebhookTests:
             pytest.skip(f"both attempts at the same time were refused each time: {refused[0]}")
 
     def test_another_order(self, webhook_run: _Run) -> None:
-        """Take events that are late, or that come again after they were refused on the way."""
+        """Handle events out of order: late, or retried because they were refused on the way."""
         webhook_run.compare("reorder", "refuse")
 
     def test_a_read_at_once(self, webhook_run: _Run) -> None:
-        """Take a ``read`` that comes without a ``delivered``: the chat was open (§3 rule 1)."""
+        """Handle a ``read`` without a ``delivered``, as the chat was open (§3 rule 1)."""
         webhook_run.compare("read_at_once")
 
     def test_webhooks_before_the_response(self, webhook_run: _Run) -> None:
-        """Take the webhooks of a send call before its response."""
+        """Handle the webhooks of a send call before its response."""
         webhook_run.compare("webhooks_first")
 
     def test_a_crash(self, webhook_run: _Run) -> None:
-        """Survive a crash in the middle of a webhook, as in a deployment."""
+        """Survive a crash while a webhook is handled, as in a deployment."""
         webhook_run.compare("crash")
 
     def test_an_error(self, webhook_run: _Run) -> None:
-        """Refuse an event, and take it when it comes again, if a call fails that the app makes."""
+        """Refuse an event while the database fails, say, and handle it when it is retried."""
         webhook_run.compare("error")
 
     def test_a_later_version(self, webhook_run: _Run) -> None:
-        """Ignore fields and types of events that nobody knows yet, and respond to new values."""
+        """Ignore unknown fields and types of events, and accept unknown values."""
 
         async def unknown(fake: ChatFake, _: Snapshot | None) -> None:
             inside = Inside(fake)
             settings = inside.settings
             kind = f"{settings.naming.event_type.partition('.')[0]}.added_later"
-            is_known = settings.outbound is None  # else nobody knows its envelope
+            is_known = settings.outbound is None  # else such an event would have another envelope
             if is_known and inside.is_heard(kind):
                 await _performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
@@ -230,14 +241,14 @@ class WebhookTests:
         webhook_run.compare("evolve", "unknown_value", ending=unknown)
 
     def test_people_write(self, webhook_run: _Run) -> None:
-        """Take what people write."""
+        """Handle what people write."""
 
         async def write(fake: ChatFake, snapshot: Snapshot | None) -> None:
             inside, before = Inside(fake), len(fake.events)
             settings = inside.settings
             if settings.outbound is not None and settings.inbound is None:
                 pytest.skip(
-                    "outbound= shapes status events only: shape what people write, inbound="
+                    "outbound= shapes only status events: shape what people write, inbound="
                 )
             person = fake.recipient(_PERSON)
             await _performed(fake, person.writes("STOP"))
@@ -254,7 +265,7 @@ class WebhookTests:
         webhook_run.explore(ending=write)
 
     def test_forgeries(self, webhook_run: _Run) -> None:
-        """Refuse what the service has not signed."""
+        """Refuse events with a missing, wrong or old signature."""
 
         async def forge(fake: ChatFake, snapshot: Snapshot | None) -> None:
             if not any(endpoint.signer for endpoint in Inside(fake).connected):
@@ -265,13 +276,7 @@ class WebhookTests:
 
 
 class _Run:
-    """One test of the class: its exploration.
-
-    Args:
-        tests: The class's instance.
-        explorer: The fixture.
-        request: The test's.
-    """
+    """The exploration of one ready-made test."""
 
     def __init__(
         self, tests: WebhookTests, explorer: Explorer, request: pytest.FixtureRequest
@@ -283,12 +288,12 @@ class _Run:
         self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
         self._raises = True
         self._ending: _Ending | None = None
-        self._is_alone = False  # as the test to paste is
+        self._is_alone = False  # whether it does only what the test to paste does
         self._before: Any = None  # the snapshot after connect(), in the first world
         self._has_snapshot = True
         self._awaits_snapshot = False
-        self._was_played = False  # the scenario, in the first world
-        self._is_through = False  # the same, in the world that runs
+        self._was_played = False  # whether the scenario passed in the first world
+        self._is_through = False  # whether it passed in this world
         self._is_async = any(
             inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
             for function in (tests.connect, tests.scenario)
@@ -303,14 +308,6 @@ class _Run:
     def compare(
         self, *kinds: str, ending: _Ending | None = None, raise_exceptions: bool = True
     ) -> None:
-        """Explore deviations, and expect the snapshot of the world as written in each world.
-
-        Args:
-            *kinds: Those of the deviations.
-            ending: What the test does after the scenario.
-            raise_exceptions: Whether an exception of the app in process is raised; else it is a
-                500.
-        """
         self._raises = raise_exceptions
         exploration = self.explore(*kinds, ending=ending, compares=True)
         if reason := exploration._why_nothing:
@@ -321,20 +318,14 @@ class _Run:
     def explore(
         self, *kinds: str, ending: _Ending | None = None, compares: bool = False
     ) -> Exploration:
-        """Play the scenario in the world as written, and in those with one deviation.
-
-        Args:
-            *kinds: Those of the deviations; none: the world as written only.
-            ending: What the test does after the scenario.
-            compares: Whether it compares snapshots, so that the scenario has to change them.
-        """
+        # If it compares snapshots, the scenario has to change them.
         self._ending = ending
 
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through, is_first = False, not self._was_played
             _check_class(type(self._tests))
             made = self._tests.connect(chat_fake, **self._fixtures)
-            async with _Connected(made) as snapshot:  # a class may have its own `connected`
+            async with _Connected(made) as snapshot:  # not connected(), which may be overridden
                 self._check(chat_fake, snapshot)
                 if not self._is_alone:
                     await self._check_before(snapshot, chat_fake)
@@ -368,8 +359,8 @@ class _Run:
             crash_points=crash_points,
             errors=errors,
             all_kinds=True,
-            stop_at_first="unknown_value" not in kinds,  # of these, name each
-            runs_again=self._name == _FIRST,  # is its app a new one?
+            stop_at_first="unknown_value" not in kinds,  # name each field
+            runs_again=self._name == _FIRST,  # finds an app that remembers an earlier world
         )
         code: CodeType = self._own.__code__
         is_own = type(self._tests).scenario is not WebhookTests.scenario
@@ -392,13 +383,13 @@ class _Run:
         return exploration
 
     def _skip_if_failed(self, name: str) -> None:
-        """Skip this test if another one has failed, which says why."""
+        # The other test says why this one would fail.
         if self._name != name and _key_of(self._item, name) in _failed_in(self._item.session):
             pytest.skip(f"{name} fails")
 
     @property
     def _own(self) -> Any:
-        """The user's own function, at whose lines verbs are reported."""
+        # The function at whose lines verbs are reported.
         tests = type(self._tests)
         is_own = tests.scenario is not WebhookTests.scenario
         function = inspect.unwrap(tests.scenario if is_own else tests.connect)
@@ -410,28 +401,29 @@ class _Run:
         inside = Inside(fake)
         if not inside.connected:
             raise ChatFakeError(
-                "connect() has connected no app: call chat_fake.webhooks.connect(...) in it"
+                "connect(): expected it to connect the app, got no endpoint: call "
+                "chat_fake.webhooks.connect(...) in it"
             )
         for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
-            inside.never_disable(endpoint)  # a fault of the tests is no failure of the app's
+            inside.never_disable(endpoint)  # the test's own faults must not count as failures
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)
         self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
 
     async def _check_before(self, snapshot: Snapshot | None, fake: ChatFake) -> None:
-        """Refuse an app that remembers an earlier world: it would hide what is looked for."""
+        # An app that remembers an earlier world would hide what is looked for.
         if snapshot is None:
             return
         value = await Inside(fake).taken(snapshot)
         if not self._was_played:
             self._before = value
-        elif not len(fake.events) and self._before != value:  # else connect() has sent something
+        elif not len(fake.events) and self._before != value:  # connect() may send something
             if cited(self._before) == cited(value):
                 raise SnapshotError(
-                    f"snapshot: expected values that are equal in each world, got another "
-                    f"{cited(value)}: is its class made in connect()? Return plain values"
+                    f"snapshot: expected values that are equal in each world, got "
+                    f"{cited(value)}, which can't be compared by value: return plain data"
                 )
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
@@ -440,21 +432,19 @@ class _Run:
             )
 
     async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
-        """Expect that the snapshot shows what has happened."""
         value = await Inside(fake).taken(snapshot)
         if value != self._before:
             return
         self._skip_if_failed(_CHANGE)
         raise AssertionError(
-            f"the snapshot shows nothing of what has happened: before and after the scenario it is "
-            f"{cited(value)}\n"
+            f"the snapshot shows nothing of what has happened: expected a change, got "
+            f"{cited(value)} before and after the scenario\n"
             f"If the app knows only messages that it has sent, let it send them in "
             f"scenario(self, chat_fake). If it answers people, write "
             f"chat_fake.recipient('+1').writes('Hello') there."
         )
 
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
-        """Play the scenario, look between its steps, and expect that all events were taken."""
         inside = Inside(fake)
         observer, look = inside.observer, None
         baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
@@ -477,7 +467,6 @@ class _Run:
     # The test to paste
 
     def _as_written(self, baseline: Baseline) -> Written:
-        """Write connect(), the scenario, and a comparison of the snapshot."""
         redelivers, self._raises, self._is_alone = not self._raises, True, True
         self._ending = self._ending if redelivers else None
         connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
@@ -485,7 +474,7 @@ class _Run:
         given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{wait}self.play(chat_fake{steps})"]
-        if redelivers:  # what was refused, as the ending of the test does
+        if redelivers:  # as the ending of the test does
             lines += [
                 "for attempt in list(chat_fake.webhooks.attempts):",
                 f"    attempt.ok or {wait}chat_fake.webhooks.redeliver(attempt.event)",
@@ -506,11 +495,7 @@ class _Run:
 
 
 class _Connected:
-    """An app that is connected for a block.
-
-    Args:
-        made: What ``connect()`` has returned: the snapshot, a generator, or an awaitable.
-    """
+    """An app that is connected for a block, given what ``connect()`` returned."""
 
     def __init__(self, made: Any) -> None:
         self._made = made
@@ -527,7 +512,7 @@ class _Connected:
         except Exception as later:
             if error is None:
                 raise
-            error.add_note(f"The clean-up of connect() failed, too: {later!r}")
+            error.add_note(f"The clean-up of connect() failed as well: {later!r}")
 
     def __enter__(self) -> Any:
         return run_at_once(self.__aenter__())
@@ -547,13 +532,13 @@ class _Loop:
 
 
 def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Note whether a test has failed that others name. If it is run again, its last run counts."""
+    """Note whether one of the first two tests has failed; if it is retried, its last run counts."""
     name = getattr(item, "originalname", item.name)
     if report.when != "call" or name not in {_FIRST, _CHANGE}:
         return
     failed, key = _failed_in(item.session), _key_of(item, name)
     failed.discard(key)
-    if report.failed and call.excinfo is not None:  # and not for want of an expected failure
+    if report.failed and call.excinfo is not None:  # without an error, a known failure has passed
         failed.add(key)
 
 
@@ -562,18 +547,17 @@ def _failed_in(session: pytest.Session) -> set[tuple[object, str, str]]:
 
 
 def _key_of(item: pytest.Item, name: str) -> tuple[object, str, str]:
-    """Return what tells a test of a class: its node, the parameters' ids, the test's own name."""
+    # The node of the class, the ids of parameters, and the test's own name.
     ids = item.name.removeprefix(getattr(item, "originalname", item.name))
     return item.parent, ids, name
 
 
 def _item_of(mapping: Any, name: str) -> Any:
-    """Return an item, or None; what has none is refused later, by a test."""
+    # What has no items is refused later, by _check_class().
     return mapping.get(name) if hasattr(mapping, "get") else None
 
 
 def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
-    """Return the names of the fixtures that ``connect()`` asks for."""
     connect: Any = tests.connect  # not checked yet
     if not callable(connect):
         return []
@@ -587,7 +571,6 @@ def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
 
 
 def _check_class(tests: type[WebhookTests]) -> None:
-    """Refuse what a class has written otherwise than its tests use it."""
     name = tests.__name__
     for method, fixtures, hint in (
         ("connect", _fixtures_of(tests), "fixtures may follow"),
@@ -616,7 +599,7 @@ def _check_class(tests: type[WebhookTests]) -> None:
 
 
 async def _next_of(made: Any) -> Any:
-    """Return what connect() has returned, or what it yields next."""
+    # What connect() has returned, or yields next.
     if inspect.isgenerator(made):
         return next(made, _END)
     if inspect.isasyncgen(made):
@@ -625,7 +608,6 @@ async def _next_of(made: Any) -> Any:
 
 
 async def _end(made: Any) -> None:
-    """Let connect() go on behind its yield, if it has one."""
     is_generator = inspect.isgenerator(made) or inspect.isasyncgen(made)
     if is_generator and await _next_of(made) is not _END:
         raise ChatFakeError("connect(): expected one yield, got another one behind it")
@@ -637,7 +619,6 @@ async def _played(
     last: int = 0,
     look: Callable[[int], Awaitable[None]] | None = None,
 ) -> None:
-    """Play a scenario, as far as a step if there is a last one, and look after each."""
     if inspect.isgenerator(steps):
         with suppress(StopIteration), closing(steps):
             step: Any = next(steps)
@@ -654,16 +635,14 @@ async def _played(
                         break
                     step = steps.send(result)
     elif inspect.isasyncgen(steps):
-        raise TypeError(
-            "scenario(): expected no yield in an async def: await each step in place of it"
-        )
+        raise TypeError("scenario(): expected no yield in an async def: await each step instead")
     elif inspect.isawaitable(steps):
         await steps
     await _settled(fake)
 
 
 async def _settled(fake: ChatFake) -> None:
-    """Settle until no retry is left: what an app has refused at first, it may take then."""
+    # What an app refuses at first, it may take when it is retried.
     await _performed(fake, fake.settle())
     while any(due.kind == "retry" for due in fake.clock.agenda):
         await _performed(fake, fake.clock.advance_to_next())

@@ -38,7 +38,7 @@ from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 #: A body: a function of one fake.
 Body = Callable[[ChatFake], Any]
 
-#: The worlds of the process: those of two explorations with one seed are told apart, too.
+#: Of all explorations in the process, as two may have the same seed.
 _numbers: Final = itertools.count(1)
 
 
@@ -49,10 +49,10 @@ class Environment:
     ``start``, unless time is frozen already.
 
     Attributes:
-        config, crash_points: As given. With crash points, the body as written tells where the app
+        config, crash_points: As given. With crash points, the body as written shows where the app
             can crash.
-        errors: By the name of a crash point, the exception class that it raises.
-        spent: For how many nanoseconds of real time worlds were busy with what.
+        errors: The names of exception classes by those of the crash points that raise them.
+        spent: Nanoseconds of real time, by what took them.
     """
 
     def __init__(
@@ -75,22 +75,22 @@ class Environment:
         self._opened = open_fakes()  # an interrupt may come before freeze() has noted them
 
     def freeze(self) -> None:
-        """Freeze time, wherever worlds move it to."""
+        """Freeze the clocks of the process; each world moves them by itself."""
         self._opened = open_fakes()  # before the first world
         self._is_open = True
         self._travel.begin_on_top(self._start)
 
     def restore(self) -> None:
-        """Give the process back what it had before, however the exploration has ended.
+        """Give the process back its clocks and ``random``, however the exploration ended.
 
-        Only the first time: an interrupted loop may go on with it in a later test.
+        A second call does nothing: an interrupted loop may resume it in a later test.
         """
         if not self._is_open:
             return
-        with ExitStack() as stack:  # each of them, whatever the others do
+        with ExitStack() as stack:  # even if one of them fails
             stack.callback(self._travel.end)
             stack.callback(random.setstate, self._random)
-            # An interrupt may leave a world, and a body its fakes.
+            # An interrupt leaves a world's fake open, and a body may leave its own.
             stack.callback(shut_all_but, self._opened)
         self._is_open = False
 
@@ -102,9 +102,9 @@ class Environment:
         random.setstate(self._random)
 
     def new_key(self) -> str:
-        """Return a world's own key, of which the end, which is shown, is that of the exploration.
+        """Return a key that only this world has; the last characters, which are shown, never vary.
 
-        So a thread of the app that outlives its world reaches no other, unless the user gave a key.
+        With it, a thread of the app that outlives its world can't reach another one.
         """
         seed = f"{self.config.seed} explored"
         shown = derived_key(seed)[-4:]
@@ -112,13 +112,13 @@ class Environment:
         return self.config.api_key or own[: -len(shown)] + shown
 
     def note(self, what: str) -> None:
-        """Note with what a world is busy from now on."""
+        """Note what takes time from now on."""
         now = time.monotonic_ns()
         self.spent[self._busy_with] += now - self._since
         self._busy_with, self._since = what, now
 
     def item(self, event: Event, endpoint: int) -> int:
-        """Return a number for an event at an endpoint, the same in every world."""
+        """Return the number of an event at an endpoint, which is the same in every world."""
         return self._items.setdefault((event.body, endpoint), len(self._items) + 1)
 
 
@@ -139,11 +139,11 @@ class World:
 
     Args:
         environment: The start of every world.
-        baseline: The snapshots with which its own are compared; those of the first one are kept.
-        deviations: What is different in it.
-        other_ids: Whether its ids are others than those of the other worlds.
-        only_waits: Whether time moves to repeats that are not made: a world to compare with.
-        by_hand: Whether no duplicate waits past a barrier, as in a test that is printed.
+        baseline: What its snapshots are compared with.
+        deviations: What deviates in it.
+        other_ids: Whether its ids differ from those of other worlds.
+        only_waits: Whether it only moves time to where duplicates would come.
+        by_hand: Whether duplicates come at the next barrier at the latest, as in a printed test.
 
     Attributes:
         baseline, deviations: As given.
@@ -212,7 +212,7 @@ class World:
         if self._is_written and points is not None:
             attend = partial(CrashWatch, None, points)
         self._seen = Recorder(self.inside, baseline, environment.note, attend)
-        # Also a world of other ids draws the same.
+        # The same order of simultaneous attempts, even with other ids.
         self._ordering = self.inside.observe(self._seen, environment.config.seed or "")
         self._ordering.only_waits = self._only_waits
         self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]
@@ -235,7 +235,6 @@ class World:
             await settled
 
     def _check(self) -> None:
-        """Raise the errors that the body left behind."""
         if self._is_written:
             self.inside.check()
         else:
@@ -293,10 +292,7 @@ class World:
 
     @property
     def gist(self) -> object:
-        """What happened, in whatever order, and what of its snapshots is the same with other ids.
-
-        So messages count by what happened to them, and not by their numbers.
-        """
+        """What happened, in whatever order and with whatever ids; and the snapshots without ids."""
         ends = Counter(
             (entry.attempt.event.status, entry.attempt.event.type, _outcome(entry))
             for entry in self._ended
@@ -305,7 +301,7 @@ class World:
 
     @property
     def why_not_first(self) -> str:
-        """Why no webhook came before the response of its call, if one was to; empty: it did."""
+        """Why no webhook came before the response of its call; empty if one did, or none had to."""
         requests = [
             request
             for request in self.inside.calls
@@ -319,13 +315,13 @@ class World:
                 "response: await the call, or make it in asyncio.to_thread()"
             )
         return (
-            "no webhook could come before the response: your app sends while it takes another one, "
-            "or webhooks are paused. Let it send in the scenario itself"
+            "no webhook could come before the response: your app sends while it handles another "
+            "one, or webhooks are paused. Let it send in the scenario itself"
         )
 
     @property
     def unfired(self) -> dict[str, str]:
-        """By their kinds, why nothing came of deviations."""
+        """Why deviations changed nothing, by their kinds."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
         kinds = [deviation.kind for deviation in self.deviations if KINDS[deviation.kind].unchanged]
         made = [attempt for attempt in self._attempts if self.inside.is_posted(attempt)]
@@ -347,11 +343,11 @@ class World:
         )
 
     def seed_of_ids_in(self, text: str) -> str:
-        """Return the seed of the ids in a text; empty: there are none."""
+        """Return the seed of the ids, if there are any in the text."""
         return self.inside.seed if any(each in text for each in self.inside.ids) else ""
 
     def require_chances(self, kinds: Sequence[str]) -> None:
-        """Refuse a body in which nothing can deviate."""
+        """Refuse a body in which nothing can deviate: it would pass untested."""
         calls = (deviation.call for _, deviation in possible_deviations(self.log(), kinds, ()))
         if any(map(self.inside.was_made, self._attempts)) or any(calls):
             return
@@ -374,7 +370,7 @@ class World:
             if name not in reached:
                 raise ChatFakeError(
                     f"crash_points: no event made the app call {name}: name a function that it "
-                    f"calls while it takes one"
+                    f"calls while it handles one"
                 )
         safe = sum(not watch.points for watch in watches)
         if self._environment.crash_points or not safe:
@@ -392,17 +388,17 @@ class World:
 
     @property
     def call_in_process(self) -> str:
-        """A call without a socket, where no client raises what it raises for a lost response."""
+        """A call without a socket, where a lost response raises no error of an HTTP client."""
         calls = (call for call in self.inside.calls if call.accepted and call.in_process)
         return next((f"{call.method} {call.path}" for call in calls), "")
 
     def require_all_fired(self) -> None:
-        """Refuse deviations that did not fire: they were found with another body."""
+        """Refuse deviations that never happened: they were found with another body."""
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
             if self.inside.is_short(fault):
-                problem = "a barrier came before so many attempts"
+                problem = "fewer attempts follow before the next barrier"
             elif not fault.fired:
-                problem = "it never came to that"
+                problem = "that never happened"
             else:
                 continue
             raise ChatFakeError(
@@ -411,7 +407,7 @@ class World:
             )
 
     def log(self) -> WorldLog:
-        """Return the log of the world, as the search needs it."""
+        """Return what the search needs to know of the world."""
         waiting = partial(self._waiting, self._endpoints(), self.inside.names)
         attempts = [
             None if isinstance(entry, Barrier) else self._logged(entry, waiting)
@@ -450,10 +446,7 @@ class World:
         )
 
     def _deed(self, attempt: Attempt) -> str:
-        """Return what befell the app in an attempt, with what it had responded, or did then.
-
-        Empty: nothing did.
-        """
+        # What happened to the app in the attempt, and whether it had responded; empty: nothing.
         watch = self._watch_of(attempt)
         if watch is None or not watch.deed:
             return ""
@@ -480,7 +473,6 @@ class World:
         )
 
     def _calls(self) -> Iterator[LoggedCall]:
-        """Give the calls of the app that a deviation can name."""
         late = {id(call) for call in self.inside.with_late_webhooks()}
         delivered = {id(call) for call in self.inside.delivered_later()}
         numbers: Counter[Call] = Counter()
@@ -492,9 +484,9 @@ class World:
                 yield LoggedCall(numbers[call], call, key in late, key in delivered)
 
     def outline(self) -> list[str]:
-        """Return what happened without ids: the same in two runs of one body.
+        """Return what happened, without ids: the same in two runs of one body.
 
-        Barriers are left out: a thread of the app may call the API before one or after it.
+        Without barriers, too, as a thread of the app may call the API before one or after it.
         """
         endpoints = self._endpoints()
         return [
@@ -517,12 +509,10 @@ class World:
         return steps
 
     def _endpoints(self) -> dict[Endpoint, int]:
-        """All endpoints so far, with their indexes."""
         return {endpoint: index for index, endpoint in enumerate(self.inside.endpoints)}
 
 
 def _outcome(entry: Ended) -> int | str | None:
-    """Return how an attempt ended at the app; ``"refused"`` or ``"dropped"`` if it never came."""
     response, kept_back = entry.response, Inside.kept_back(entry.attempt)
     if kept_back:
         return kept_back
@@ -530,13 +520,13 @@ def _outcome(entry: Ended) -> int | str | None:
 
 
 def is_failure(error: BaseException) -> bool:
-    """Return whether an error says that something is wrong: no skip, interrupt or cancellation."""
+    """Return whether an error is a failure: no skip, interrupt or cancellation."""
     is_exception = isinstance(error, Exception) or type(error).__name__ == "Failed"  # pytest's own
     return is_exception and not is_skip(error) and not _is_of_an_alarm(error)
 
 
 def _is_of_an_alarm(error: BaseException) -> bool:
-    """Return whether a signal's handler has raised an error: pytest-timeout fails a test so."""
+    # pytest-timeout fails a test by raising from the handler of a signal.
     handler = signal.getsignal(signal.SIGALRM) if hasattr(signal, "SIGALRM") else None
     code = getattr(handler, "__code__", None)
     return any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
@@ -550,11 +540,11 @@ def is_skip(error: BaseException) -> bool:
 
 
 def _require_no_coroutine(result: object) -> None:
-    """Refuse a coroutine or a generator that a plain body returned: it would never run."""
+    # It would never run, and the test would be green.
     if inspect.iscoroutine(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
         if inspect.iscoroutine(result):
-            result.close()  # or Python warns that nobody awaited it
+            result.close()  # or Python warns that it was never awaited
         raise TypeError(
-            f"the body returned {cited(result)}, which nobody runs: write `async def` and await "
-            f"the exploration, or call it in the body"
+            f"the body returned {cited(result)}, which would never run: write `async def` and "
+            f"await the exploration, or call it in the body"
         )
