@@ -1428,6 +1428,25 @@ def test_no_deviation_is_accused_where_the_body_as_written_differs_again(stores)
         explore(world)
 
 
+def test_a_body_that_fails_as_written_when_run_again_shows_its_timeline():
+    runs = count(1)
+
+    def world(chat_fake):
+        is_control = next(runs) == 4  # after the one as written, with other ids, and the duplicate
+        rows = sending(chat_fake, events=1, settles=True)
+        chat_fake.assert_order_independent(lambda: len(rows))
+        if is_control:
+            raise LookupError("the database is gone")
+
+    explorer = Explorer()
+    with pytest.raises(LookupError, match="gone") as failed:
+        explorer(world, deviations=["duplicate"])
+
+    assert "failed as written when it was run again" == str(explorer.explorations[0])
+    (timeline,) = failed.value.__notes__
+    assert "attempt  sent m1 -> take(): 200" in timeline
+
+
 def aging(counts, *, shows_age=False):
     """A body whose app shows rows for an hour; it may count each attempt, too."""
 
