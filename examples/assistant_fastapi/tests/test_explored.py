@@ -39,7 +39,7 @@ async def test_an_answer_that_is_given_twice_is_found(
             await chat_fake.settle()
             chat_fake.find_message(to="+4915")
 
-    with pytest.raises(LookupError, match=r"`chat\.inbound_message\.received` was redelivered"):
+    with pytest.raises(LookupError, match=r"chat\.inbound_message\.received was redelivered"):
         await chat_explore(world, depth=1)
 
 
