@@ -1,11 +1,11 @@
-"""Attempts: one event on its way to one endpoint, and how that ended; and faults on that way.
+"""Attempts: one event on its way to one endpoint, and how that ended; and faults on the way.
 
-An :class:`Attempt` is made when its event is emitted, and stays the same object until the test
-reads how it ended. It is *queued*, or a block, a fault or the schedule delays it. It *begins* when
-the drain takes it from the queue, and is an entry of the history from then on. It has *ended* when
-its response is known. What comes after it, a retry or the repeat of a fault, is another attempt.
+An :class:`Attempt` is created when its event is emitted, and is the same object until the test
+reads how it ended. First it is *queued*, unless a block, a fault or the schedule delays it. It
+*begins* when the drain takes it from the queue, and is part of the history from then on. It has
+*ended* when its response is known. A retry, or the repeat by a fault, is another attempt.
 
-A :class:`Fault` changes the way of an attempt. Each kind is a class of :mod:`.faults`.
+A :class:`Fault` interferes with attempts. Its kinds are the classes in :mod:`.faults`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .logged_errors import LoggedError
 
 _NO_RESPONSE: Final = Response(None)
 
-#: In place of a request that nobody asks for any more. No target has it, so none ends for it.
+#: Replaces the request of an attempt that has ended. No target works on it, so none cancels it.
 _OVER: Final = cast("WebhookRequest", object())
 
 
@@ -44,52 +44,52 @@ class Attempt(Record):
 
     Attributes:
         event: The event.
-        endpoint: Where it went.
+        endpoint: Where it goes.
         number: 1 for the first attempt, 2 for the first retry.
         moment: When it was made, in nanoseconds since the epoch.
     """
 
     event: Final[Event]
     endpoint: Final[Endpoint]
-    _body: bytes  # what it posts, as the service itself writes it
-    _id: str  # the event's id in that
+    _body: bytes  # what it posts, before outbound= and other changes
+    _id: str  # the event id in that body
     number: Final[int] = 1
     moment: int = 0  # until it begins
     _marks: tuple[Mark, ...] = ()
-    _cause: Record | None = None  # the failed attempt or the verb; None: the event itself
+    _cause: Record | None = None  # the failed attempt or the verb; None for the event itself
 
     # On its way
-    _depth: int = 0  # how many attempts led to it, each causing the next event
-    _retried: int = 0  # how many of its endpoint's own retries there were, this one included
-    _due: int | None = None  # when it was due, if that is over; None: at once
-    _batch: object | None = None  # neighbours in the queue that have the same one are made together
-    _is_redelivered: bool = False  # the test attempts a past event again: no fault concerns that
+    _depth: int = 0  # how long the chain of attempts is that led to it, each causing an event
+    _retried: int = 0  # how many of its endpoint's retries are used up, this one included
+    _due: int | None = None  # when it was due, if time has jumped over that
+    _batch: object | None = None  # neighbours in the queue with the same one are made together
+    _is_redelivered: bool = False  # the test sends a past event again: faults ignore that
 
     # What faults have changed
-    _faults: tuple[Fault, ...] = ()  # in the order in which they did; one that fails it comes last
-    _is_evolved: bool = False  # whether a later version of the service writes the body
-    _unknown: tuple[Callable[[bytes], bytes], ...] = ()  # give fields values that nobody knows
-    _changes: tuple[Callable[[bytes], bytes], ...] = ()  # of the body, after it was signed
-    _signer: Signer | None = None  # signs in place of the endpoint's own
-    _repeats: tuple[Fault, ...] = ()  # that repeat it, once it is made
-    _failure: Fault | None = None  # by which it fails
+    _faults: tuple[Fault, ...] = ()  # in order; the one that makes it fail comes last
+    _is_evolved: bool = False  # the body is that of a later version of the service
+    _unknown: tuple[Callable[[bytes], bytes], ...] = ()  # put unknown values into fields
+    _changes: tuple[Callable[[bytes], bytes], ...] = ()  # change the body after it was signed
+    _signer: Signer | None = None  # signs instead of the endpoint's own
+    _repeats: tuple[Fault, ...] = ()  # repeat it once it is made
+    _failure: Fault | None = None  # makes it fail
 
     # In flight, from when it begins
-    _ordinal: int = 0  # how many attempts of the fake have begun, this one included
-    _round: int = 0  # the number of the batch in which it is made with others; 0: none
-    _request: WebhookRequest = field(init=False)  # what is posted; forgotten at the end, as a rule
-    _target: Target = field(init=False)  # how it gets there
+    _ordinal: int = 0  # its number among all attempts of the fake that have begun
+    _round: int = 0  # the number of its batch; 0 if it is made alone
+    _request: WebhookRequest = field(init=False)  # what is posted; usually forgotten at the end
+    _target: Target = field(init=False)  # makes it
     _attendant: Attendant | None = None  # stands beside it
-    _is_posted: bool = False  # whether the signer and the function of tamper() raised no error
-    _is_late: bool = False  # whether its time was up before its response was complete
-    _outcome: Response | BaseException | None = None  # how it ended at the app; None: not yet
+    _is_posted: bool = False  # neither the signer nor the function of tamper() has raised
+    _is_late: bool = False  # its response was not complete in time
+    _outcome: Response | BaseException | None = None  # how it ended at the app; None before that
 
     # Its end
     _response: Response = _NO_RESPONSE  # as the service gets it
     _ended: bool = False
-    _surfaced: bool = False  # whether its error came back in the test
+    _surfaced: bool = False  # the test got its error
     _logged: LoggedError | None = None  # what the app logged before its response of 500 or more
-    _got_through: bool = False  # whether it is a forgery that the app did not refuse
+    _got_through: bool = False  # it is a forgery that the app has accepted
 
     def __repr__(self) -> str:
         event = f"{self.event.id}, {self.event._full_name}"
@@ -97,10 +97,10 @@ class Attempt(Record):
 
     @property
     def fault(self) -> str | None:
-        """The last fault that shaped it, by the name of its method; None without.
+        """The method of the last fault that changed it, such as ``"drop"``; None without a fault.
 
-        ``"forgery"``, if ``assert_rejects_forgeries()`` made it; ``"disable_after"``, if its
-        endpoint was disabled.
+        ``"forgery"`` if ``assert_rejects_forgeries()`` made it; ``"disable_after"`` if its endpoint
+        was disabled.
         """
         return self._faults[-1]._kind if self._faults else None
 
@@ -116,22 +116,22 @@ class Attempt(Record):
 
     @property
     def status_code(self) -> int | None:
-        """The status of the response; None if no response came."""
+        """The status of the response; None if there was none."""
         return self._response.status
 
     @property
     def late(self) -> int | None:
-        """The status of a response that came after ``timeout``; None without, and over a socket."""
+        """The status of a response in process that came after ``timeout``; else None."""
         return self._response.late
 
     @property
     def body(self) -> bytes:
-        """The response's body; empty without one."""
+        """The body of the response; empty if there was none."""
         return self._response.body
 
     @property
     def error(self) -> BaseException | None:
-        """The error, if no response came or an app in process raised one."""
+        """Why no response came, or what the app in process raised; else None."""
         return self._response.error
 
     @property
@@ -154,7 +154,7 @@ class Attempt(Record):
 
     @property
     def _effect(self) -> Fault | type[Fault]:
-        """The last fault that shaped it; without one, a fault that has no effect."""
+        # `Fault` itself has no effect.
         return self._faults[-1] if self._faults else Fault
 
     @property
@@ -167,37 +167,37 @@ class Attempt(Record):
 
     @property
     def _end(self) -> str:
-        """Where it went and how that ended, in a text that has one line and no secret."""
+        # On one line, and without secrets.
         return redacted(f"at {self.endpoint.label}: {' '.join(self.outcome.split())}")
 
     @property
     def _is_new(self) -> bool:
-        """Whether faults concern it: it is no retry, and no past event."""
+        # Faults ignore retries and past events.
         return self.number == 1 and not self._is_redelivered
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether its endpoint still gets it: a disabled one gets no retries."""
+        # A disabled endpoint gets no retries.
         return self.endpoint.connected and not (self.endpoint.disabled and self.number > 1)
 
     @property
     def _is_changed(self) -> bool:
-        """Whether it posts something other than the event as it was emitted."""
+        # It posts something else than the event as it was emitted.
         posted, emitted = (self._body, self._id), (self.event.body, self.event.id)
         return self._is_evolved or bool(self._unknown) or posted != emitted
 
     @property
     def _is_broken_off(self) -> bool:
-        """Whether it was cancelled or interrupted."""
+        # By a cancellation or an interrupt.
         return isinstance(self._outcome, BaseException) and not isinstance(self._outcome, Exception)
 
     def _forget_request(self) -> None:
-        """Forget what was posted, once it has ended: a test may make very many attempts."""
+        # A test may make very many attempts, so none keeps what it has posted.
         if self._outcome is not None:
             self._request = _OVER
 
     def _again(self, retried: int) -> Attempt:
-        """Return the next attempt after it has failed: the same bytes, without faults."""
+        # The next attempt after this one has failed: the same bytes, without faults.
         return Attempt(
             self.event,
             self.endpoint,
@@ -212,7 +212,7 @@ class Attempt(Record):
         )
 
     def _repeated(self, fault: Fault) -> Attempt:
-        """Return its repeat by a fault, which does not fail; that of a dropped one is dropped."""
+        # It does not fail where this one does; but if this one is dropped, so is the repeat.
         repeat = replace(self)
         repeat._note(fault)
         if self._failure is None or self._failure._is_made:
@@ -220,62 +220,60 @@ class Attempt(Record):
         return repeat
 
     def _note(self, fault: Fault) -> None:
-        """Note a fault that has shaped it."""
         self._faults += (fault,)
         self._marks += (fault._mark,)
 
     def _put_under_id(self, new: str) -> None:
-        """Give what it posts another event id."""
         self._body, self._id = under_id(self._body, self._id, new), new
 
 
 class Delays(Protocol):
-    """Where a fault puts what is to be made later.
+    """Where a fault puts attempts that should be made later.
 
     Attributes:
-        backlog: Has what waits for other attempts, or for a barrier.
+        backlog: Holds those that wait for other attempts, or for a barrier.
     """
 
     backlog: Backlog[Attempt]
 
     def delay(self, attempt: Attempt, pause: int) -> None:
-        """Schedule an attempt: so many nanoseconds later."""
+        """Schedule an attempt for ``pause`` nanoseconds later."""
 
     def repeat(self, repeat: Attempt, pause: int, fault: Fault) -> None:
-        """Schedule a repeat, for which ``settle()`` moves the clock."""
+        """Schedule a repeat likewise; ``settle()`` moves the clock to it."""
 
 
 class Fault(Trigger):
     """A fault of matching events, as ``webhooks.duplicate()`` and others return it.
 
-    An event counts once for each endpoint, at its first attempt there. Retries and repeats do not
-    count, nor does what ``redeliver()`` sends again.
+    An event counts once for each endpoint, at the first attempt there. Retries, repeats and
+    ``redeliver()`` don't count.
     """
 
-    # A kind overrides what is different with it. In the order in which an attempt comes to that:
-    # `_meet` and `_shape`, `_repeat`, `_attend`, `_signed`, `_end`.
+    # A kind overrides some of these. They are called in this order: `_meet` and `_shape`,
+    # `_repeat`, `_attend`, `_signed`, `_end`.
 
     _face, _home = "Fault", "webhooks"
 
-    #: What sets it up, if no method of its name does.
+    #: What sets it up, if there is no method of its name.
     _set_up_by: ClassVar[str] = ""
-    #: What its mark says, in a word or two.
+    #: A word or two for its mark.
     _text: ClassVar[str] = ""
-    #: Whether other faults may have the same attempt.
+    #: Whether other faults can change the same attempt.
     _combines: ClassVar[bool] = False
     #: Whether the attempt is made, and if so, whether the app gets the event.
     _is_made: ClassVar[bool] = True
     _reaches_app: ClassVar[bool] = True
-    #: Whether the attempt counts as failed, because the test said so; and because the app crashed.
+    #: Whether the attempt counts as failed, because the test wants it or because the app crashed.
     _fails: ClassVar[bool] = False
     _crashes_app: ClassVar[bool] = False
-    #: Whether the app has reason to refuse the event.
+    #: Whether the app should refuse the event.
     _is_wrong: ClassVar[bool] = False
     #: Whether the attempt counts for other faults and for its endpoint, and may be retried.
     _counts: ClassVar[bool] = True
 
-    _attend: Attend | None = None  # makes what befalls the app in the attempt
-    _details: str = ""  # what its mark says beside
+    _attend: Attend | None = None  # makes who crashes the app, or raises an error in it
+    _details: str = ""  # more for its mark
     _mark: Mark
     _where: Mapping[str, Any]
 
@@ -293,19 +291,14 @@ class Fault(Trigger):
     def _limits(self) -> Mapping[str, object]:
         def shown(name: str, value: Any) -> object:
             if name == "message":
-                return value.id or "a message"  # that is yet to be sent
+                return value.id or "a message"  # it has no id before it is sent
             return value._shown if name == "endpoint" else value
 
         return {name: shown(name, value) for name, value in self._where.items()}
 
     def _strikes(self, attempt: Attempt, *, is_taken: bool) -> bool:
-        """Count a first attempt, and return whether to shape it.
-
-        Args:
-            attempt: The attempt.
-            is_taken: Whether it belongs to another fault, or to a batch: only a fault that combines
-                with others fires then.
-        """
+        # Counts a first attempt, and returns whether to fire on it. If another fault or a batch has
+        # taken it already, only faults that combine with others fire.
         if not (self._concerns(attempt) and self._should_fire()):
             return False
         if is_taken and not self._combines:
@@ -324,25 +317,24 @@ class Fault(Trigger):
         return self._where.items() <= has.items()
 
     def _meet(self, attempt: Attempt, delays: Delays) -> bool:  # noqa: ARG002 - some delay it
-        """Change a first attempt, or delay it; return whether it is made now."""
+        # Changes or delays a first attempt; returns whether it is made now.
         self._shape(attempt)
         return True
 
     def _shape(self, attempt: Attempt) -> None:
-        """Change an attempt; if that fails by it, note the fault at the end: it may not come."""
+        # A fault that makes the attempt fail is noted only once it has happened: at the end.
         if self._fails:
             attempt._failure = self
         else:
             attempt._note(self)
 
     def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:
-        """Delay the repeat of an attempt; or return it, if it is made at the same time."""
+        # Delays the repeat of an attempt, or returns it if it is made at the same time.
         raise NotImplementedError
 
-    def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
-        """Look at the headers of the signature."""
+    def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None: ...
 
     def _end(self, attempt: Attempt, response: Response) -> Response:
-        """End an attempt that fails by it, and return the response that the service gets."""
+        # Ends an attempt that this fault makes fail; returns the response that the service gets.
         attempt._note(self)
         return response

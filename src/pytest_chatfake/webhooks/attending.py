@@ -1,4 +1,4 @@
-"""Who attends attempts: the seam by which an extra changes how a fake makes them."""
+"""Attendants: how an extra takes part in the attempts of a fake, and changes how they end."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from ..transport.client.targets import Target
 
 
 class Attendant(Protocol):
-    """Stands beside one attempt at an app in process, from before the app is called to its end.
+    """Accompanies one attempt at an app in process, from before the app is called to its end.
 
-    It may end the attempt, and await the app's code itself: see :data:`.cancellable.around`.
+    It can end the attempt, and it can await the app's code itself: see :data:`.cancellable.around`.
 
     Attributes:
-        deed: What it has done to the app, after "the app"; empty: nothing.
-        stopped: How it has stopped the app, as the service sees it: a connection that ended; None:
-            it has not. A stopped app is made anew, if its endpoint has ``restart=``.
+        deed: What it did to the app, in words that follow "the app"; empty for nothing.
+        stopped: If it stopped the app, the error that the service sees: a connection that ended.
+            The app is made anew then, if its endpoint has ``restart=``.
     """
 
     deed: str
     stopped: ConnectionResetError | None
 
     def begin(self, target: Target) -> None:
-        """Attend the attempt that begins here; what this raises is how the attempt ends."""
+        """Begin; if this raises, the attempt ends with that error."""
         ...
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        """Return how the attempt has ended, in place of how it ended at the app."""
+        """Return how the attempt ends, given how it ended at the app."""
         ...
 
     def end(self) -> None:
-        """Attend the attempt no more: undo what was begun, even if that was interrupted."""
+        """Undo whatever ``begin`` did, even if that was interrupted."""
         ...
 
 

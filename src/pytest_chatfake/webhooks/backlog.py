@@ -1,4 +1,4 @@
-"""Delayed attempts: how many others each waits for, and what a barrier releases."""
+"""Delayed attempts: how many others each one waits for, and which ones a barrier releases."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class _Delayed(NamedTuple, Generic[T]):
-    """A delayed attempt; the least is the next one.
+    """A delayed attempt; the smallest is the next one.
 
     Attributes:
         until: How many attempts must have been made before it.
-        number: How many were delayed before it.
+        number: Its number among all delayed attempts.
         item: The attempt.
         fault: The fault that delays it.
     """
@@ -34,9 +34,9 @@ class Backlog(Generic[T]):
     def __init__(self) -> None:
         self._made = 0
         self._count = 0
-        # Heaps, so that those that wait on are not looked at: the first is the next one.
+        # Heaps: the first one is the next one.
         self._delayed: list[_Delayed[T]] = []
-        self._waiting_on: list[_Delayed[T]] = []  # those that wait past barriers, too
+        self._waiting_on: list[_Delayed[T]] = []  # barriers don't release these
         self._peers: list[_Delayed[T]] = []
         self._failed: list[T] = []
 
@@ -50,16 +50,16 @@ class Backlog(Generic[T]):
     # What is delayed
 
     def delay(self, item: T, steps: int, fault: Trigger) -> None:
-        """Delay an attempt until so many others were made, or until the next barrier."""
+        """Delay an attempt until ``steps`` others were made, or until the next barrier."""
         heappush(self._delayed, self._until(steps, item, fault))
 
     def repeat(self, item: T, steps: int, fault: Trigger, *, waits_on: bool) -> None:
-        """Delay a repeat until its attempt and so many others were made."""
+        """Delay a repeat until its attempt and ``steps`` others were made."""
         queue = self._waiting_on if waits_on else self._delayed
         heappush(queue, self._until(steps + 1, item, fault))
 
     def await_peer(self, item: T, steps: int, fault: Trigger) -> None:
-        """Delay an attempt until so many others come; it is made together with the last of them."""
+        """Delay an attempt until ``steps`` others come; it is made together with the last one."""
         heappush(self._peers, self._until(steps, item, fault))
 
     def keep_failed(self, item: T) -> None:
@@ -73,21 +73,21 @@ class Backlog(Generic[T]):
     # What comes next
 
     def take_peers(self) -> list[T]:
-        """Remove and return the attempts that are made at the same time as the next one."""
+        """Remove and return the attempts to make at the same time as the next one."""
         peers: list[T] = []
         while self._peers and self._peers[0].until <= self._made + 1:
             peers.append(heappop(self._peers).item)
         return peers
 
     def note_attempt(self) -> T | None:
-        """Count an attempt that was made; remove and return a delayed one that comes next."""
+        """Count an attempt that was made; remove and return a delayed one whose turn it is."""
         self._made += 1
         queues = (self._delayed, self._waiting_on)
         ready = [queue for queue in queues if queue and queue[0].until <= self._made]
         return heappop(min(ready)).item if ready else None
 
     def forget_failed(self, is_over: Callable[[T], bool]) -> None:
-        """Forget the repeats of failed attempts that will not be made."""
+        """Forget the repeats of failed attempts that will not be made any more."""
         self._failed = [repeat for repeat in self._failed if not is_over(repeat)]
 
     # Barriers
@@ -95,7 +95,7 @@ class Backlog(Generic[T]):
     def release(self) -> list[T]:
         """Remove and return the attempts that a barrier releases.
 
-        The repeats of failed attempts come last: once no others are left.
+        The repeats of failed attempts are released only when no others are left.
         """
         by_number = attrgetter("number")
         released = sorted(self._delayed, key=by_number) + sorted(self._peers, key=by_number)
@@ -108,7 +108,7 @@ class Backlog(Generic[T]):
         return failed
 
     def finish(self) -> None:
-        """Release all repeats at the next barrier: no more attempts will be made."""
+        """Release all repeats at the next barrier, because no more attempts will come."""
         self._delayed += self._waiting_on
         heapify(self._delayed)
         self._waiting_on = []

@@ -2,33 +2,33 @@
 
 The way of a webhook
 --------------------
-The outbox has made an :class:`.Attempt` of an :class:`.Event` for each endpoint that listens for
-it, and queued it. *Begin*: the drain takes it from the queue, lets the faults change or delay it,
-and adds it to the history. *Make*: :func:`.make` writes a :class:`.WebhookRequest` and signs it,
-the endpoint's target posts it and returns the app's :class:`.Response`. *End*: the drain notes that
-in the attempt, and for a failed one it plans the next: a retry by the clock, or after a fault. So
-a plain webhook has four objects of ours; each fault on its way is one more, of its kind's class.
+For each endpoint that listens for an :class:`.Event`, the outbox has queued an :class:`.Attempt`.
+*Begin*: the drain takes it from the queue, lets the faults change or delay it, and adds it to the
+history. *Make*: :func:`.make` writes and signs a :class:`.WebhookRequest`; the endpoint's target
+posts it and returns the app's :class:`.Response`. *End*: the drain puts that into the attempt, and
+if it failed, plans the next one: a retry by the clock, or one at the next barrier if a fault was to
+blame. So a plain webhook consists of four objects, and each fault on the way is one more.
 
 Theory of operation
 -------------------
-*No lock is held* while an attempt is made, because a receiver may call back: ask for the balance
-over HTTP, send another message, start a thread that does. One thread or task at a time drains the
-queue, in order. A receiver that calls back, or another thread, only adds to the queue. At its end
-the draining thread looks at the queue once more. Only as attempts begin and as they end, it holds
-the lock.
+*No lock is held* while an attempt is made, because a receiver may call back: it may ask for the
+balance over HTTP, send another message, or start a thread that does. Only one thread or task at a
+time drains the queue, in order. A receiver that calls back, or another thread, just adds to the
+queue, and before the draining thread stops, it checks the queue again. It holds the lock only while
+attempts begin and end.
 
-*Waiting.* A verb returns when its event was attempted. If another thread is draining, the test's
-own thread waits for it. No other thread does: it may be the very one that an attempt is waiting
-for, such as a server of the app that calls the fake before it responds.
+*Waiting.* A verb returns after its event was attempted. If another thread is draining, the test's
+own thread waits for it. Other threads don't wait, because an attempt may be waiting for them: for
+the app's server, say, which calls the fake before it responds.
 
-*Errors.* An error of an app in process is recorded, then raised in the test, after the event's
-other endpoints and its repeats; the rest of the queue stays for the next verb. A cancellation or an
-interrupt is raised at once, and the endpoints that are left stay queued.
+*Errors.* An error of an app in process is recorded, and raised in the test after the event's other
+endpoints and its repeats have had their turn. The rest of the queue stays for the next verb. A
+cancellation or an interrupt is raised at once; the endpoints that are left stay queued.
 
-*Faults.* An :class:`.Ordering`, if there is one, decides before each attempt whether it is made
-now, and counts it at its end.
+*Faults.* Before each attempt, an :class:`.Ordering` (if there is one) decides whether it is made
+now; afterwards it counts it.
 
-*Batches.* Several attempts may be made at the same time. They are recorded in the order in which
+*Batches.* Several attempts can be made at the same time. They are recorded in the order in which
 they began.
 """
 
@@ -58,10 +58,10 @@ from .ordering import Ordering
 from .outbox import Outbox
 from .overdue import Overdue
 
-#: How far events may cause each other, attempt by attempt, before that counts as endless.
+#: A longer chain of events that cause each other counts as an endless loop.
 MAX_DEPTH: Final = 10_000
 
-#: How the threads are called in which anyio, asyncio and asgiref call an app's plain functions.
+#: The names of the threads in which anyio, asyncio and asgiref call an app's plain functions.
 _POOLS: Final = ("AnyIO worker thread", "asyncio_", "ThreadPoolExecutor")
 
 _INTERRUPTED: Final = "another attempt of the batch was ended"
@@ -71,11 +71,11 @@ class Drain:
     """Makes the attempts of a fake.
 
     Attributes:
-        thread: The thread that drains the queue; None while nobody does.
+        thread: The thread that is draining the queue, if any.
         count: How many attempts have begun so far.
         ordering: Applies the faults; None until there are any.
-        had_threads: Whether attempts were made in several threads at the same time; or may have
-            been, as frameworks had threads for plain functions.
+        had_threads: Whether attempts were made in several threads at the same time, or may have
+            been, because a framework had a pool of threads for plain functions.
         overdue: Ends attempts that take too long.
     """
 
@@ -97,17 +97,17 @@ class Drain:
         self.ordering: Ordering | None = None
         self.had_threads: bool = False
         self.overdue: Overdue = Overdue(timeout)
-        self._event: Event | None = None  # the last one that is attempted
+        self._event: Event | None = None  # the one that is being attempted
         self._batches = 0
-        self._raised: Exception | None = None  # an error of an app, to be raised in the test
+        self._raised: Exception | None = None  # by an app; the test will get it
 
     @property
     def observer(self) -> Observer | None:
-        """Sees what is attempted; None: nobody does."""
+        """The extra that sees what is attempted, if any."""
         return None if self.ordering is None else self.ordering.observer
 
     def enable_ordering(self) -> Ordering:
-        """Ask the faults before each attempt from now on."""
+        """Consult the faults before each attempt from now on."""
         if self.ordering is None:
             self.ordering = Ordering(self._core, self._outbox)
         return self.ordering
@@ -120,31 +120,31 @@ class Drain:
     # Attempting
 
     def attempt(self) -> None:
-        """Attempt queued webhooks in order, from plain code, unless another thread does."""
+        """Attempt queued webhooks in order, unless another thread is doing that; in plain code."""
         error = run_at_once(self._run(plain=True))
         if error is not None:
             raise error
 
     async def attempt_async(self) -> None:
-        """The same, awaiting each attempt in the test's own loop."""
+        """Do the same in the test's own loop."""
         error = await self._run(plain=False)
         if error is not None:
             raise error
 
     def flush(self) -> None:
-        """Attempt queued webhooks, and let the test's thread wait for another draining thread.
+        """Attempt queued webhooks; if another thread is draining, the test's thread waits for it.
 
-        The caller is not part of an attempt: it would wait for itself.
+        Not for code inside an attempt, which would wait for itself.
         """
         if self._outbox.queue:
             self.attempt()
         if self.thread is not None:
             self._wait()
-            self.attempt()  # what the other one left, because a receiver raised
+            self.attempt()  # the other thread leaves the rest if a receiver raises
 
     @contextmanager
     def setting_aside(self) -> Generator[None]:
-        """Attempt none of the events that are queued now."""
+        """Don't attempt what is queued now during a block."""
         with self._core.lock:
             queued, self._outbox.queue = self._outbox.queue, deque()
         try:
@@ -155,19 +155,15 @@ class Drain:
                 self._outbox.queue = queued
 
     def _wait(self) -> None:
-        """Let the test's own thread wait until another thread has finished."""
+        # Only the test's own thread waits. If a receiver runs code outside its context, that does
+        # not look like part of an attempt, but the draining thread can't wait for itself.
         here, thread = threading.get_ident(), self.thread
-        # Code that a receiver runs without its context is not known as part of an attempt, but it
-        # runs in the draining thread, which would wait for itself.
         waits = here == self._test_thread and thread not in (None, here)
         if waits and self._drain_lock.acquire(timeout=self.overdue.limit):
             self._drain_lock.release()
 
     async def _run(self, *, plain: bool) -> Exception | None:
-        """Attempt queued webhooks, and return the error of an app.
-
-        It is returned because a coroutine can't raise each error: see :func:`.run_at_once`.
-        """
+        # The error of an app is returned, for reasons that run_at_once() explains.
         while self._outbox.queue and self._drain_lock.acquire(blocking=False):
             self.thread = threading.get_ident()
             try:
@@ -186,8 +182,8 @@ class Drain:
         return None
 
     def _begin_next(self) -> list[Attempt]:
-        """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
-        with self._core.lock:  # or a reset might come between an event's last look and its record
+        # Usually one; none if the queue is empty, or if an app has raised and the event is done.
+        with self._core.lock:  # so that no reset comes between the check of an event and its record
             queue, attempts = self._outbox.queue, list[Attempt]()
             while not attempts:
                 if not queue or (self._raised is not None and queue[0].event is not self._event):
@@ -202,7 +198,7 @@ class Drain:
         return attempts
 
     def _take_next(self, queue: deque[Attempt]) -> list[Attempt]:
-        """Take the next attempt, or a batch, and let the faults decide; none, if they delay it."""
+        # The next attempt or batch, or none if the faults delay it.
         taken = [queue.popleft()]
         self._event, batch = taken[0].event, taken[0]._batch
         if taken[0]._depth > MAX_DEPTH:
@@ -219,7 +215,7 @@ class Drain:
         return ready
 
     def _decide(self, attempt: Attempt, *, in_batch: bool) -> Sequence[Attempt]:
-        """Return the attempts to make now in place of one from the queue."""
+        # The attempts to make now instead of one from the queue.
         if not attempt._is_wanted or not self._core.history.has(attempt.event):
             return ()
         if attempt.endpoint.disabled:
@@ -229,7 +225,7 @@ class Drain:
         return (attempt,)
 
     def _begin(self, attempt: Attempt, batch: int) -> None:
-        """Begin an attempt; one with an outcome is only recorded."""
+        # An attempt that has an outcome already will only be recorded.
         event, endpoint, now = attempt.event, attempt.endpoint, self._core.now()
         attempt.moment = now if attempt._due is None else attempt._due
         self._core.history.add(attempt, attempt._cause or event)
@@ -245,7 +241,7 @@ class Drain:
             endpoint,
             attempt._id,
         )
-        if self.ordering is None or batch:  # what overlaps can't be attended
+        if self.ordering is None or batch:  # concurrent attempts have no attendants
             return
         attempt._attendant = self.ordering.attendant_of(attempt)
         if attempt._attendant is not None and not attempt._target.in_process:
@@ -256,7 +252,7 @@ class Drain:
             )
 
     async def _make(self, attempts: Sequence[Attempt], *, plain: bool) -> None:
-        """Make those attempts that no fault has ended already; record all."""
+        # Faults have ended some of them already; these are only recorded.
         to_make = [attempt for attempt in attempts if attempt._outcome is None]
         ended: BaseException | None = None
         try:
@@ -277,22 +273,22 @@ class Drain:
             raise ended
 
     def _record(self, attempt: Attempt) -> BaseException | None:
-        """Record how an attempt ended, and plan its retry; return the interrupt that ended it."""
+        # Returns the interrupt that ended it, if one did.
         response, error = self._response_of(attempt), self._error_of(attempt)
         with self._core.lock:
             response = self._count(attempt, response)
             attempt._response, attempt._ended = response, True
-            is_observed = self.ordering is not None and self.ordering.observer is not None
-            if not is_observed and response.status not in {401, 403}:  # reports say what was signed
+            # Reports show what was signed, and observers look at everything.
+            if self.observer is None and response.status not in {401, 403}:
                 attempt._forget_request()
-            if self._core.history.has(attempt):  # it is not of before a reset
+            if self._core.history.has(attempt):  # no reset has come in between
                 self._outbox.attempts.append(attempt)
                 if not attempt.ok and attempt._was_made and attempt._effect._counts:
                     self._try_again(attempt)
         return self._surface(attempt, error)
 
     def _count(self, attempt: Attempt, response: Response) -> Response:
-        """Count an attempt for faults and for its endpoint; return the service's response."""
+        # For the faults and for its endpoint; returns the response as the service gets it.
         endpoint = attempt.endpoint
         if not attempt._effect._counts:
             return response
@@ -303,10 +299,8 @@ class Drain:
         return response
 
     def _try_again(self, attempt: Attempt) -> None:
-        """Plan the retry of a failed attempt: by the clock, if it was not a fault that spoilt it.
-
-        What a fault has spoilt comes again at the next barrier, and uses up no retry.
-        """
+        # If a fault made it fail, it is repeated at the next barrier, and uses up none of the
+        # endpoint's retries.
         ordering = self.ordering
         if attempt.endpoint.disabled:
             self._outbox.forget_unwanted()
@@ -318,7 +312,7 @@ class Drain:
             self._plan_retry(attempt)
 
     def _plan_retry(self, attempt: Attempt) -> None:
-        """Schedule a retry; it is next where a late response came after the retry was due."""
+        # If a response is so late that the retry is overdue, the retry is next.
         now, retry = self._core.now(), attempt._again(attempt._retried + 1)
         failed_at = attempt.moment
         if isinstance(attempt.error, TimeoutError):
@@ -332,16 +326,16 @@ class Drain:
             self.ordering.await_retry(attempt, failed_at + delay)
 
     def _surface(self, attempt: Attempt, error: BaseException | None) -> BaseException | None:
-        """Keep the error of an app for the test; return an interrupt, which is raised at once."""
+        # Keeps the error of an app for the test; returns an interrupt, which is raised at once.
         event, endpoint = attempt.event, attempt.endpoint
         if error is None or (attempt._is_posted and not endpoint._surfaces(error)):
             return None
         if not attempt._effect._counts and isinstance(error, Exception):
-            return None  # its check reports it
+            return None  # the check that made the attempt reports it
         attempt._surfaced = True
         if not isinstance(error, Exception):
             return error
-        # An app that was stopped was called, whatever restart= raised.
+        # A stopped app was called before, even if restart= is what has raised.
         was_called = attempt._is_posted or (attempt._attendant and attempt._attendant.stopped)
         raised = f"by {endpoint._shown} at" if was_called else f"before {endpoint._shown} got"
         error.add_note(f"raised {raised} {event._name}, caused {event.line.place}")
@@ -349,7 +343,7 @@ class Drain:
         return None
 
     def _response_of(self, attempt: Attempt) -> Response:
-        """Return the response to record: none, if it came late."""
+        # A late response counts as none.
         outcome = attempt._outcome or InterruptedError(_INTERRUPTED)
         response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
         if not attempt._is_late or attempt._is_broken_off:
@@ -358,16 +352,16 @@ class Drain:
         return Response(None, b"", overdue, response.status)
 
     def _error_of(self, attempt: Attempt) -> BaseException | None:
-        """Return the error that an attempt ended with; replace an app that was stopped in it."""
+        # A stopped app is replaced; if that fails, this is the error.
         error = None if isinstance(attempt._outcome, Response) else attempt._outcome
         attendant = attempt._attendant
         if attendant is not None and attendant.stopped is not None:
             error = self._restart(attempt.endpoint, attendant.deed) or error
-            attempt._is_posted = error is None  # so that it comes back in the test in any case
+            attempt._is_posted = error is None  # False lets the test get the error in any case
         return error
 
     def _restart(self, endpoint: Endpoint, stopped: str) -> Exception | None:
-        """Replace a stopped app, if the test says how; return why that failed."""
+        # Returns the error if there is one.
         endpoint._stopped = stopped
         if has_broken_transaction():
             return ChatFakeError(

@@ -1,4 +1,4 @@
-"""Endpoints: the targets of attempts, with their event types and requests."""
+"""Endpoints: where webhooks go, with their event types, their signers and their requests."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .events import Event
 
 
 class Endpoint:
-    """The target of attempts, as ``connect`` returns it.
+    """Where webhooks go, as ``connect()`` returns it.
 
     Attributes:
         name: Its URL, or the name of the app or function.
-        label: The same, as reports show it: shorter, and without the secrets of a URL.
-        headers: The headers of every attempt, beside a signature.
+        label: The same for reports: shorter, and without the secrets of a URL.
+        headers: The headers of every attempt, without the signature's.
         events: The event types that it listens for (§4.2).
-        raise_exceptions: Whether an exception of an in-process app comes back in the test.
-        connected: Whether :meth:`disconnect` was not called yet.
+        raise_exceptions: Whether an exception of an app in process is raised in the test.
+        connected: False after :meth:`disconnect`.
         disabled: Whether it gets no events, because too many attempts in a row have failed.
     """
 
@@ -59,15 +59,15 @@ class Endpoint:
         self._target = target
         self._retries = retries
         self._is_test_function = is_test_function
-        self._is_receiver = is_receiver  # the test says what it responds: a failure is no news
+        self._is_receiver = is_receiver  # the test decides how it responds, so a failure is no news
         self._disconnect = disconnect
         self._restart = restart
-        self._signers = [signer]  # as it was connected, and after each change of its secrets
+        self._signers = [signer]  # the first one, and one more after each change of its secrets
         self._disable_after = disable_after
-        self._line = line  # connected it
-        self._note = note  # refuses a closed fake
+        self._line = line  # of connect()
+        self._note = note  # records a call, or refuses it if the fake is closed
         self._reset()
-        self._stopped = ""  # how the app was stopped last
+        self._stopped = ""  # how the app was last stopped, for texts
         self._shown = redacted_place(name)  # what texts call it
 
     def __repr__(self) -> str:
@@ -75,28 +75,27 @@ class Endpoint:
 
     @property
     def signer(self) -> Signer | None:
-        """Signs its attempts."""
+        """Signs its attempts; None if they are not signed."""
         return self._signers[-1]
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
-        """How long after each failure an attempt is retried."""
+        """After how long each failed attempt is retried."""
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
     def listens_for(self, event_type: str) -> bool:
-        """Return whether it gets the events of a type, while it is connected."""
+        """Return whether it gets events of this type while it is connected."""
         return not self.events.isdisjoint((event_type, "*"))
 
     def _surfaces(self, error: BaseException) -> bool:
-        """Return whether an error comes back in the test: not if a retry may follow."""
+        # With retries an error is no news for the test: the app gets another chance.
         if not isinstance(error, Exception):
             return True
-        # An assertion in a function of the test is a failure in any case.
+        # A failed assertion in a function of the test always is.
         judged = self._is_test_function and isinstance(error, AssertionError)
         return self.raise_exceptions and (judged or not self._retries)
 
     def _make_anew(self) -> None:
-        """Replace a stopped app by a new one, if the test says how."""
         if self._restart is not None:
             app: Any = self._restart()
             if not callable(app):
@@ -104,7 +103,7 @@ class Endpoint:
             self._target._app = app
 
     def enable(self) -> None:
-        """Send it the events that are emitted from now on, if it was disabled.
+        """Send it events again from now on, if it was disabled.
 
         Raises:
             ClosedError: The fake is closed.
@@ -114,7 +113,7 @@ class Endpoint:
             self._count_anew()
 
     def _reset(self) -> None:
-        """Restore the state at connection."""
+        # To the state when it was connected.
         del self._signers[1:]
         self._count_anew()
 
@@ -123,14 +122,14 @@ class Endpoint:
         self._failures = 0  # in a row
 
     def _count(self, *, ok: bool) -> bool:
-        """Count an attempt, and return whether the endpoint is disabled by it."""
+        # Returns whether this attempt disables the endpoint.
         self._failures = 0 if ok else self._failures + 1
         is_last = self._failures == self._disable_after
         self.disabled = self.disabled or is_last
         return is_last
 
     def disconnect(self) -> None:
-        """Stop attempts at this endpoint, scheduled retries included, and close its connection.
+        """Stop all attempts at it, including scheduled retries, and close its connection.
 
         A running attempt is finished. Calling it again has no effect.
         """
@@ -142,10 +141,10 @@ class WebhookRequest:
     """One attempt as the receiver sees it (§4.2).
 
     Attributes:
-        event: The event that is posted, as it was emitted.
+        event: The event as it was emitted.
         body: The exact bytes of this attempt; a fault may have changed them.
-        headers: The request's headers. A signer's headers are among them.
-        timestamp: The moment of this attempt in Unix seconds, on the clock that the app sees.
+        headers: The request's headers, including the signature's.
+        timestamp: When the attempt is made, in Unix seconds on the clock that the app sees.
         number: 1 for the first attempt at this event, 2 for the first retry.
         endpoint: Where the attempt goes.
     """
@@ -165,21 +164,21 @@ class WebhookRequest:
     def id(self) -> str:
         """The event's id, ``evt_...``.
 
-        It is the same in every attempt at the event (assumed), unless a fault gives a duplicate
-        another one; ``event.id`` stays that of the first.
+        It is the same in every attempt at the event (assumed), unless a fault sends a duplicate
+        under a new id. ``event.id`` stays the same even then.
         """
         return self._id or self.event.id
 
     def json(self) -> Any:
-        """Return the body parsed as JSON, numbers as ``int`` and ``float`` as an app would.
+        """Parse the body as JSON, with numbers as ``int`` and ``float``, as an app would.
 
         Raises:
-            ValueError: The body is not JSON (a fault cut it off, for example).
+            ValueError: The body is not JSON, because a fault has changed it, for example.
         """
         return json.loads(self.body)
 
 
-#: Takes the request of an attempt, returns the headers that sign it.
+#: Takes the request of an attempt and returns the headers that sign it.
 Signer: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
 
 
@@ -187,7 +186,7 @@ class Endpoints:
     """The endpoints of a fake, in the order in which they were connected.
 
     Attributes:
-        ever: All endpoints, disconnected or not.
+        ever: All endpoints, including disconnected ones.
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
@@ -203,8 +202,8 @@ class Endpoints:
         return (endpoint for endpoint in self.ever if endpoint.connected)
 
     def listening(self, event_type: str) -> tuple[Endpoint, ...]:
-        """Return those that get events of a type."""
-        known = self._listening  # another thread that connects an endpoint begins a new one
+        """Return the connected endpoints that listen for this type."""
+        known = self._listening  # read once: another thread that connects an endpoint replaces it
         found = known.get(event_type)
         if found is None:
             found = tuple(endpoint for endpoint in self if endpoint.listens_for(event_type))
@@ -212,30 +211,30 @@ class Endpoints:
         return found
 
     def connect(self, endpoint: Endpoint) -> None:
-        """Add an endpoint for the events that are emitted from now on."""
+        """Add an endpoint, which gets the events from now on."""
         self.ever.append(endpoint)
         self.threaded = self.threaded or endpoint._target.threaded
         self._listening = {}
 
     def disconnect(self, endpoint: Endpoint) -> None:
-        """Remove an endpoint; queued attempts at it are not made any more."""
+        """Remove an endpoint; queued attempts at it are no longer made."""
         endpoint.connected = False
         self._listening = {}
-        endpoint._target.hang_up()  # some servers wait for that when they shut down
+        endpoint._target.hang_up()  # some servers wait for this before they shut down
 
     def reset(self) -> None:
-        """Restore the state at connection of all endpoints."""
+        """Put all endpoints back to the state when they were connected."""
         for endpoint in self.ever:
             endpoint._reset()
 
     def close(self) -> None:
-        """Close the connections of all endpoints, disconnected or not."""
+        """Close the connections and threads of all endpoints."""
         with ExitStack() as stack:
             for endpoint in self.ever:
                 stack.callback(endpoint._target.close)
 
 
 def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
-    """Return the delays of retries in nanoseconds."""
+    """Return the delays of ``retry_after=`` in nanoseconds."""
     delays = check_list(value, "retry_after", "seconds such as [10, 30]")
     return tuple(parse_delay(delay, f"retry_after[{index}]") for index, delay in enumerate(delays))

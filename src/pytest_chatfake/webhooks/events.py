@@ -22,16 +22,16 @@ from .outbound import Outbound
 
 
 class CustomEvent(NamedTuple):
-    """What a test asks for with ``emit_event()``, ``replay()`` or a person who writes.
+    """The event that a test asks for with ``emit_event()``, ``replay()`` or a person who writes.
 
     Attributes:
         type: The event's type.
-        id: Its id; None: the next of the sequence for such events.
-        key: The envelope's field that holds the resource.
+        id: Its id; None for the next one in the sequence of such events.
+        key: The field of the envelope that holds the resource.
         resource: The resource, as JSON text.
-        body: The whole body instead of an envelope.
-        status: Of a recorded event: the status of the message that it is about; else empty.
-        recorded_id: Of a recorded event: the id of that message; else empty.
+        body: The whole body, instead of key and resource.
+        status: For a recorded event, the status of its message; else empty.
+        recorded_id: For a recorded event, the id of its message; else empty.
     """
 
     type: str
@@ -50,13 +50,13 @@ class Event(Record):
     Attributes:
         id: The event's identifier, ``evt_...``.
         type: For example ``chat.message.updated``.
-        status: The message's status in it; None if it is of another type, and about no message. An
-            event that ``replay()`` made has the one that was recorded.
-        body: The service's own bytes. Every attempt at it sends just these, unless
-            ``ChatFakeConfig(outbound=)`` gives them another form.
+        status: The status that it shows; None if it has another type and is about no message. With
+            ``replay()`` it is the recorded status.
+        body: The service's own bytes. Every attempt sends exactly these, unless
+            ``ChatFakeConfig(outbound=)`` changes their form.
         line: The line of the test that caused it.
         moment: When it was emitted, in nanoseconds since the epoch.
-        synthetic: Whether ``emit`` made it, and the service would not have.
+        synthetic: Whether it comes from ``emit()``, so that the service would not have sent it.
     """
 
     id: Final[str]
@@ -69,17 +69,17 @@ class Event(Record):
     _message: MessageState | None = None
     _rule: Rule | None = None
     _marks: tuple[Mark, ...] = ()
-    _ordinal: int = 1  # of another type: how many of that type there are, this one included
-    _recorded_id: str = ""  # of a recorded event: the id of the message that it is about
-    _recorded_number: int = 0  # the same as a number: 1 is the first such message
-    _outbound: Outbound | None = None  # None: it is posted as it is
+    _ordinal: int = 1  # for another type: its number among the events of that type
+    _recorded_id: str = ""  # for a recorded event: the id of its message
+    _recorded_number: int = 0  # and the number of that message among the recorded ones
+    _outbound: Outbound | None = None  # None if it is posted as it is
 
     def __repr__(self) -> str:
         return one_line(f"<Event {self.id} {self._full_name}>")
 
     @property
     def message_id(self) -> str | None:
-        """The service's id of the message; None if it is about none."""
+        """The service's id of the message; None if the event is about no message."""
         return None if self._message is None else self._message.id
 
     @property
@@ -88,50 +88,49 @@ class Event(Record):
         return instant(shown(self.moment))
 
     def json(self) -> Any:
-        """Return the body parsed as JSON, with every fraction as an exact ``Decimal``.
+        """Parse the body as JSON, with fractions as exact ``Decimal``.
 
         Raises:
-            ValueError: The body is not JSON (it was emitted broken on purpose).
+            ValueError: The body is not JSON, because the test emitted it broken on purpose.
         """
         return json.loads(self.body, parse_float=Decimal)
 
     def _posted(self, body: bytes) -> bytes:
-        """Return what is posted in place of a body of this event."""
         return body if self._outbound is None else self._outbound.posted(body)
 
     def _seen(self, changed: bytes, body: bytes) -> bytes:
-        """Return a changed body if that changes what is posted: ``outbound=`` may leave it out."""
-        with suppress(Exception):  # it may refuse what the service never writes
+        # outbound= may leave out what has changed, and then nothing has changed for the app.
+        with suppress(Exception):  # it may fail on what the service never writes
             if self._posted(changed) != self._posted(body):
                 return changed
         return body
 
     @property
     def _label(self) -> str:
-        """What an event of another type is called: its type, and its number from the second on."""
+        # For another type: the type, and from the second event on its number.
         return self.type if self._ordinal == 1 else f"{self.type} #{self._ordinal}"
 
     @property
     def _name(self) -> str:
-        """What it is called wherever a timeline explains the numbers: ``delivered m1``."""
+        # ``delivered m1``, for texts with a timeline, which explains the number.
         if self.status is None:
             return self._label
         return event_name(self.status, self._number) + " (recorded)" * (self._number == 0)
 
     @property
     def _full_name(self) -> str:
-        """The same where there is no timeline: ``delivered m1 (message 385c)``."""
+        # ``delivered m1 (message 385c)``, for texts without a timeline.
         id_ = self.message_id or self._recorded_id
         return f"{self._name} (message {id_})" if id_ else self._name
 
     @property
     def _number(self) -> int:
-        """The number of the message that it is about; negative: recorded; 0: none."""
+        # Of its message; negative if that is recorded, 0 if there is none.
         return -self._recorded_number if self._message is None else self._message.number
 
 
 def event_name(what: str, number: int) -> str:
-    """Name an event: ``delivered m1``; a negative number is that of a recording, ``r1``."""
+    """Name an event: ``delivered m1``; with a negative number, of a recording: ``delivered r1``."""
     return f"{what} {'m' if number > 0 else 'r'}{abs(number)}" if number else what
 
 
@@ -142,5 +141,5 @@ def events_are(events: Sequence[Event]) -> str:
 
 
 def under_id(body: bytes, old: str, new: str) -> bytes:
-    """Return the body of an event with another event id."""
+    """Replace the event id in a body."""
     return body.replace(quoted(old).encode(), quoted(new).encode(), 1)

@@ -1,7 +1,7 @@
-"""The kinds of faults: what each does, and when, and how a test writes it.
+"""The kinds of faults: what each one does, when, and how a test writes it.
 
-Each is a class, which says all that concerns it; :class:`.Fault` says what they have in common.
-Their public methods are those of :class:`.Webhooks`.
+Each kind is a class, and :class:`.Fault` is their base. Tests make them by the methods of
+:class:`.Webhooks`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .endpoints import Endpoint, Signer
 from .signing import check_signer, flaw_of
 from .synthetic import UNKNOWN, with_unknown
 
-#: How an attempt ends that is not made.
+#: How an attempt ends if it is not made.
 _NOT_MADE: Final = Response(None)
 
 # Kinds that combine with all others
@@ -38,7 +38,7 @@ class Duplicate(Fault):
     """Attempts an event twice."""
 
     _kind, _text, _combines = "duplicate", "duplicate", True
-    _waits_on = False  # past barriers: explorations let it
+    _waits_on = False  # past barriers, as some explorations want it
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Duplicate(Fault):
 
 
 class Tamper(Fault):
-    """Changes the body after it was signed; several do so one after the other."""
+    """Changes the body after it was signed; several of them do so one after another."""
 
     _kind, _text, _combines, _is_wrong = "tamper", "tampered", True, True
 
@@ -97,7 +97,7 @@ class Tamper(Fault):
 
 
 class Sign(Fault):
-    """Signs with another signer than the endpoint's; of several, the last one signs."""
+    """Signs with another signer than the endpoint's; if there are several, the last one signs."""
 
     _kind, _text, _combines, _is_wrong = "sign", "wrong signature", True, True
 
@@ -115,8 +115,7 @@ class Sign(Fault):
         attempt._signer = self._signer
 
     def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
-        """Name the flaw of the signature in the marks, if this one has signed."""
-        if attempt._signer is not self._signer:
+        if attempt._signer is not self._signer:  # a later fault has signed
             return
         flaw = flaw_of(self._signer, attempt.endpoint.signer, headers)
         attempt._marks = tuple(
@@ -125,7 +124,7 @@ class Sign(Fault):
 
 
 class Evolve(Fault):
-    """Writes events as a later version of the service may."""
+    """Writes events as a later version of the service might."""
 
     _kind, _text, _combines, _usual_times = "evolve", "evolved", True, None
 
@@ -170,7 +169,7 @@ class Delay(Fault):
 
 
 class Reorder(Fault):
-    """Makes an attempt after others that were queued behind it."""
+    """Makes an attempt only after others that were queued behind it."""
 
     _kind, _text = "reorder", "reordered"
 
@@ -220,7 +219,7 @@ class Drop(Fault):
 
 
 class Refuse(Fault):
-    """Refuses an attempt before it reaches the app."""
+    """Refuses the connection, so that the app never sees the attempt."""
 
     _kind, _text, _reaches_app, _fails = "refuse", "refused", False, True
 
@@ -231,7 +230,7 @@ class Refuse(Fault):
 
 
 class LoseResponse(Fault):
-    """Loses the response to an attempt after the app has acted."""
+    """Loses the response after the app has done its work."""
 
     _kind, _text, _fails = "lose_response", "response lost", True
 
@@ -243,7 +242,7 @@ class LoseResponse(Fault):
 
 
 class Attended(Fault):
-    """Befalls the app at a point to which an attempt may not come."""
+    """Happens at a point inside the app, which an attempt may not reach."""
 
     _fails = True
 
@@ -272,7 +271,7 @@ class Error(Attended):
 
 
 class Disabled(Fault):
-    """Makes no attempt at an endpoint that was disabled; no method sets it up."""
+    """Drops attempts at an endpoint that was disabled; no method sets it up."""
 
     _kind, _text, _set_up_by = "disable_after", "endpoint disabled", "connect(disable_after=)"
     _is_made, _reaches_app, _fails, _counts = False, False, True, False
@@ -287,16 +286,15 @@ class Disabled(Fault):
 
 
 def with_a_space(body: bytes) -> bytes:
-    """Return a body with other bytes, which mean the same as JSON."""
+    """Return a body with different bytes that mean the same as JSON."""
     return body + b" "
 
 
 def _name_of(function: Callable[..., Any]) -> str:
-    """Return a function's name, as an argument that a test wrote."""
     return getattr(function, "__name__", None) or repr(function)
 
 
-#: The kinds in the order in which reports list them.
+#: All kinds, in the order in which reports list them.
 KINDS: Final[tuple[type[Fault], ...]] = (
     Duplicate,
     Drop,

@@ -1,10 +1,9 @@
-"""Forgeries: requests without a valid signature, which an app has to refuse."""
+"""Forgeries: requests without a valid signature, which an app must refuse."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, cast
 
 from ..base.calling_line import Line
@@ -14,7 +13,7 @@ from .endpoints import Signer, WebhookRequest
 from .faults import with_a_space
 from .signing import OwnSigner, guessed, retired, sign
 
-#: Not a forgery: an app that refuses it, too, has not recognised the others.
+#: No forgery: if an app refuses this as well, it did not refuse the others for their signatures.
 GENUINE: Final = "genuine"
 
 #: The forgery with a changed body.
@@ -27,7 +26,7 @@ _LONG: Final = re.compile(r"[\w+/]{9,}=*")
 
 
 class Forgery(Fault):
-    """Attempts an event forged, or genuine; ``assert_rejects_forgeries()`` does."""
+    """An attempt of ``assert_rejects_forgeries()``: a forgery, or the genuine request."""
 
     _kind, _text, _set_up_by = "forgery", "forgery check", "assert_rejects_forgeries()"
     _fails, _counts = True, False
@@ -39,13 +38,13 @@ class Forgery(Fault):
 
     def _shape(self, attempt: Attempt) -> None:
         attempt._note(self)
-        attempt._signer = partial(_forged, self._what)
+        attempt._signer = lambda request: forgeries(request)[self._what] or {}
         if self._what == CHANGED:
             attempt._changes = (with_a_space,)
 
 
 def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
-    """Return headers for a request, genuine and forged; None where one makes no sense."""
+    """Return the headers for each forgery of a request; None if it is impossible here."""
     signer = cast("Signer", request.endpoint.signer)
 
     def signed(**changes: Any) -> dict[str, str]:
@@ -55,7 +54,7 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     old, ahead = (signed(timestamp=request.timestamp + shift) for shift in (-_DAY, _DAY))
     event = request.event
     again, signing = signed(), [*headers]
-    if not isinstance(signer, OwnSigner):  # an app may ignore its other headers
+    if not isinstance(signer, OwnSigner):  # not all of its headers need be about the signature
         signing = [
             name
             for name, value in headers.items()
@@ -64,9 +63,9 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     is_dated = any(
         re.sub(r"\d", "", headers[name]) != re.sub(r"\d", "", old.get(name, "")) for name in signing
     )
-    newest = sign(retired(signer), request)  # so that no other signature is left whole
+    newest = sign(retired(signer), request)  # or another secret's signature would stay valid
     cut = {name: value[:-4] for name, value in newest.items() - longer.items()}
-    others = signed(body=event._posted(event.body), _id=event.id)  # the same, where no id is signed
+    others = signed(body=event._posted(event.body), _id=event.id)  # the same if no id is signed
     times = [name for name in signing if is_dated and headers[name].isdecimal()]
     malformed = headers | {name: _LONG.sub(_malformed, headers[name]) for name in signing}
     return {
@@ -89,11 +88,6 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     }
 
 
-def _forged(what: str, request: WebhookRequest) -> dict[str, str]:
-    """Return the headers of a forgery."""
-    return forgeries(request)[what] or {}
-
-
 def _malformed(value: re.Match[str]) -> str:
-    """Return a text that is no timestamp in place of one, and no signature in place of another."""
+    # Neither a timestamp nor a signature.
     return "abc" if value[0].isdecimal() else "1"

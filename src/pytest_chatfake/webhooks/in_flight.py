@@ -1,4 +1,4 @@
-"""Attempts that are being made: one, or several at the same time."""
+"""Makes attempts: one, or several at the same time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from functools import partial
 from ..base.arguments import unexpected
 from ..base.current_test import current
 from ..base.scopes import Scopes
-from ..transport.client.asgi import AsgiTarget
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
 from ..transport.client.loops import gather
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
-from ..transport.client.targets import Target
 from .attempts import Attempt
 from .logged_errors import ErrorLog
 from .signing import sign
@@ -22,17 +20,17 @@ from .synthetic import evolved
 
 
 async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, plain: bool) -> None:
-    """Make attempts that have begun, and keep how each ended at the app.
+    """Make attempts that have begun, and note how each one ended at the app.
 
-    Several are made at the same time. ASGI apps and async functions are tasks of one loop. URLs and
-    WSGI apps are called in threads, for which tasks wait. Plain functions have the test's thread,
-    so they are called before, one after another.
+    Several attempts are made concurrently. ASGI apps and async functions run as tasks of one loop;
+    URLs and WSGI apps are called in threads, and tasks wait for them. Plain functions all need the
+    test's thread, so they are called first, one after another.
 
     Args:
         attempts: The attempts.
-        scopes: Where their receivers count as part of the fake.
-        portal: Runs the tasks of plain code.
-        plain: Whether the caller is plain code, which awaits nothing.
+        scopes: Knows which code is part of an attempt.
+        portal: Runs the tasks if the caller is plain code.
+        plain: Whether the caller is plain code, which can't await.
     """
     are_several = len(attempts) > 1
     others = [attempt for attempt in attempts if are_several and attempt._target.overlaps]
@@ -49,7 +47,7 @@ async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, p
     try:
         if not plain:
             await gather(tasks)
-        elif any(_is_django(attempt._target) for attempt in others):
+        elif any(is_asgi_handler(attempt._target._app) for attempt in others):
             with connections_kept():
                 run_bridged(gather, tasks)
         else:
@@ -61,7 +59,6 @@ async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, p
 
 
 async def _make(attempt: Attempt, scopes: Scopes, *, plain: bool) -> None:
-    """Make an attempt, and keep how it ended."""
     attendant = attempt._attendant
     with current().around(attempt), ErrorLog(scopes, attempt) as log:
         try:
@@ -84,7 +81,7 @@ async def _make(attempt: Attempt, scopes: Scopes, *, plain: bool) -> None:
                     if attempt._outcome is not None:
                         attempt._outcome = attendant.outcome_of(attempt._outcome)
                 finally:
-                    attendant.end()  # now that nothing holds the app's frames
+                    attendant.end()  # at last: nothing holds the app's frames any more
             outcome = attempt._outcome
             if isinstance(outcome, Response) and (outcome.status or 0) >= 500:
                 attempt._logged = log.error()
@@ -98,7 +95,7 @@ async def _make_as_task(attempt: Attempt, scopes: Scopes) -> None:
 
 
 def _write(attempt: Attempt) -> None:
-    """Write the request's body and sign it; then tamper with it, if a fault says so."""
+    # The order matters: tamper() changes the body after it was signed.
     request, event = attempt._request, attempt.event
     for change in attempt._unknown:
         request.body = event._seen(change(request.body), request.body)
@@ -116,14 +113,9 @@ def _write(attempt: Attempt) -> None:
 
 
 def _tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
-    """Return a body as a function of the test changes it."""
     result: object = change(body)
     if not isinstance(result, bytes):
         raise TypeError(
             unexpected("what the function of tamper() returned", "bytes such as body[:-1]", result)
         )
     return result
-
-
-def _is_django(target: Target) -> bool:
-    return isinstance(target, AsgiTarget) and is_asgi_handler(target._app)

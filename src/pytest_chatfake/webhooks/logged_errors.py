@@ -1,6 +1,6 @@
-"""What an app in process logs of an exception that it turns into a response.
+"""What an app in process logs about an exception that it turns into a response.
 
-Flask and Django respond with 500, and log what was raised. Only the log knows it then.
+Flask and Django log the exception and respond with 500: then only the log knows what was raised.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class LoggedError(NamedTuple):
 
     Attributes:
         type: The name of its class.
-        text: What it says.
-        place: The last line of the user's in its traceback, as ``app.py:41``; or empty.
+        text: Its text.
+        place: The last line of the user's code in its traceback, as ``app.py:41``; or empty.
     """
 
     type: str
@@ -29,19 +29,20 @@ class LoggedError(NamedTuple):
 
 
 class ErrorLog(logging.Handler):
-    """Notes what is logged with an exception while an attempt is made, by the code that it calls.
+    """Notes the exceptions that the code inside an attempt logs.
 
-    It belongs to the root logger for that time, if that has other handlers: so a log that nobody
-    collects goes to stderr as without it.
+    It is a handler of the root logger during the attempt, but only beside others: as the only one
+    it would keep logs from stderr.
 
     Args:
-        scopes: Where the attempt's receiver counts as part of the fake.
-        record: The attempt's record.
+        scopes: Knows which code is part of the attempt.
+        record: The attempt.
     """
 
     def __init__(self, scopes: Scopes, record: Record) -> None:
         levels = [handler.level for handler in logging.root.handlers]
-        super().__init__(min(levels, default=logging.CRITICAL))  # frameworks look for the lowest
+        # The lowest level of all handlers, because frameworks look for that one.
+        super().__init__(min(levels, default=logging.CRITICAL))
         self._scopes = scopes
         self._record = record
         self._is_used = bool(levels)
@@ -57,12 +58,12 @@ class ErrorLog(logging.Handler):
         self._error = None  # its traceback keeps the app's variables
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note the exception of a record, if the attempt's receiver logs it."""
+        """Note the exception of a log record, if code of this attempt logs it."""
         if record.exc_info and self._scopes.current()[-1:] == [self._record]:
             self._error = record.exc_info[1] or self._error
 
     def error(self) -> LoggedError | None:
-        """Return the last exception that was logged; None: there was none."""
+        """Return the last exception that was logged, if any."""
         error = self._error
         if error is None:
             return None

@@ -1,4 +1,4 @@
-"""Who observes a fake: the seam by which an extra sees what is attempted, and when a test looks."""
+"""Observers: how an extra sees what a fake attempts, and when the test looks."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from .attending import Attend
 
 
 class Observer(Protocol):
-    """Sees what a fake attempts, in order, and compares snapshots of its apps with others.
+    """Sees what a fake attempts, in order, and compares snapshots of its apps.
 
-    What happens in an observed fake depends on no real time: ``wait_until()`` attempts only what
-    was delayed.
+    In an observed fake nothing depends on real time: ``wait_until()`` attempts only what was
+    delayed.
 
     Attributes:
-        attend: Makes an attendant for each new attempt at an app in process; None: for none.
+        attend: Makes an attendant for each new attempt at an app in process; None for none.
     """
 
     attend: Attend | None
 
     @property
     def may_lose_all(self) -> bool:
-        """Whether it is no error if no event was taken, so that a check has nothing to do."""
+        """Whether a check may have nothing to do, because no event was accepted."""
         ...
 
     def begins(self) -> None:
-        """See that an attempt begins, unless a fault delays it."""
+        """An attempt begins, unless a fault delays it."""
         ...
 
     def ended(self, attempt: Attempt, choice: int, response: Response) -> None:
-        """See how an attempt has ended.
+        """An attempt has ended.
 
         Args:
             attempt: The attempt.
-            choice: The number of its choice; 0: it is none, and no repeat or retry of one.
-            response: The app's response, before a fault has changed it.
+            choice: The number of the first attempt that it is, repeats or retries; 0 for none.
+            response: The app's response, before a fault changes it.
         """
         ...
 
     def barrier(self) -> None:
-        """See that the test looks: what was delayed is attempted now."""
+        """The test looks, so what was delayed is attempted now."""
         ...
 
     def flushed(self, now: int) -> None:
-        """See that all was attempted at a barrier."""
+        """Everything was attempted at a barrier."""
         ...
 
     def waited(self, began: int, now: int) -> None:
-        """See that ``settle()`` has moved the clock by itself."""
+        """``settle()`` has moved the clock by itself."""
         ...
 
     async def compare(self, snapshot: Callable[[], Any]) -> None:

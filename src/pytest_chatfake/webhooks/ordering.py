@@ -1,13 +1,13 @@
-"""Faults of attempts: which of them apply to an attempt, and when it is made.
+"""Applies faults to attempts: which faults, and when the attempt is made.
 
-The drain asks an :class:`Ordering` before each attempt, and reports each that has ended. The first
-attempt at an event at an endpoint is a *choice*: the faults decide then what happens to it. A
-*repeat* is made because of a fault, and is no choice; nor is a retry. The :class:`.Backlog` keeps
-delayed attempts.
+The drain asks an :class:`Ordering` before each attempt, and tells it how each one has ended. The
+first attempt of an event at an endpoint is a *choice*: that is when the faults decide what happens
+to it. A *repeat*, which a fault causes, is no choice, and neither is a retry. Delayed attempts wait
+in the :class:`.Backlog`.
 
-A *barrier* is where a test looks: ``settle()``, an assertion, a move of time. All delayed attempts
-are made there without moving time, with two exceptions: repeats that wait for
-a moment, to which ``settle()`` moves the clock, and in explorations those that wait for attempts.
+At a *barrier* the test looks: ``settle()``, an assertion, a move of time. All delayed attempts are
+made there, and time stands still. There are two exceptions: repeats that wait for a moment, to
+which ``settle()`` moves the clock; and in explorations, repeats that wait for other attempts.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class TimedRepeat(NamedTuple):
     """A repeat that waits for a moment.
 
     Attributes:
-        due: The moment in nanoseconds.
+        due: The moment, in nanoseconds since the epoch.
         event: The event.
         endpoint: Where it goes.
         what: The fault that repeats it, as a test would write it.
-        line: The line that set the fault up.
+        line: The line that set up the fault.
     """
 
     due: int
@@ -56,12 +56,13 @@ class Ordering:
 
     Attributes:
         awaits_retries: Whether ``settle()`` moves the clock to the retries of what the app has
-            refused: since a fault has changed when attempts are made, it may have had reason to.
-        observer: Sees what is attempted; None: nobody does.
-        backlog: Has what waits for other attempts, or for a barrier.
-        only_waits: Whether time moves to repeats that wait for a moment, and these are not made.
-        choices: The numbers of the choices so far: one for each event and endpoint, in the order
-            of first attempts.
+            refused. It does once a fault has changed when attempts are made: the app may have
+            refused them for that.
+        observer: The extra that sees what is attempted, if any.
+        backlog: Holds what waits for other attempts, or for a barrier.
+        only_waits: Whether time moves to repeats that wait for a moment, but they are not made.
+        choices: The numbers of the choices so far, by event and endpoint, in the order of first
+            attempts.
     """
 
     def __init__(self, core: Core, outbox: Outbox) -> None:
@@ -76,7 +77,7 @@ class Ordering:
         """Forget all choices and delayed attempts; an observer goes on."""
         self.backlog: Backlog[Attempt] = Backlog()
         self._repeats: list[TimedRepeat] = []
-        self._retries: list[TimedRepeat] = []  # that are awaited, too
+        self._retries: list[TimedRepeat] = []  # settle() waits for these as well
         self.choices: dict[tuple[Event, Endpoint], int] = {}
 
     @property
@@ -88,9 +89,10 @@ class Ordering:
     # Before an attempt
 
     def decide(self, attempt: Attempt, *, in_batch: bool) -> Sequence[Attempt]:
-        """Return the attempts to make now in place of the queue's next one; none: it is delayed.
+        """Return the attempts to make now instead of the next one of the queue.
 
-        An attempt that a test has put into a batch is a choice, too, and stays there.
+        There are none if a fault delays it. An attempt in a batch of the test's own is a choice as
+        well, but stays in the batch.
         """
         if self.observer is not None:
             self.observer.begins()
@@ -106,10 +108,8 @@ class Ordering:
         return _batched([*peers, *batch])
 
     def _meet_faults(self, attempt: Attempt, *, is_taken: bool) -> bool:
-        """Let each fault count a choice and change it; return whether it is made now.
-
-        Those that combine with others change it at once. The first of those that don't comes last.
-        """
+        # Faults that combine with others change the attempt at once. Of the others only the first
+        # one fires, after them. Returns whether the attempt is made now.
         chosen: Fault | None = None
         for fault in self._outbox.faults.active:
             if not fault._strikes(attempt, is_taken=is_taken or chosen is not None):
@@ -124,25 +124,25 @@ class Ordering:
         return chosen._meet(attempt, self)
 
     def _begin_repeats(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
-        """Delay the repeats of an attempt; return those that are made at the same time."""
+        # Returns the repeats that are made at the same time; the others are delayed.
         faults, attempt._repeats = attempt._repeats, ()
         self.awaits_retries = self.awaits_retries or bool(faults)
         repeats = [fault._repeat(attempt, self, in_batch=in_batch) for fault in faults]
         return [repeat for repeat in repeats if repeat is not None]
 
     def delay(self, attempt: Attempt, pause: int) -> None:
-        """Schedule an attempt: so many nanoseconds later."""
+        """Schedule an attempt for ``pause`` nanoseconds later."""
         self._outbox.plan(attempt, pause)
 
     def repeat(self, repeat: Attempt, pause: int, fault: Fault) -> None:
-        """Schedule a repeat, for which ``settle()`` moves the clock."""
+        """Schedule a repeat likewise; ``settle()`` moves the clock to it."""
         if not self.only_waits:
             self._outbox.plan(repeat, pause)
         due, what = self._core.now() + pause, fault.description
         self._repeats.append(TimedRepeat(due, repeat.event, repeat.endpoint, what, fault.line))
 
     def attendant_of(self, attempt: Attempt) -> Attendant | None:
-        """Return who attends an attempt; None: nobody does."""
+        """Return the attendant of an attempt, if it has one."""
         failure = attempt._failure
         if failure is not None and failure._attend is not None:
             return failure._attend()
@@ -154,7 +154,7 @@ class Ordering:
     # After an attempt
 
     def note_attempt(self, attempt: Attempt, response: Response) -> Response:
-        """Count an attempt that has ended; return the response that the service gets."""
+        """Count an attempt that has ended; return the response as the service gets it."""
         if self.observer is not None:
             choice = self.choices.get((attempt.event, attempt.endpoint), 0)
             self.observer.ended(attempt, choice, response)
@@ -168,12 +168,12 @@ class Ordering:
         self.backlog.keep_failed(repeat)
 
     def await_retry(self, failed: Attempt, due: int) -> None:
-        """Let ``settle()`` wait for the retry of what the app has refused."""
+        """Make ``settle()`` wait for the retry of an attempt that the app has refused."""
         event = failed.event
         self._retries.append(TimedRepeat(due, event, failed.endpoint, "retry_after=", event.line))
 
     def forget_unwanted(self) -> None:
-        """Forget the repeats of failed attempts at an endpoint that was disabled now."""
+        """Forget the repeats of failed attempts at endpoints that don't get them any more."""
         self.backlog.forget_failed(lambda repeat: not repeat._is_wanted)
 
     # Barriers
@@ -184,7 +184,13 @@ class Ordering:
         is_due: Callable[[], bool],
         end_wait: Callable[[TimedRepeat], Iterator[None]] | None = None,
     ) -> Iterator[None]:
-        """Perform a step with barriers: before it, and before time goes on."""
+        """Perform a step with a barrier before it and wherever time is about to move.
+
+        Args:
+            step: The step.
+            is_due: Whether more work is due at the present moment.
+            end_wait: Moves time to a repeat; None to wait for none.
+        """
 
         def flushing(steps: Iterator[None]) -> Iterator[None]:
             for _ in steps:
@@ -202,7 +208,7 @@ class Ordering:
             yield from self.flush()
 
     def flush(self) -> Iterator[None]:
-        """A step: attempt queued events, then delayed ones."""
+        """Attempt queued events, then delayed ones; a step."""
         if self.observer is not None:
             self.observer.barrier()
         yield
@@ -219,13 +225,11 @@ class Ordering:
     # Repeats that wait for a moment
 
     def _next_repeat(self) -> TimedRepeat | None:
-        """Return the repeat that comes next; None if there is none."""
         self._repeats = self._still_open(self._repeats)
         self._retries = self._still_open(self._retries)
         return min([*self._repeats, *self._retries], key=attrgetter("due"), default=None)
 
     def _still_open(self, repeats: Sequence[TimedRepeat]) -> list[TimedRepeat]:
-        """Return those that are still to come, at endpoints that are connected."""
         now = self._core.now()
         return [
             repeat
@@ -235,7 +239,7 @@ class Ordering:
 
 
 def _batched(batch: list[Attempt]) -> list[Attempt]:
-    """Give all attempts of a batch the mark of the fault that has asked for it."""
+    # All attempts of a batch get the mark of the fault that has asked for it.
     peers = [isinstance(attempt._effect, Concurrently) for attempt in batch]
     if len(batch) > 1 and any(peers):
         mark = batch[peers.index(True)]._marks[-1]

@@ -1,4 +1,4 @@
-"""The form in which status events are posted, if a function of the test decides that (assumed)."""
+"""``outbound=``: a function of the test gives status events another form (assumed)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _WHAT: Final = "what the function of outbound= returned"
 
 
 class Outbound:
-    """Asks ``ChatFakeConfig(outbound=)`` what is posted in place of the service's own bodies.
+    """Asks ``ChatFakeConfig(outbound=)`` what to post instead of the service's own bodies.
 
-    It asks once for each body. So all attempts at an event post the same bytes, whatever the
-    function does.
+    It calls the function once for each body, so all attempts at an event post the same bytes.
     """
 
     def __init__(self, core: Core, function: Callable[[Any], object]) -> None:
@@ -32,18 +31,21 @@ class Outbound:
         self._posted.clear()
 
     def posted(self, body: bytes) -> bytes:
-        """Return what is posted in place of a body."""
+        """Return what is posted instead of a body."""
         known = self._posted.get(body)
-        if known is None:  # another thread may ask, too: the first answer counts
+        if known is None:  # if two threads ask at once, the first answer counts
             known = self._posted.setdefault(body, self._ask(body))
         return known
 
     def prepare(self, body: bytes, title: str) -> bool:
-        """Ask for a body that is about to be emitted, without the lock; False: it was known.
+        """Ask for a body that is about to be emitted, with the lock released.
 
         Args:
             body: The service's own body.
             title: What an error calls its event.
+
+        Returns:
+            False if it was known already.
         """
         if body in self._posted:
             return False

@@ -1,4 +1,4 @@
-"""Attempts that take too long: who is told, and which of them are ended."""
+"""Attempts that take too long: some can be ended, the others are named on the terminal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from .attempts import Attempt
 class Overdue:
     """Attempts that take too long, as the watchdog sees them.
 
-    Over a socket an attempt ends when its time is up: the connection is shut down under it. In
-    process it is late from then on, whatever comes of it: an ASGI app gets ``http.disconnect``, and
-    what can be awaited has as long again before it is cancelled. What can't be ended (a WSGI app, a
-    plain function, an app that survives its cancellation) is waited for, and one line on the
-    terminal names it.
+    When its time is up, an attempt over a socket is ended by shutting down the connection. An
+    attempt in process counts as late from then on, whatever happens: an ASGI app gets
+    ``http.disconnect``, and what is awaited is cancelled if it takes the same time again. What
+    can't be ended (a WSGI app, a plain function, an app that ignores its cancellation) is waited
+    for, and a line on the terminal names it.
+
+    Args:
+        limit: How many real seconds an attempt may take.
 
     Attributes:
-        current: The attempts that are being made; None: none.
+        current: The attempts that are being made, if any.
         limit: As given.
     """
 
@@ -32,10 +35,10 @@ class Overdue:
         self._is_ending = False
 
     def on_timeout(self, current: list[Attempt]) -> float | None:
-        """Note that attempts are late; at the second call, end them; in the watchdog's thread.
+        """Note that attempts are late; at the second call, cancel them; in the watchdog's thread.
 
         Returns:
-            After how many real seconds to call it again; None: never.
+            After how many real seconds to call this again; None for never.
         """
         running = [attempt for attempt in current if attempt._outcome is None]
         if self._late is not current:

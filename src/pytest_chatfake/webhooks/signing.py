@@ -1,4 +1,4 @@
-"""Signatures of attempts: a signer takes the request and returns the headers that sign it.
+"""Signatures of webhooks: a signer takes the request and returns the headers that sign it.
 
 The service's description shows no signing (§5 rule 4), so nothing is signed by default.
 """
@@ -29,12 +29,12 @@ from ..domain.instants import SECOND, parse_offset
 from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
 
-#: How many bytes are shown of what was signed.
+#: How many bytes of the signed content are shown.
 _BEGINNING: Final = 24
 
 
 def check_signer(value: object) -> None:
-    """Refuse a signer that is neither None nor a plain function of the request."""
+    """Raise a TypeError unless the signer is None or a plain function of the request."""
     if isinstance(value, type):
         name = value.__name__
         raise TypeError(
@@ -45,7 +45,7 @@ def check_signer(value: object) -> None:
 
 
 def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
-    """Return the headers of a signer, and refuse names or values that are not texts."""
+    """Return the headers of a signer; raise a TypeError if a name or a value is not a str."""
     headers: Any = signer(request)
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
@@ -57,7 +57,7 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
 
 
 def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> str:
-    """Describe how the headers of a signer are wrong, compared with the endpoint's own signer."""
+    """Describe what is wrong with a signature, compared with the endpoint's own signer."""
     if not headers:
         return "missing signature"
     if isinstance(signer, OwnSigner) and type(signer) is type(own):
@@ -69,9 +69,9 @@ def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> s
 
 
 def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
-    """Sign with another secret than a signer's; None: it is a function, and its secret is unknown.
+    """Sign with a different secret; None if the signer is a function, whose secret is unknown.
 
-    Retired secrets sign, if there are any: an app may still accept one of them.
+    Retired secrets are used if there are any, because an app may wrongly still accept them.
     """
     if not isinstance(signer, OwnSigner):
         return None
@@ -83,7 +83,7 @@ def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
 
 
 def how_signed(request: WebhookRequest) -> str:
-    """Say in which headers an attempt was signed, how, and over which bytes; but no secret."""
+    """Describe how an attempt was signed, in which headers and over which bytes; no secrets."""
     signer, usual = request.endpoint.signer, request.endpoint.headers
     if isinstance(signer, OwnSigner):
         content = signer._content_of(request)
@@ -94,7 +94,7 @@ def how_signed(request: WebhookRequest) -> str:
 
 
 def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
-    """Return a copy of a signer, which may be shared, that signs with a new secret, too."""
+    """Return a copy of a signer that signs with a new secret as well."""
     new = (_secret if isinstance(signer, HmacSigner) else _decoded)(secret)
     if new in signer._secrets:
         raise ValueError("secret: expected a new one, got one that signs already")
@@ -102,7 +102,7 @@ def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
 
 
 def retired(signer: Any) -> Any:
-    """Return a copy that signs with the newest secret alone; unchanged with one secret or none."""
+    """Return a copy of a signer that signs with its newest secret alone, if it has several."""
     many = len(getattr(signer, "_secrets", ())) > 1
     return _with(signer, signer._secrets[:1]) if many else signer
 
@@ -182,7 +182,6 @@ class HmacSigner:
         return f"HmacSigner(..., header={self._header!r}, format={self._format!r}{shift})"
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
-        """Return the headers that sign ``request``."""
         timestamp, content = request.timestamp + self._offset, self._content_of(request)
         encode = bytes.hex if self._encoding == "hex" else _base64
         first, *others = (
@@ -202,12 +201,12 @@ class HmacSigner:
         return f"{self._header}{beside} as {self._format}: {how}"
 
     def _content_of(self, request: WebhookRequest) -> bytes:
-        body = request.body.decode(errors="surrogateescape")  # any bytes come back as they were
+        body = request.body.decode(errors="surrogateescape")  # restores any bytes exactly
         signed = self._content.format(timestamp=request.timestamp + self._offset, body=body)
         return signed.encode(errors="surrogateescape")
 
 
-#: The hash functions that every Python has, but those whose length is a choice of its own.
+#: The hash functions that every Python has, except those with a variable length.
 _DIGESTS = tuple(sorted(name for name in hashlib.algorithms_guaranteed if "shake" not in name))
 
 
@@ -242,7 +241,6 @@ class StandardWebhooksSigner:
         return f"StandardWebhooksSigner(...{shift})"
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
-        """Return the three headers that sign ``request``."""
         timestamp, signed = request.timestamp + self._offset, self._content_of(request)
         macs = [hmac.digest(secret, signed, "sha256") for secret in self._secrets]
         return {
@@ -258,12 +256,12 @@ class StandardWebhooksSigner:
         return b"%b.%d.%b" % (request.id.encode(), timestamp, request.body)
 
 
-#: A signer of ours, which knows its secrets.
+#: Our own signers, whose secrets are known.
 OwnSigner: TypeAlias = HmacSigner | StandardWebhooksSigner
 
 
 def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tuple[bytes, ...]:
-    """Return the bytes of one secret, or of several; no error shows one."""
+    # No error may show a secret.
     given = [secret] if secrets is None else secrets
     if not isinstance(given, (list, tuple)) or not given or None not in (secret, secrets):
         raise TypeError("secrets: expected a list of at least one secret, and no secret beside it")
@@ -271,7 +269,6 @@ def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tu
 
 
 def _whole_seconds(offset: object) -> int:
-    """Return an offset in whole seconds, rounded towards zero."""
     return int(parse_offset(offset, "offset") / SECOND)
 
 
@@ -300,7 +297,6 @@ def _secret(secret: object) -> bytes:
 
 
 def _has_timestamp(template: object, what: str, needed: str) -> bool:
-    """Return whether a template shows the timestamp; refuse one that can't be used."""
     text = check_str(template, what)
     try:
         parts = [*Formatter().parse(text)]

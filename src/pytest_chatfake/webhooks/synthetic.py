@@ -1,7 +1,7 @@
-"""Synthetic events: bodies as the service writes them, with changes of the test.
+"""Synthetic events: bodies as the service writes them, with changes that a test makes.
 
-Fields are named by their path: ``totalPrice`` and ``conversation.expireTime`` are the message's,
-``event.id`` and ``event.type`` the envelope's.
+A field is named by its path: ``totalPrice`` and ``conversation.expireTime`` are in the message,
+``event.id`` and ``event.type`` in the envelope.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
 from .events import CustomEvent
 
-#: Takes the service's body, returns the edited one.
+#: Takes the service's body and returns the edited one.
 Edit: TypeAlias = Callable[[bytes], bytes]
 
 _FIELDS = 'fields such as ["totalPrice"]'
 
-#: What a later version of the service may write, by the paths of fields.
+#: Values that a later version of the service might write, by the paths of their fields.
 UNKNOWN: Final[Mapping[str, str]] = {
     "conversation.originType": "added_later",
     "conversation.type": "ADDED_LATER",
@@ -46,7 +46,7 @@ def edits(
     raw: str | bytes | None,
     resource: str,
 ) -> Edit | bytes:
-    """Return the function that edits a body as ``emit()`` asks for; or the whole body instead."""
+    """Return the function that edits a body for ``emit()``, or the whole body for ``raw=``."""
     paths = check_list(remove, "remove", _FIELDS)
     if not all(isinstance(path, str) for path in paths):
         raise TypeError(unexpected("remove", f"a list of {_FIELDS}", remove))
@@ -61,7 +61,7 @@ def edits(
     for path, value in values.items():
         if not isinstance(path, str):
             raise TypeError(unexpected("the path of a field in changes", "a str", path))
-        encode(value)  # refuses now values that could not be written later
+        encode(value)  # refuses values that JSON has not, before anything happens
 
     def edit(body: bytes) -> bytes:
         event = json.loads(body, parse_float=Decimal)
@@ -96,29 +96,30 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
 
 
 def evolved(body: bytes, *, everywhere: bool) -> bytes:
-    """Return a body as a later version of the service may write it, if it is JSON with objects.
+    """Return a body as a later version of the service might write it.
 
-    The envelope, its resource and the conversation in there have another order and a new field.
+    The envelope, its resource and the conversation get a new field, and their fields a different
+    order. A body that is not JSON stays as it is.
 
     Args:
         body: The body.
-        everywhere: Whether all objects have, because nothing is known of them.
+        everywhere: Change all objects, because their meaning is unknown.
     """
     try:
         event = json.loads(body, parse_float=Decimal)
         grown = _grown_everywhere(event) if everywhere else _grown(event, is_envelope=True)
         return encode(grown).encode()
     except (AttributeError, ValueError, RecursionError):
-        return body  # a test has emitted it broken
+        return body  # the test emitted it broken
 
 
 def with_unknown(body: bytes, path: str, resource: str) -> bytes:
-    """Return a body with a value in a field that nobody knows, if it has the field."""
+    """Return a body with an unknown value in a field, if it has that field."""
     try:
         event = json.loads(body, parse_float=Decimal)
         parent, key = _find(event, resource, path)
     except (AttributeError, ValueError, RecursionError):
-        return body  # a test has emitted it broken, or it has no such object
+        return body  # the test emitted it broken, or it has no such object
     if key not in parent:
         return body
     parent[key] = UNKNOWN[path]
@@ -154,7 +155,7 @@ def custom_event(
     id_: str | None,
     body: Mapping[str, object] | str | bytes | None,
 ) -> CustomEvent:
-    """Return the event of the arguments of ``emit_event()``."""
+    """Return the event that the arguments of ``emit_event()`` describe."""
     name = check_str(event_type, "the type")
     given = None if id_ is None else check_str(id_, "id")
     if body is not None:
@@ -177,6 +178,6 @@ def custom_event(
 
 
 def _key_of(event_type: str) -> str:
-    """Return the type without its last part, in camel case; a type of one part is its own key."""
+    # In camel case, without the last part: "chat.message.updated" gives "chatMessage".
     words = re.split(r"[._-]+", event_type.rpartition(".")[0] or event_type)
     return words[0] + "".join(word[:1].upper() + word[1:] for word in words[1:])
