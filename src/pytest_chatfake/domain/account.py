@@ -359,6 +359,7 @@ class Account:
         if conversation.started_at is None:
             conversation.started_at = fact.at
             conversation.expires_at = fact.expires_at
+            message.has_started_session = True
         self._cancel_drop(message)
 
     def _end(self, fact: Fact, message: MessageState) -> None:

@@ -68,6 +68,7 @@ class MessageState:
         held: What is held for it now.
         charged: What was charged for it.
         delivered_devices: How many devices have reported a delivery.
+        has_started_session: Whether its delivery started the session of its conversation.
         is_early: Whether its first delivery came before the test asked for one: the delivery that
             the test asks for next is already there.
         submitted_to: The account that it was submitted to; None if it was sent at once.
@@ -97,6 +98,7 @@ class MessageState:
     held: Decimal = ZERO
     charged: Decimal = ZERO
     delivered_devices: int = 0
+    has_started_session: bool = False
     is_early: bool = False
     submitted_to: object | None = None
     created_at: int | None = None

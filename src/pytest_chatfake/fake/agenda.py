@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.escaping import one_line
-from ..domain.conversations import ConversationRecord
 from ..domain.instants import instant, stamp
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
@@ -67,21 +66,18 @@ def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
 
 def _expiries(engine: Engine) -> Iterator[tuple[int, AgendaEntry]]:
     now = engine.time.read()
-    starters: dict[ConversationRecord, MessageState] = {}
     for message in engine.account.messages:
         conversation = message.conversation
-        if conversation is not None and message.delivered_at == conversation.started_at is not None:
-            starters.setdefault(conversation, message)
-    for conversation, message in starters.items():
-        assert conversation.expires_at is not None
-        if conversation.expires_at > now:
+        if conversation is None or not message.has_started_session:
+            continue
+        at = conversation.expires_at
+        if at is not None and at > now:
             line = next(
                 event.line
                 for event in engine.outbox.events_of(message)
                 if event.status in {"delivered", "read"} and not event.synthetic
             )
             what = f"conversation {conversation.id} expires, started"
-            at = conversation.expires_at
             yield at, _made(engine, at, "expiry", message, line, what)
 
 

@@ -89,7 +89,7 @@ class Diagnosis:
             held = number(self._engine.account.ledger.held)
             yield f"{held} of the balance is held for {self._mention(held_for)} (§3 rule 5)."
             if found < expected:
-                yield from self._first({"fail"}, *held_for)
+                yield from self._pending({"fail"}, *held_for)
 
     def of_statuses(
         self, message: MessageState, wanted: str | None, got: str | None
@@ -97,7 +97,7 @@ class Diagnosis:
         """Explain the first status that differs; None stands for the end of the list."""
         label = self.labels.message(message)
         person = self._engine.account.people.get(message.recipient)
-        pending = list(self._first({_VERBS.get(wanted, "")}, message))
+        pending = list(self._pending({_VERBS.get(wanted, "")}, message))
         obstacle = obstacle_of(self._engine, message)
         if message.state == "dropped":
             yield f"{label} was dropped, which has no event (§3 rule 6)."
@@ -126,7 +126,7 @@ class Diagnosis:
         ]
         if not path.startswith("/") or "?" in path:
             yield "Write only the path: it starts with /, and has no host and no query."
-        elif outbox.endpoints and (pending := list(self._first({"attempt", *_ENDS}))):
+        elif outbox.endpoints and (pending := list(self._pending({"attempt", *_ENDS}))):
             yield "The app may ask when it gets the next event:"
             yield from pending
         elif refused:
@@ -145,11 +145,11 @@ class Diagnosis:
     def _is_overdrawn(self) -> bool:
         return self._engine.account.ledger.available < 0
 
-    def _first(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
+    def _pending(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
         return first_pending(self._engine, self.labels, verbs, *of)
 
     def _arrival(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        if pending := list(self._first(ARRIVALS, *messages)):
+        if pending := list(self._pending(ARRIVALS, *messages)):
             yield from pending
             return
         obstacles = (obstacle_of(self._engine, message) for message in messages)
@@ -162,7 +162,7 @@ class Diagnosis:
         held = number(sum((message.held for message in messages), ZERO))
         until = "it is delivered" if len(messages) == 1 else "they are delivered"
         yield f"{held} is held for {self._mention(messages)} until {until} (§3 rule 5)."
-        if pending := list(self._first(_ENDS, *messages)):
+        if pending := list(self._pending(_ENDS, *messages)):
             yield from pending
             return
         drop = messages[0].drop

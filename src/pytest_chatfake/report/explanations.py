@@ -14,9 +14,6 @@ from ..domain.money import ZERO
 from ..domain.reasons import (
     ANOTHER_DEVICE,
     CHARGED_BY,
-    DELIVERED,
-    READ_AT_ONCE,
-    READ_IN_PRIVATE,
     Reason,
 )
 from ..webhooks.events import Event
@@ -28,13 +25,6 @@ from .timeline_text import lines_of
 
 #: How many groups of messages are explained.
 _MAX_GROUPS: Final = 5
-
-#: The arrivals that start a conversation's session.
-_STARTS = {
-    way[outcome]
-    for way in (DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE)
-    for outcome in ("first", "final", "free")
-}
 
 
 class Explanations:
@@ -82,13 +72,8 @@ class Explanations:
 
     def starter(self, conversation: ConversationRecord) -> MessageState | None:
         """Return the message whose delivery started a conversation's session."""
-        if conversation.started_at is None:
-            return None
-        for message in self._account.messages_in(conversation):
-            is_then = message.delivered_at == conversation.started_at
-            if is_then and not _STARTS.isdisjoint(fact._rule for fact in self.facts(message)):
-                return message
-        return None
+        messages = self._account.messages_in(conversation)
+        return next((message for message in messages if message.has_started_session), None)
 
     def _sentence(self, reason: Reason, fact: Record, message: MessageState) -> str:
         amounts = {
