@@ -259,7 +259,7 @@ def test_the_clock_of_a_test_is_refused_beside_it(pytester):
     pytester.makepyfile("def test_both(chat_explore, chat_clock): pass")
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*Use the clock of the world's fake, chat_fake.clock."])
+    result.stdout.fnmatch_lines(["*every world has its own clock: use chat_fake.clock"])
 
 
 def test_skip_and_xfail_in_a_body_are_the_tests(pytester):

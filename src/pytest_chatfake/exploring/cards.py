@@ -15,12 +15,12 @@ import pytest
 from ..base.redaction import redacted
 from ..suite.reports import cause_of
 
-#: What begins a line, by how its test has ended.
+#: The first word of a line, by the outcome of its test.
 _SHOWN: Final = {"passed": "ok", "failed": "FAILED", "xfailed": "expected"}
 
 _INDENT: Final = 11
 
-#: Of the line that ``-q`` shows of a class without failures.
+#: The most columns of what ``-q`` shows of a class without failures.
 _WIDTH: Final = 80
 
 
@@ -32,7 +32,7 @@ class Row(NamedTuple):
         test: The name of the test, without ``test_``.
         outcome: ``ok``, ``FAILED``, ``skipped`` or ``expected`` (to fail).
         cause: Why it failed or was skipped; empty: it passed.
-        line: Where its test stands in ``WebhookTests``.
+        line: The line of its test in ``WebhookTests``.
     """
 
     card: str
@@ -70,7 +70,7 @@ def locate_skip(item: pytest.Item, report: pytest.TestReport) -> None:
 def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:
     """Return each card's name, and its lines in the order of the class."""
     found = [Row(*row) for row in rows]
-    last = {(row.card, row.test): row for row in found}  # of a rerun, the last one
+    last = {(row.card, row.test): row for row in found}  # of a retried test, the last one
     ordered = sorted(last.values(), key=attrgetter("card", "line"))
     for card, group in groupby(ordered, attrgetter("card")):
         yield card, list(group)

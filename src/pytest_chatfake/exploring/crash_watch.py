@@ -139,9 +139,8 @@ class CrashWatch:
                 gc.collect()  # an open transaction in a reference cycle would keep its lock
 
     def _freeze(self) -> None:
-        # The collection at the end shall look only at what the attempt made. But unfreezing would
-        # unfreeze what others froze, too; and counting that walks through all of it, so it is done
-        # once.
+        # Makes gc.collect() at the end fast: it only looks at what the attempt made. But if others
+        # froze objects, gc.unfreeze() would unfreeze theirs. Counting those is slow: do it once.
         if CrashWatch._others_freeze or _current.get() is not None:  # this one is in another
             return
         CrashWatch._others_freeze = gc.get_freeze_count() > 0

@@ -138,7 +138,7 @@ _PLAIN: Final = (
     "a plain function takes one event at a time: connect your app as wsgi=, asgi= or by its URL"
 )
 
-#: The fields whose values nobody lists: those of ``status`` are all known (§2.3).
+#: The fields that may get new values; those of ``status`` are all known (§2.3).
 OPEN: Final = tuple(path for path in UNKNOWN if path != "status")
 
 #: Where an app can crash, by the names of the arguments.

@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
@@ -29,7 +29,7 @@ from ..base.coroutines import run_at_once
 from ..base.current_test import Finding, current
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
-from ..base.views import counted, listed, ordinal
+from ..base.views import counted, listed
 from ..report.timeline_text import timeline_text
 from .baseline import Baseline
 from .description import describe
@@ -37,7 +37,7 @@ from .deviations import CRASHING, DEFAULT, KINDS, Deviation
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search
 from .timeline_diff import timeline_diff
-from .world import Body, Environment, Step, World, is_skip
+from .world import Body, Environment, World, is_skip
 
 #: Real seconds before progress is shown, and between its lines.
 _QUIET: Final = 2.0
@@ -278,22 +278,9 @@ class Exploration:
         self._found.result = self._summary()
 
     async def _ran(
-        self,
-        deviations: tuple[Deviation, ...],
-        baseline: Baseline,
-        *,
-        other_ids: bool = False,
-        only_waits: bool = False,
-        by_hand: bool = False,
+        self, deviations: tuple[Deviation, ...], baseline: Baseline, **options: bool
     ) -> World:
-        world = World(
-            self._environment,
-            baseline,
-            deviations,
-            other_ids=other_ids,
-            only_waits=only_waits,
-            by_hand=by_hand,
-        )
+        world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
         return world
 
@@ -591,27 +578,10 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
             "what an earlier world has done?"
         )
     lines = [problem]
-    if calls := _calls_of_threads(first.steps, second.steps):
-        lines.append(f"Perhaps because of the app's threads: {calls}.")
+    if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):
+        lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
     sides = timeline_diff(first.inside.story, second.inside.story)
     raise NotRepeatable("\n".join([*lines, *sides, _REMEDY])) from error
-
-
-def _calls_of_threads(first: Sequence[Step], second: Sequence[Step]) -> str:
-    # The call that came at another place; all of them, if that can't be told.
-    pairs = enumerate(zip_longest(first, second))
-    parted = next((n for n, (step, other) in pairs if step != other), len(first))
-    for step in (*first[parted : parted + 1], *second[parted : parted + 1]):
-        if step.is_by_thread:
-            before, after = (
-                f"the {ordinal(steps.index(step, parted) + 1)} verb or attempt"
-                if step in steps[parted:]
-                else "not made"
-                for steps in (first, second)
-            )
-            return f"{step.text} was {before}, but with other ids {after}"
-    calls = dict.fromkeys(step.text for step in first if step.is_by_thread)
-    return listed(calls) if calls else ""
 
 
 def name_of(body: Body) -> str:

@@ -126,7 +126,7 @@ class Explorer:
                 ``seconds=None``: No world is begun after this many real seconds.
                 ``only=None``: The one world to try, as a failure printed it.
                 ``crash_points=()``: For ``"crash"``, functions such as ``[Session.commit]``, or
-                their dotted names: the app may crash before and after each call, too. For
+                their dotted names: the app may also crash before and after each call. For
                 ``"error"``, functions whose calls may fail; a mapping has the exception class of
                 each, as in ``{Session.commit: OperationalError}``, or None for the default of
                 ``webhooks.error()``.

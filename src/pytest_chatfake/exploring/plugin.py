@@ -27,10 +27,10 @@ _explorer_key = pytest.StashKey["Explorer"]()
 def chat_explore(
     request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig
 ) -> Generator[Explorer]:
-    """Run one test body with its webhooks in order, twice, reordered, refused.
+    """Run one test body with its webhooks in order, redelivered, reordered, refused.
 
-    Each way is a *world*, with a fake and a clock of its own. The first world that fails is printed
-    as a test to paste.
+    Each run is a *world* with its own fake and clock. The first one that fails is printed as a test
+    to paste.
     """
     from ..domain.instants import aware
     from ..suite.configuring import configured
@@ -39,8 +39,8 @@ def chat_explore(
 
     if "chat_clock" in request.fixturenames:
         pytest.fail(
-            "chat_clock can't be used with chat_explore: every world has a clock of its own. "
-            "Use the clock of the world's fake, chat_fake.clock.",
+            "chat_clock can't be used with chat_explore, as every world has its own clock: use "
+            "chat_fake.clock",
             pytrace=False,
         )
     explorer = Explorer(
@@ -60,20 +60,19 @@ def chat_explore(
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> None:
-    """Refuse a fake of the test in a ready-made one; a fixture of the same name may be another."""
+    """Refuse ``chat_fake`` in a ready-made test, but not a user's fixture of the same name."""
     is_ours = fixturedef.argname == "chat_fake" and fixturedef.func.__module__ == _CORE
     if is_ours and _is_ready_made(request.node):
         pytest.fail(
-            "a fixture uses chat_fake, and each world of this test has a fake of its own: set up "
-            "in connect(self, chat_fake) what belongs to the fake, and override a fixture with "
-            "autouse=True in this module",
+            "a fixture uses chat_fake, but each world of this test has its own: set up the fake in "
+            "connect(self, chat_fake), and override a fixture with autouse=True in this module",
             pytrace=False,
         )
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Check that the explorer was used, as part of the call, if the test has passed."""
+    """Fail a test that passed without exploring anything."""
     yield
     explorer = item.stash.get(_explorer_key, None)
     if explorer is not None and not current().is_lost:
@@ -85,7 +84,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show what was explored, and note a line of a card."""
+    """Add the section ``chat_explore``, and the line of a card."""
     report = yield
     explorer = item.stash.get(_explorer_key, None)
     if explorer is not None and explorer.explorations and report.when == "call":
@@ -104,7 +103,6 @@ def pytest_runtest_makereport(
 
 
 def _is_ready_made(item: pytest.Item) -> bool:
-    """Return whether a test is one of ``WebhookTests``."""
     module = getattr(getattr(item, "function", None), "__module__", "")
     return bool(module == f"{__package__}.webhook_tests")
 

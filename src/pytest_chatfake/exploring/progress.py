@@ -1,4 +1,4 @@
-"""A line on the terminal that says how far an exploration is."""
+"""The progress line of an exploration on the terminal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 
 def progress(config: pytest.Config) -> Callable[[str], None]:
-    """Return what writes a progress line, if a person is watching."""
+    """Return a function that shows a progress line, or does nothing without a terminal."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     if terminal is None or capture is None or terminal.verbosity < 0:
         return lambda _: None
-    # In pytest 8.4 it is a bool, then a bool that can be called; a method is what it should be.
+    # Depending on pytest's version, it is a bool, a callable bool, or a method.
     if not (terminal.isatty() if callable(terminal.isatty) else terminal.isatty):
         return lambda _: None
 

@@ -13,16 +13,16 @@ from ..report.labels import Labels
 from ..report.story import Story
 from ..report.timeline_text import entry_text, lines_of
 
-#: How many lines are shown that both have, and how many that follow.
+#: How many common lines are shown before the difference, and how many lines from there.
 _SHARED: Final = 3
 _OWN: Final = 5
 
-#: Ids differ anyway: the fake's own, and the app's.
+#: Ids always differ: the fake's as well as the app's.
 _ID: Final = re.compile("[0-9a-fA-F-]{16,}")
 
 
 def timeline_diff(first: Story, second: Story) -> Iterator[str]:
-    """Show two timelines around the entry from which they differ; nothing if they do not."""
+    """Show both timelines around the first entry that differs; nothing if they are the same."""
     sides = {"At first": first, "With other ids": second}
     texts = (map(_text, story.trace.records, repeat(story.labels)) for story in sides.values())
     differences = (index for index, pair in enumerate(zip_longest(*texts)) if len({*pair}) > 1)

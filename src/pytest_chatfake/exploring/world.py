@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from traceback import walk_tb
 from types import FunctionType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, ClosedError
@@ -122,20 +122,8 @@ class Environment:
         return self._items.setdefault((event.body, endpoint), len(self._items) + 1)
 
 
-class Step(NamedTuple):
-    """A verb or an attempt.
-
-    Attributes:
-        text: What was done, and where, without ids.
-        is_by_thread: Whether a thread of the app did it.
-    """
-
-    text: str
-    is_by_thread: bool = False
-
-
 class World:
-    """A run of the body in a fake of its own.
+    """A run of the body with its own fake.
 
     Args:
         environment: The start of every world.
@@ -288,7 +276,7 @@ class World:
     @property
     def may_vary(self) -> bool:
         """Whether it had threads, or one that is not the test's has acted: also for a call."""
-        return self.has_threads or any(step.is_by_thread for step in self.steps)
+        return self.has_threads or bool(self.calls_of_threads)
 
     @property
     def gist(self) -> object:
@@ -486,7 +474,7 @@ class World:
     def outline(self) -> list[str]:
         """Return what happened, without ids: the same in two runs of one body.
 
-        Without barriers, too, as a thread of the app may call the API before one or after it.
+        Barriers are left out, as a thread of the app may call the API before one or after it.
         """
         endpoints = self._endpoints()
         return [
@@ -496,17 +484,10 @@ class World:
         ]
 
     @property
-    def steps(self) -> list[Step]:
-        """The verbs and the attempts, in the order in which they began."""
-        attempts = dict(zip(map(id, self._attempts), self.outline(), strict=True))
-        steps: list[Step] = []
-        for record in self.inside.records:
-            if isinstance(record, VerbRecord):
-                line = record.line
-                steps.append(Step(f"{record.what} {line.place}", line.by_app))
-            elif id(record) in attempts:
-                steps.append(Step(attempts[id(record)]))
-        return steps
+    def calls_of_threads(self) -> list[str]:
+        """The verbs that threads of the app called, and where."""
+        verbs = (record for record in self.inside.records if isinstance(record, VerbRecord))
+        return [f"{verb.what} {verb.line.place}" for verb in verbs if verb.line.by_app]
 
     def _endpoints(self) -> dict[Endpoint, int]:
         return {endpoint: index for index, endpoint in enumerate(self.inside.endpoints)}

@@ -144,7 +144,7 @@ class Evidence:
         self.events.append(seen)
 
     def _charge_per(self, message: _Fields) -> str | None:
-        # Only a message that is sent into an open session tells: has it a price of its own?
+        # Only a message that is sent into an open session shows it: is it charged again?
         price = bool(message["totalPrice"])
         session = str(_object(message.get("conversation")).get("id", message["id"]))
         if arrived := moment(message, "deliverTime"):
@@ -229,7 +229,7 @@ class Evidence:
             lambda key: (key in written, key in international, len(columns[key])),
         )
         if to and all(key in international for key in to):
-            people = international  # beside them, another number is nobody's address
+            people = international  # then another number is no address
         if to and not from_:
             from_ = [key for key in people if key not in to]
         return to, from_, people

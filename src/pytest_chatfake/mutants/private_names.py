@@ -2,7 +2,7 @@
 
 No public interface runs a test twice in one process, and a process for each mutant takes two to
 three times as long. If a new release of a library renames one of these, ``.ci/run`` notices: it
-runs the whole suite with the newest version of everything, too.
+also runs the whole suite with the newest version of everything.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Failures:
 
 
 def _text_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
-    # Extras add notes to an error; the page shows what they found in a part of its own.
+    # Extras add notes to an error; the page shows their findings separately.
     noted = [(found.error, found.notes) for found in current().findings if found.error is not None]
     if not noted:
         return report.longreprtext
