@@ -1216,7 +1216,9 @@ def test_of_values_that_equal_only_themselves_one_test_says_so(run, snapshot, te
     """
     result = run(code)
     assert [test] == failed(result)
-    result.stdout.fnmatch_lines(["E*Error: snapshot: expected plain values*can't be compared by value*"])
+    result.stdout.fnmatch_lines(
+        ["E*Error: snapshot: expected plain values*can't be compared by value*"]
+    )
 
 
 def test_a_class_that_each_world_makes_anew_is_no_old_app(run):
