@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from .redaction import redacted
 
 _T = TypeVar("_T", bound=str | None)
 
 #: How many characters of an argument an error cites.
-_MOST_CITED: Final = 200
+_MOST_CITED = 200
 
 #: Python refuses to print an integer of more than 4,300 digits, so a seed has fewer.
-_MOST_BITS: Final = 10_000
+_MOST_BITS = 10_000
 
 
 def cited(value: object) -> str:

@@ -11,23 +11,22 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import CodeType
 from typing import Any, Final
 
 #: How many fakes and how many findings of one test a report shows.
-_MAX_SHOWN: Final = 10
+_MAX_SHOWN = 10
 
 
+@dataclass(eq=False)
 class Finding:
     """What an extra found out in a test with fakes of its own; reports and pages show it.
 
-    Args:
+    Attributes:
         title: What it is about.
         result: How far the extra came, or where the test failed.
-
-    Attributes:
-        title, result: As given.
         sentence: A short report puts it before the first line of the error.
         text: The whole finding, without secrets.
         test: The source of a test to paste, without secrets; empty if there is none.
@@ -36,15 +35,14 @@ class Finding:
         notes: The notes that were added to the error; short reports leave them out.
     """
 
-    def __init__(self, title: str, result: str) -> None:
-        self.title = title
-        self.result = result
-        self.sentence: str = ""
-        self.text: str = ""
-        self.test: str = ""
-        self.stories: list[Any] = []
-        self.error: BaseException | None = None
-        self.notes: list[str] = []
+    title: str
+    result: str
+    sentence: str = ""
+    text: str = ""
+    test: str = ""
+    stories: list[Any] = field(default_factory=list[Any])
+    error: BaseException | None = None
+    notes: list[str] = field(default_factory=list[str])
 
     def note(self, text: str) -> None:
         """Add a note to the error."""
@@ -62,8 +60,8 @@ class CurrentTest:
         item: pytest's item; None if no test runs.
 
     Attributes:
-        again: Empty, but in the reruns that a plugin makes on its own, and that no report counts:
-            a text of each rerun's own. Ids are derived from it as well.
+        again: Empty, except in the reruns that a plugin makes for itself and that pytest does not
+            report (the mutants do): a text that differs for each. Ids are derived from it as well.
         is_called: Whether its fixtures are done.
         thread: The thread that runs it.
         stories: The stories of the last fakes that it may have used.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 from .errors import ChatFakeError
 
-_PACKAGE: Final = __name__.partition(".")[0]
+_PACKAGE = __name__.partition(".")[0]
 
 
 def extra(module: str, what: str) -> Any:

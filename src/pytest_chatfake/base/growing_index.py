@@ -21,8 +21,6 @@ class GrowingIndex(Generic[_Record]):
         key: Returns the key of a record, which must be hashable.
     """
 
-    __slots__ = ("_key", "_lock", "_places", "_read", "_records")
-
     def __init__(self, records: Sequence[_Record], key: Callable[[_Record], object]) -> None:
         self._records = records
         self._key = key
@@ -50,8 +48,6 @@ class GrowingIndex(Generic[_Record]):
 
 class _Found:
     """The records with a key, as :class:`.View` reads them."""
-
-    __slots__ = ("_index", "_key")
 
     def __init__(self, index: GrowingIndex[Any], key: object) -> None:
         self._index = index

@@ -22,7 +22,7 @@ NO_LIFESPAN: Final = "the app's lifespan has not run: enter chat_fake.webhooks.l
 
 #: Between an attempt and the app's own line there may be thirty frames of these. Frameworks call
 #: apps through the last four.
-_FRAMEWORKS: Final = frozenset(
+_FRAMEWORKS = frozenset(
     {"asgiref", "django", "fastapi", "flask", "sqlalchemy", "starlette", "werkzeug"}
     | {"anyio", "asyncio", "concurrent", "contextlib"}
 )

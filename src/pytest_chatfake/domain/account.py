@@ -245,7 +245,6 @@ class Account:
         return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
 
     def _drop(self, message: MessageState, now: int) -> list[Fact]:
-        check_legal(message, "drop")
         entries = self._released(message, now)
         rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
         return [Fact("dropped", message, now, rule, price, conversation, None, entries)]

@@ -55,14 +55,12 @@ class Conversations:
         all: Every conversation, in the order in which they began.
     """
 
-    __slots__ = ("_by_id", "_given_ids", "_ids", "_used", "all")
-
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
         self.all: list[ConversationRecord] = []
         self._by_id = GrowingIndex(self.all, attrgetter("id"))
-        # Ids that tests chose, so that the service does not give them a second time.
-        self._given_ids: set[str] = set()
+        # The service must not give an id a second time that a test has chosen.
+        self._taken_ids: set[str] = set()
         # By person and type, in the order of their uses: a conversation may be in it repeatedly.
         self._used: defaultdict[tuple[str, str], list[ConversationRecord]] = defaultdict(list)
 
@@ -84,7 +82,7 @@ class Conversations:
     def propose(self, recipient: str, origin_type: str) -> ConversationRecord:
         """Return a new conversation with an unused id; it has not begun yet."""
         number = len(self.all) + 1
-        while (id_ := self._ids.conversation % number) in self._given_ids:
+        while (id_ := self._ids.conversation % number) in self._taken_ids:
             number += 1
         return ConversationRecord(id_, recipient, origin_type)
 
@@ -93,8 +91,7 @@ class Conversations:
         if not conversation.begun:
             conversation.begun = True
             self.all.append(conversation)
-            if conversation.id != self._ids.conversation % len(self.all):
-                self._given_ids.add(conversation.id)
+            self._taken_ids.add(conversation.id)
         used = self._used[conversation.recipient, conversation.origin_type]
         if not used or used[-1] is not conversation:
             used.append(conversation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 
 class Ids(NamedTuple):
@@ -51,10 +51,10 @@ def other_id(id_: str) -> str:
 
 
 #: The part in which ids differ: everything after the prefix; in a UUID, the last group.
-_LAST_PART: Final = re.compile(r"[^_-]+$")
+_LAST_PART = re.compile(r"[^_-]+$")
 
 #: From each digit, decimal or hexadecimal, to a different one.
-_OTHER: Final = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
+_OTHER = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
 
 
 def derived_key(seed: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ..base.errors import ClosedError, IllegalTransition
 from ..base.growing_index import GrowingIndex
@@ -85,7 +85,7 @@ class PersonFact(NamedTuple):
 
 
 #: How a message to a number that is not registered fails (§7.2).
-_NOT_REGISTERED: Final = failure("131026")
+_NOT_REGISTERED = failure("131026")
 
 
 class People(dict[str, PersonRecord]):
@@ -94,10 +94,7 @@ class People(dict[str, PersonRecord]):
     Anyone else has one device, is online and sends read receipts.
     """
 
-    __slots__ = ("_by_address",)
-
     def __init__(self, messages: Sequence[MessageState]) -> None:
-        super().__init__()
         self._by_address = GrowingIndex(messages, attrgetter("recipient"))
 
     def check_current(self, address: str, now: People) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 #: The kinds of work: a message is dropped (§3 rule 5), an event is attempted late or again, a step
 #: of a script is performed, the autopilot delivers or fails a message, reads it, or replies.
@@ -11,7 +11,7 @@ DueKind: TypeAlias = Literal["drop", "attempt", "step", "autopilot", "reading", 
 
 #: A key is ``due << _BITS | sequence``: an integer that sorts by time and then by arrival, so ties
 #: never compare the work itself.
-_BITS: Final = 40
+_BITS = 40
 
 
 #: A piece of work: when it is due in nanoseconds, its kind, and its subject (a message, an attempt,
@@ -33,8 +33,6 @@ class Schedule:
         work: The pending work, by its keys.
     """
 
-    __slots__ = ("_heap", "_sequence", "work")
-
     def __init__(self) -> None:
         self._heap: list[int] = []
         self.work: dict[int, tuple[DueKind, object]] = {}
@@ -54,7 +52,7 @@ class Schedule:
             return
         # Most messages are delivered long before their drop is due: without this the heap would
         # keep the key of each of them.
-        if len(self._heap) > 64 and len(self._heap) > 2 * len(self.work):
+        if len(self._heap) > 2 * len(self.work) + 64:
             self._heap = list(self.work)
             heapify(self._heap)
 

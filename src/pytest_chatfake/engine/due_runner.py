@@ -20,7 +20,7 @@ LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
 
 #: How many pieces of work that were not scheduled when it began one move of time may run. More look
 #: like an endless loop.
-_MAX_DUE: Final = 100_000
+_MAX_DUE = 100_000
 
 
 class DueRunner:

@@ -22,7 +22,7 @@ step that failed was theirs. Awaiting a dropped chain later raises :class:`.NotA
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..base.errors import NotAwaited
 from ..transport.client.loops import checkpoint, new_event
@@ -33,7 +33,7 @@ from .plan import Plan, PlannedStep
 T = TypeVar("T")
 
 #: The error of an ``await`` in sync mode.
-_NOTHING_TO_AWAIT: Final = (
+_NOTHING_TO_AWAIT = (
     "there is nothing to await: this fake is in sync mode, where verbs act at once. "
     "Remove `await`, or make the test `async def`. If a plain function runs an async test, "
     "override the fixture chat_fake_mode to return 'async', or mark the test with "

@@ -37,8 +37,6 @@ class Plan:
         current: The step that is being performed now.
     """
 
-    __slots__ = ("_dropped", "_steps", "current")
-
     def __init__(self) -> None:
         self._steps: deque[PlannedStep] = deque()
         self._dropped: dict[int, PlannedStep] = {}

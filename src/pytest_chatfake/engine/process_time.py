@@ -33,11 +33,10 @@ class Travel:
     An interrupt may come at any moment, so this object is registered before the travel begins.
     """
 
-    def __init__(self) -> None:
-        self._travel: travel | None = None
-        self._traveller: Traveller | None = None
-        self._moment: datetime | None = None
-        self._depth = 0
+    _travel: travel | None = None
+    _traveller: Traveller | None = None
+    _moment: datetime | None = None
+    _depth = 0
 
     def begin(self, moment: datetime) -> None:
         """Freeze time at a moment."""

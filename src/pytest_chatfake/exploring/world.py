@@ -217,7 +217,7 @@ class World:
             _require_no_coroutine(result)
         self.inside.end_body()
         self.body_ended = True
-        self._ordering.finish()  # no repeat waits for attempts that will not be made
+        self._ordering.backlog.finish()  # no repeat waits for attempts that will not be made
         settled = fake.settle()
         if is_async:
             await settled

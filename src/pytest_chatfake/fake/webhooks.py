@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from operator import add
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, Literal, Unpack, overload
 
 from ..base.arguments import (
@@ -183,21 +184,21 @@ class Webhooks:
         if disable_after is not None:
             check_int(disable_after, "disable_after", 1)
         endpoint = Endpoint(
-            name,
-            target,
+            name=name,
             label=label,
-            headers=headers_of(headers),
+            headers=MappingProxyType(headers_of(headers)),
             events=event_types([config.naming.event_type] if events is None else events),
             raise_exceptions=raise_exceptions,
-            retries=retry_delays(config.retry_after if retry_after is None else retry_after),
-            signer=config.signer if signer is None else signer,
-            is_test_function=handler is not None,
-            is_receiver=isinstance(handler, Receiver),
-            disconnect=self._outbox.disconnect,
-            restart=restart,
-            disable_after=disable_after,
-            line=calling_line(),
-            note=self._note,
+            _target=target,
+            _retries=retry_delays(config.retry_after if retry_after is None else retry_after),
+            _signers=[config.signer if signer is None else signer],
+            _is_test_function=handler is not None,
+            _is_receiver=isinstance(handler, Receiver),
+            _disconnect=self._outbox.disconnect,
+            _restart=restart,
+            _disable_after=disable_after,
+            _line=calling_line(),
+            _note=self._note,
         )
         self._outbox.endpoints.connect(endpoint)
         watchdog.add(self._engine.drain.overdue)

@@ -32,10 +32,10 @@ from .endpoints import Endpoint, Signer, WebhookRequest
 from .events import Event, under_id
 from .logged_errors import LoggedError
 
-_NO_RESPONSE: Final = Response(None)
+_NO_RESPONSE = Response(None)
 
 #: Replaces the request of an attempt that has ended. No target works on it, so none cancels it.
-_OVER: Final = cast("WebhookRequest", object())
+_OVER = cast("WebhookRequest", object())
 
 
 @dataclass(slots=True, eq=False, repr=False)

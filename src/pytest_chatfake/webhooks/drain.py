@@ -62,9 +62,9 @@ from .overdue import Overdue
 MAX_DEPTH: Final = 10_000
 
 #: The names of the threads in which anyio, asyncio and asgiref call an app's plain functions.
-_POOLS: Final = ("AnyIO worker thread", "asyncio_", "ThreadPoolExecutor")
+_POOLS = ("AnyIO worker thread", "asyncio_", "ThreadPoolExecutor")
 
-_INTERRUPTED: Final = "another attempt of the batch was ended"
+_INTERRUPTED = "another attempt of the batch was ended"
 
 
 class Drain:
@@ -305,9 +305,9 @@ class Drain:
         if attempt.endpoint.disabled:
             self._outbox.forget_unwanted()
             if ordering is not None:
-                ordering.forget_unwanted()
+                ordering.backlog.forget_failed(lambda repeat: not repeat._is_wanted)
         elif ordering is not None and attempt._failure is not None:
-            ordering.keep_failed(attempt._again(attempt._retried))
+            ordering.backlog.keep_failed(attempt._again(attempt._retried))
         elif attempt._retried < len(attempt.endpoint._retries):
             self._plan_retry(attempt)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..base.arguments import check_list, unexpected
@@ -18,6 +17,7 @@ from ..transport.client.targets import Target
 from .events import Event
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Endpoint:
     """Where webhooks go, as ``connect()`` returns it.
 
@@ -31,47 +31,32 @@ class Endpoint:
         disabled: Whether it gets no events, because too many attempts in a row have failed.
     """
 
-    def __init__(
-        self,
-        name: str,
-        target: Target,
-        *,
-        label: str,
-        headers: Mapping[str, str],
-        events: frozenset[str],
-        raise_exceptions: bool,
-        retries: tuple[int, ...],
-        signer: Signer | None,
-        is_test_function: bool,
-        is_receiver: bool,
-        disconnect: Callable[[Endpoint], None],
-        restart: Callable[[], object] | None,
-        disable_after: int | None,
-        line: Line,
-        note: Callable[[str, Line], None],
-    ) -> None:
-        self.name = name
-        self.label = label
-        self.headers: Mapping[str, str] = MappingProxyType(dict(headers))
-        self.events = events
-        self.raise_exceptions = raise_exceptions
-        self.connected = True
-        self._target = target
-        self._retries = retries
-        self._is_test_function = is_test_function
-        self._is_receiver = is_receiver  # the test decides how it responds, so a failure is no news
-        self._disconnect = disconnect
-        self._restart = restart
-        self._signers = [signer]  # the first one, and one more after each change of its secrets
-        self._disable_after = disable_after
-        self._line = line  # of connect()
-        self._note = note  # records a call, or refuses it if the fake is closed
-        self._reset()
-        self._stopped = ""  # how the app was last stopped, for texts
-        self._shown = redacted_place(name)  # what texts call it
+    name: str
+    label: str
+    headers: Mapping[str, str]
+    events: frozenset[str]
+    raise_exceptions: bool
+    _target: Target
+    _retries: tuple[int, ...]
+    _signers: list[Signer | None]  # the first one, and one more after each change of its secrets
+    _is_test_function: bool
+    _is_receiver: bool  # the test decides how it responds, so a failure is no news
+    _disconnect: Callable[[Endpoint], None]
+    _restart: Callable[[], object] | None
+    _disable_after: int | None
+    _line: Line  # of connect()
+    _note: Callable[[str, Line], None]  # records a call, or refuses it if the fake is closed
+    connected: bool = True
+    disabled: bool = False
+    _failures: int = 0  # in a row
+    _stopped: str = ""  # how the app was last stopped, for texts
 
     def __repr__(self) -> str:
         return f"<Endpoint {self._shown}{'' if self.connected else ' (disconnected)'}>"
+
+    @property
+    def _shown(self) -> str:
+        return redacted_place(self.name)  # what texts call it
 
     @property
     def signer(self) -> Signer | None:
@@ -118,8 +103,7 @@ class Endpoint:
         self._count_anew()
 
     def _count_anew(self) -> None:
-        self.disabled: bool = False
-        self._failures = 0  # in a row
+        self.disabled, self._failures = False, 0
 
     def _count(self, *, ok: bool) -> bool:
         # Returns whether this attempt disables the endpoint.

@@ -29,7 +29,7 @@ from .signing import check_signer, flaw_of
 from .synthetic import UNKNOWN, with_unknown
 
 #: How an attempt ends if it is not made.
-_NOT_MADE: Final = Response(None)
+_NOT_MADE = Response(None)
 
 # Kinds that combine with all others
 

@@ -19,10 +19,10 @@ GENUINE: Final = "genuine"
 #: The forgery with a changed body.
 CHANGED: Final = "changed after it was signed"
 
-_DAY: Final = 86_400  # in seconds
+_DAY = 86_400  # in seconds
 
 #: A timestamp, a signature in hex or base64, or an id.
-_LONG: Final = re.compile(r"[\w+/]{9,}=*")
+_LONG = re.compile(r"[\w+/]{9,}=*")
 
 
 class Forgery(Fault):

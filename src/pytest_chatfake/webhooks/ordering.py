@@ -163,18 +163,10 @@ class Ordering:
         failure = attempt._failure
         return response if failure is None else failure._end(attempt, response)
 
-    def keep_failed(self, repeat: Attempt) -> None:
-        """Keep the repeat of a failed attempt until the next barrier."""
-        self.backlog.keep_failed(repeat)
-
     def await_retry(self, failed: Attempt, due: int) -> None:
         """Make ``settle()`` wait for the retry of an attempt that the app has refused."""
         event = failed.event
         self._retries.append(TimedRepeat(due, event, failed.endpoint, "retry_after=", event.line))
-
-    def forget_unwanted(self) -> None:
-        """Forget the repeats of failed attempts at endpoints that don't get them any more."""
-        self.backlog.forget_failed(lambda repeat: not repeat._is_wanted)
 
     # Barriers
 
@@ -217,10 +209,6 @@ class Ordering:
             yield
         if self.observer is not None:
             self.observer.flushed(self._core.now())
-
-    def finish(self) -> None:
-        """Make all repeats at the next barrier, after the test's last attempt."""
-        self.backlog.finish()
 
     # Repeats that wait for a moment
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from ..base.arguments import check_bytes, unexpected
 from ..wire.exact_json import encode
 from .core import Core
 
-_WHAT: Final = "what the function of outbound= returned"
+_WHAT = "what the function of outbound= returned"
 
 
 class Outbound:

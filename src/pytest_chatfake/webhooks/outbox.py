@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 from ..base.calling_line import Line
 from ..base.growing_index import GrowingIndex
@@ -30,7 +30,7 @@ from .outbound import Outbound
 from .synthetic import Edit
 
 #: The ids of forgeries are counted down from here, so no event ever has the same.
-_LAST_ID: Final = 0xFFFF_FFFF
+_LAST_ID = 0xFFFF_FFFF
 
 
 class Outbox:

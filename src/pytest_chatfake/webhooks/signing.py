@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from string import Formatter
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from ..base.arguments import (
     check_bytes,
@@ -30,7 +30,7 @@ from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
 
 #: How many bytes of the signed content are shown.
-_BEGINNING: Final = 24
+_BEGINNING = 24
 
 
 def check_signer(value: object) -> None:

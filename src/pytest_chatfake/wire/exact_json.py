@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
-from typing import Any, Final
+from typing import Any
 
 from ..base.arguments import cited
 
 #: How many digits a number may have. Python would refuse to read a longer integer.
 _MOST_DIGITS = 4_300
+
+#: How deep arrays and objects may be nested: far deeper than any body, and far from Python's limit
+#: of recursion.
+_DEEPEST = 100
 
 
 def number(value: Decimal) -> str:
@@ -20,30 +24,17 @@ def number(value: Decimal) -> str:
     return format(value, "f") if "E" in text or "e" in text else text
 
 
-def encode(value: Any) -> str:
+def encode(value: Any, levels: int = _DEEPEST) -> str:
     """Write a value as JSON text, decimals exactly.
+
+    Args:
+        value: Any value.
+        levels: How deep arrays and objects may be nested in it.
 
     Raises:
         TypeError: JSON has no such type.
         ValueError: A number is not finite or too long, or the value is nested too deeply.
     """
-    return _written(value, _DEEPEST)
-
-
-def members(fields: Mapping[Any, Any]) -> str:
-    """Write fields for the inside of a JSON object, each with a comma in front.
-
-    It raises what :func:`encode` raises.
-    """
-    return _members(fields, _DEEPEST)
-
-
-#: How deep arrays and objects may be nested: far deeper than any body, and far from Python's limit
-#: of recursion.
-_DEEPEST: Final = 100
-
-
-def _written(value: Any, levels: int) -> str:
     anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
     match value:
         case None:
@@ -70,11 +61,24 @@ def _written(value: Any, levels: int) -> str:
                 f"can't be written as JSON: nested more than {_DEEPEST} levels deep, or in itself"
             )
         case dict():
-            return "{" + _members(anything, levels - 1)[1:] + "}"
+            return "{" + members(anything, levels - 1)[1:] + "}"
         case list() | tuple():
-            return "[" + ",".join([_written(item, levels - 1) for item in anything]) + "]"
+            return "[" + ",".join([encode(item, levels - 1) for item in anything]) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} {cited(value)} can't be written as JSON")
+
+
+def members(fields: Mapping[Any, Any], levels: int = _DEEPEST) -> str:
+    """Write fields for the inside of a JSON object, each with a comma in front.
+
+    It raises what :func:`encode` raises.
+    """
+    text = ""
+    for key, value in fields.items():
+        if not isinstance(key, str):
+            raise TypeError(f"a JSON key: expected a str, got {cited(key)}")
+        text += f",{quoted(key)}:{encode(value, levels)}"
+    return text
 
 
 def _digits(value: Decimal) -> int:
@@ -89,12 +93,3 @@ def _integer(value: int) -> str:
         return int.__repr__(value)
     except ValueError:
         raise ValueError("an integer of thousands of digits can't be written as JSON") from None
-
-
-def _members(fields: Mapping[Any, Any], levels: int) -> str:
-    text = ""
-    for key, value in fields.items():
-        if not isinstance(key, str):
-            raise TypeError(f"a JSON key: expected a str, got {cited(key)}")
-        text += f",{quoted(key)}:{_written(value, levels)}"
-    return text

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -36,7 +36,7 @@ from .naming import Naming
 
 _T = TypeVar("_T")
 
-_MOMENT: Final = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"
+_MOMENT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"
 
 
 def _check_number(value: object) -> object:

@@ -122,7 +122,7 @@ MESSAGE_KEYS: Final[Mapping[str, str]] = {
 ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
 
 #: Printable ASCII without the space and without what JSON would have to escape.
-_PLAIN: Final = re.compile(r"[!#-\[\]-~]+")
+_PLAIN = re.compile(r"[!#-\[\]-~]+")
 
 
 def _check_plain(value: object, what: str) -> str:

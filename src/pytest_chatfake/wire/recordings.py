@@ -29,7 +29,7 @@ from ..domain.instants import aware, nanoseconds
 from .exact_json import encode
 
 #: Other forms in which logs are kept, by the first bytes of the file.
-_FORMS: Final = {
+_FORMS = {
     b"\x1f\x8b": "gzip: decompress it",
     b"BZh": "bzip2: decompress it",
     b"\xfd7zXZ": "xz: decompress it",
@@ -95,10 +95,10 @@ def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
 
 
 #: After so many entries without a usable one, a file counts as no recording.
-_MANY: Final = 100
+_MANY = 100
 
 #: How a list begins; a line such as ``[INFO] started`` does not begin one.
-_LIST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[\[{\]]|\Z)")
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[\[{\]]|\Z)")
 
 
 class _Text:
@@ -186,9 +186,9 @@ class _Text:
         return bool(text)
 
 
-_PIECE: Final = 1 << 15
-_CHARACTER: Final = re.compile(r"[^ \t\n\r]")
-_NEXT_OBJECT: Final = re.compile(r"(?<=\n)\{")
+_PIECE = 1 << 15
+_CHARACTER = re.compile(r"[^ \t\n\r]")
+_NEXT_OBJECT = re.compile(r"(?<=\n)\{")
 _NOT_UTF_8: Final = re.compile("[\udc80-\udcff]")
 
 
@@ -286,11 +286,11 @@ def _number(text: str) -> Decimal:
 
 
 #: Larger than any float.
-_LARGEST_EXPONENT: Final = 400
+_LARGEST_EXPONENT = 400
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"not JSON: it has no {constant}")
 
 
-_DECODER: Final = json.JSONDecoder(parse_float=_number, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_refuse)

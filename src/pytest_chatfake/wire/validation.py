@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from decimal import Decimal
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -19,7 +19,7 @@ Fields: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = tuple[str | int, ...]
 
 #: What a field should be, by the type of pydantic's error.
-_EXPECTED: Final = {
+_EXPECTED = {
     "greater_than_equal": "at least {ge}",
     "literal_error": "{expected}",
     "model_attributes_type": "an object",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
 from ...base.arguments import cited
@@ -25,7 +25,7 @@ from .targets import Target
 from .url import checked_client, checked_path
 
 #: How errors begin that an app raises because its lifespan has not run.
-_WITHOUT_STATE: Final = ("'State' object has no attribute", "'state'")
+_WITHOUT_STATE = ("'State' object has no attribute", "'state'")
 
 # Any, because each framework has its own types for scope and messages.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
@@ -128,8 +128,6 @@ def _encode(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
 
 class _Exchange:
     """One request and its response, as ASGI messages."""
-
-    __slots__ = ("_body", "_disconnected", "_is_gone", "_parts", "_status", "is_complete")
 
     def __init__(self, body: bytes) -> None:
         self._body: bytes | None = body

@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_NOTHING_TO_KEEP: Final = nullcontext()
+_NOTHING_TO_KEEP = nullcontext()
 
 
 def is_asgi_handler(app: object) -> bool:

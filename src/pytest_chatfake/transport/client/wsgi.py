@@ -113,8 +113,6 @@ def _variables(headers: Headers) -> Mapping[str, str]:
 class _Exchange:
     """What the app has sent so far: by ``start_response``, ``write`` and the body it returned."""
 
-    __slots__ = ("_body", "_sent", "_status")
-
     def __init__(self) -> None:
         self._status: int | None = None
         self._body: list[bytes] = []
