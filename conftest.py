@@ -1,6 +1,8 @@
 """For the whole suite: the fixture for tests of plugins, and peace between and inside its runs."""
 
+import gc
 import os
+from collections.abc import Generator
 
 import pytest
 
@@ -14,6 +16,16 @@ def pytest_configure() -> None:
     """
     for name in ("CI", "BUILD_NUMBER"):
         os.environ.pop(name, None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected: nearly all that is made there lasts."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 #: Plugins that runs inside a test do without; the one that needs one says ``-p`` and its name.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,11 @@ def text_of(node: ast.AST) -> str | None:
     return None
 
 
-TEXTS = {text for tree in trees() for node in ast.walk(tree) if (text := text_of(node))}
+@cache
+def texts() -> set[str]:
+    """All texts of the code."""
+    return {text for tree in trees() for node in ast.walk(tree) if (text := text_of(node))}
+
 
 #: The rows that show a text behind a class's name.
 SHOWN = [
@@ -60,7 +65,7 @@ SHOWN = [
 def is_printed(shown: str) -> bool:
     """Whether a text of the code has this text; its … stands for anything."""
     pattern = re.compile(".*".join(map(re.escape, shown.split("…"))))
-    return any(pattern.search(text) for text in TEXTS)
+    return any(pattern.search(text) for text in texts())
 
 
 def test_every_exception_has_a_row() -> None:
@@ -89,7 +94,7 @@ def test_everything_that_a_test_may_overlook_has_a_row() -> None:
 def test_the_section_of_a_report_and_its_parts_are_named_as_they_are_printed() -> None:
     parts = first_cells("The section in the report of a failed test")
     assert ["What to look at", "What happened", "A route raised"] == parts
-    assert {*parts, "chat_fake timeline"} <= TEXTS
+    assert {*parts, "chat_fake timeline"} <= texts()
 
 
 @pytest.mark.parametrize("row", SHOWN)

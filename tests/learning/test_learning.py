@@ -400,16 +400,16 @@ OWN = {"to": each, "line": lambda n: SENDER, "account": lambda n: "1111222233334
 
 
 @pytest.mark.parametrize(
-    "events",
+    "make_events",
     [
-        account("koi", 1_000, to=each, tags=lambda n: ["a", "b", {"c": "d" * 99}]),
-        account("koi", 6_000, ids="{}id.7F3A{:08}", **OWN)[::3],
+        lambda: account("koi", 1_000, to=each, tags=lambda n: ["a", "b", {"c": "d" * 99}]),
+        lambda: account("koi", 6_000, ids="{}id.7F3A{:08}", **OWN)[::3],
     ],
     ids=["of some messages", "each of a message of its own"],
 )
-def test_an_event_takes_little_memory(tmp_path, events):
+def test_an_event_takes_little_memory(tmp_path, make_events):
     path = tmp_path / "r.jsonl"
-    path.write_text("\n".join(map(json.dumps, events)))
+    path.write_text("\n".join(map(json.dumps, make_events())))
     learn([str(path)])  # what is imported and cached
 
     tracemalloc.start()

@@ -53,26 +53,6 @@ def coverage(result):
 # -- coverage --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [[], ["-n1"]])
-def test_coverage_shows_what_no_test_tried(pytester, workers):
-    lines = coverage(run(pytester, "--chat-fake-coverage", *workers))
-
-    assert (
-        snapshot(
-            [
-                "exercised 9 of 56, 16 %",
-                "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
-                "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
-                "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, error raised, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, made up by the test, redelivered (webhook faults)",
-                "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
-                "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (API faults)",
-            ]
-        )
-        == lines
-    )
-
-
 def test_what_explorations_and_fakes_of_ones_own_tried_counts(pytester):
     result = run(
         pytester,
@@ -336,12 +316,22 @@ def test_a_page_of_bodies_with_control_characters_has_none_itself(pytester):
 
 
 @pytest.mark.parametrize("workers", [[], ["-n1"]])
-def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhere(
-    pytester, workers
-):
+def test_a_run_shows_what_no_test_tried_and_a_page_of_all_tests(pytester, workers):
     file = pytester.path / "out" / "page.html"
     result = run(pytester, "--chat-fake-report=out/page.html", "--chat-fake-coverage", *workers)
     page = file.read_text("utf-8")
+
+    assert snapshot(
+        [
+            "exercised 9 of 56, 16 %",
+            "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
+            "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
+            "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
+            "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, error raised, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, made up by the test, redelivered (webhook faults)",
+            "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
+            "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (API faults)",
+        ]
+    ) == coverage(result)
 
     result.stdout.fnmatch_lines([f"written to {file}"])
     assert [] == Elements(page).open

@@ -8,6 +8,8 @@ import re
 
 import pytest
 
+from . import apps, calls, crashes, days  # noqa: F401 - or each run would import them anew
+
 #: Each app's class of tests, in a module of its own: of the app, and of its twin.
 MODULE = """
 from contextlib import suppress

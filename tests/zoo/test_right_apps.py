@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ..forked_pytest import run_pytest
 from . import right_apps, shaped_apps  # here, as the runs inside a test forget what they import
 
 #: All that a right app which sends, is signed, and has crash points is tried with.
@@ -47,13 +48,11 @@ def test_a_right_app_is_tried_in_every_way_and_fails_in_none(
     check_that_all_was_tried(rows_of(pytester.runpytest()))
 
 
-def test_nor_does_one_with_django_s_test_database(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    pytester.makepyfile("from tests.zoo.right_django import TestCommitted")
+def test_nor_does_one_with_django_s_test_database(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("from tests.zoo.right_django import TestCommitted")
+    root = Path(__file__).parents[2]
 
-    check_that_all_was_tried(rows_of(pytester.runpytest_subprocess("-p", "django", timeout=60)))
+    check_that_all_was_tried(rows_of(run_pytest(tmp_path, "-o", f"pythonpath={root}")))
 
 
 def test_two_threads_on_one_connection_accuse_no_app(pytester: pytest.Pytester) -> None:
