@@ -1,6 +1,6 @@
 """The hooks that other plugins may implement, beside pytest's own.
 
-They are called for the fakes of the test that runs: not outside pytest, and not between tests.
+They are called for the fakes of the running test: never outside pytest, nor between tests.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 
 def pytest_chatfake_fields(item: pytest.Item, fields: dict[str, Any]) -> None:
-    """Take a plugin's own keywords out of what ``@pytest.mark.chat_fake`` says of a test.
+    """Take a plugin's own keywords out of the marker ``@pytest.mark.chat_fake``.
 
-    Called when ``chat_fake`` or ``chat_explore`` is set up, before a fake is made, in the thread of
-    the test. It may change the dictionary, other fields included, and calls no verb. A
-    ``TypeError`` or ``ValueError`` fails the test with the text of the error.
+    It is called when ``chat_fake`` or ``chat_explore`` is set up, before a fake is made, in the
+    thread of the test. It may change the dictionary, other fields included, and must not call
+    verbs. A ``TypeError`` or ``ValueError`` fails the test with the text of the error.
 
     Args:
         item: The test.
-        fields: The keywords of its markers; of the same keyword, that of the nearest marker. What
+        fields: The keywords of the test's markers; of equal ones, that of the nearest marker. What
             is left has to be fields of ``ChatFakeConfig``.
     """
 
 
 def pytest_chatfake_attempt(attempt: Attempt) -> AbstractContextManager[object] | None:
-    """Return a block around an attempt to post a webhook; None: nothing is added.
+    """Return a context manager that is entered around an attempt; None: nothing is added.
 
-    Called for each attempt before it is signed and posted, retries and the attempts of
-    explorations included, from the thread or the task that makes it: attempts that are made at the
+    It is called for each attempt before it is signed and posted, including retries and the attempts
+    of explorations, from the thread or task that makes the attempt. Attempts that are made at the
     same time enter their blocks side by side.
 
-    The block may look at the attempt and change nothing of it: how it ended is there after the
-    block. It must not raise, must not wait for another attempt, and calls no verb of the fake.
+    The block may look at the attempt but not change it; after the block, the attempt says how it
+    ended. It must not raise, wait for another attempt, or call verbs of the fake.
 
     Args:
         attempt: The attempt as in ``chat_fake.webhooks.attempts``.
@@ -54,12 +54,12 @@ def pytest_chatfake_attempt(attempt: Attempt) -> AbstractContextManager[object] 
 def pytest_chatfake_reply(
     api: AccountApi, reply: Callable[[], Reply], is_balance: bool
 ) -> Reply | None:
-    """Return another response than the fake's to a call of the app; None: it stays as it is.
+    """Return another response to a call of the app; None: the fake's own stays.
 
-    Called before the response to a balance query, and to a POST that succeeded, leaves: not if a
-    fault has shaped it. It comes from the thread that serves the call: over a socket that is one of
-    the listener's. The first plugin that returns a response decides. The fake records what it would
-    have recorded anyway. It must not raise, and calls no verb of the fake.
+    It is called before the response to a balance query or to a successful POST leaves, unless a
+    fault has shaped it, from the thread that serves the call: over a socket, that is one of the
+    listener's. The first plugin that returns a response decides. The fake records what it would
+    have recorded anyway. It must not raise, or call verbs of the fake.
 
     Args:
         api: The fake's ``chat_fake.api``.
@@ -70,12 +70,12 @@ def pytest_chatfake_reply(
 
 
 def pytest_chatfake_forget(story: Story) -> None:
-    """Look at what happened in a fake, before it is gone from the test.
+    """Look at what happened in a fake before the test forgets it.
 
-    Called before a reset, at the end of each world of an exploration, when Hypothesis goes on to
-    another example, and when a test makes more fakes than a report shows: then for the oldest. It
-    comes from the thread that does so, with the fake's lock taken in a reset. It must not raise,
-    and calls no verb of the fake. What has not gone when a test ends is not shown to it.
+    It is called before a reset, at the end of each world of an exploration, when Hypothesis goes on
+    to another example, and for the oldest fake when a test makes more than a report shows. It comes
+    from the thread that does so; in a reset, that thread holds the fake's lock. It must not raise,
+    or call verbs of the fake. It is not called for the fakes that are still there when a test ends.
 
     Args:
         story: Has the records of the fake as ``story.trace``.
@@ -85,13 +85,13 @@ def pytest_chatfake_forget(story: Story) -> None:
 def pytest_chatfake_section(item: pytest.Item, report: pytest.TestReport, section: Section) -> None:
     """Look at what the report of a failure shows of a fake.
 
-    Called for each fake that has something to show, once the text is in the report, from the
-    thread that runs the test. It may keep something for later as an attribute of the report: what
-    JSON knows gets from a worker of pytest-xdist to the terminal's process. It must not raise, and
-    calls no verb of the fake.
+    It is called for each fake with something to show, once the text is in the report, from the
+    thread that runs the test. It may keep data as an attribute of the report: if it is JSON, it
+    gets from a worker of pytest-xdist to the terminal's process. It must not raise, or call verbs
+    of the fake.
 
     Args:
         item: The test.
         report: The report of one of its phases.
-        section: Its ``str()`` is the text, and its attributes are what that is made of.
+        section: Its ``str()`` is the text, and its attributes are what the text is made of.
     """

@@ -1,4 +1,4 @@
-"""What extras may do with a fake, beside what a test may: all that they know of its inside."""
+"""All that extras know of the inside of a fake, beside what a test may do with it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from .snapshots import Snapshot, difference, taken
 
 
 class Inside:
-    """A fake from inside, for a run of a test's body that is no test of its own.
+    """A fake from inside, for a run of a test's body that is not a test itself.
 
-    What is read here, a test has not seen: final checks find the same as before.
+    Reading here does not count as the test's reading, so the final checks find the same as before.
 
     Attributes:
         story: What happened, for the texts of reports.
@@ -47,10 +47,10 @@ class Inside:
     # The run
 
     def observe(self, observer: Observer, draws: str) -> Ordering:
-        """Let somebody observe the fake, and leave what happens out of the test's report.
+        """Add an observer, and leave the fake out of the running test's report.
 
         Args:
-            observer: Sees what is attempted.
+            observer: Sees every attempt.
             draws: The seed of random draws.
 
         Returns:
@@ -64,15 +64,14 @@ class Inside:
 
     @property
     def observer(self) -> Observer | None:
-        """Who observes the fake; None: nobody."""
         return self._engine.drain.observer
 
     def end_body(self) -> None:
-        """Refuse steps that were never awaited."""
+        """Raise NotAwaited for steps that were never awaited."""
         self._engine.plan.end()
 
     def require_accepted(self) -> None:
-        """Refuse failed attempts, seen or not."""
+        """Raise UndeliveredWebhooks for failed attempts, even for those that the body has seen."""
         self._fake._checks.require_accepted()
 
     def check(self) -> None:
@@ -80,14 +79,14 @@ class Inside:
         self._fake._checks.run()
 
     def check_attempts(self) -> None:
-        """Check only for errors, and for attempts that failed."""
+        """Check only for errors and for failed attempts."""
         self._engine.core.raise_errors()
         failed = list(overlooked(self._engine))
         if failed and self._fake._checks.strict:
             raise UndeliveredWebhooks(undelivered(failed))
 
     def shut(self) -> None:
-        """Close the fake without a check, once others have seen what happened."""
+        """Close the fake without checks; plugins may look at it once more."""
         current().before_forget(self.story)
         self._fake._shut()
 
@@ -95,11 +94,10 @@ class Inside:
 
     @property
     def is_async(self) -> bool:
-        """Whether what verbs return is awaited."""
         return self._engine.mode == "async"
 
     async def performed(self, step: object) -> None:
-        """Await what a verb has returned, where that has to be awaited."""
+        """Await what a verb returned, if it has to be awaited."""
         await self._engine.performed(step)
 
     async def taken(self, snapshot: Snapshot) -> Any:
@@ -107,7 +105,6 @@ class Inside:
         return await taken(snapshot, self._engine)
 
     async def settle(self) -> None:
-        """Make all attempts that are queued, delayed or due."""
         await self._engine.performed(self._engine.settle())
 
     def difference(self, before: object, after: object, then: str) -> list[str]:
@@ -118,21 +115,18 @@ class Inside:
 
     @property
     def endpoints(self) -> Sequence[Endpoint]:
-        """All endpoints so far, disconnected or not."""
+        """All endpoints so far, including disconnected ones."""
         return self._engine.outbox.endpoints.ever
 
     @property
     def connected(self) -> Sequence[Endpoint]:
-        """Those that are connected."""
         return [*self._engine.outbox.endpoints]
 
     def is_heard(self, event_type: str) -> bool:
-        """Return whether an endpoint listens for events of a type."""
         return bool(self._engine.outbox.endpoints.listening(event_type))
 
     @staticmethod
     def never_disable(endpoint: Endpoint) -> None:
-        """Go on with an endpoint however often it refuses."""
         endpoint._disable_after = None
 
     @staticmethod
@@ -147,7 +141,7 @@ class Inside:
 
     @staticmethod
     def is_made_anew(endpoint: Endpoint) -> bool:
-        """Return whether an app that has crashed is made anew."""
+        """Return whether a crashed app is made anew."""
         return endpoint._restart is not None
 
     # What happened
@@ -164,7 +158,7 @@ class Inside:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether a verb was called while the app's event loop stood still."""
+        """Whether a verb was called while the app's event loop was blocked."""
         return bool(self._engine.blocked)
 
     @property
@@ -193,22 +187,20 @@ class Inside:
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts so far."""
         return self._engine.outbox.attempts
 
     @property
     def has_attempted(self) -> bool:
-        """Whether an attempt was made."""
         return any(map(self.was_made, self.attempts))
 
     @staticmethod
     def was_made(attempt: Attempt) -> bool:
-        """Return whether an attempt was made: it was not dropped, nor its endpoint disabled."""
+        """Return whether an attempt was made: neither dropped, nor at a disabled endpoint."""
         return attempt._was_made
 
     @staticmethod
     def kept_back(attempt: Attempt) -> str:
-        """Return how a fault kept an attempt from the app, in a word or two; empty: none did."""
+        """Return how a fault kept an attempt from the app, in a word or two; empty if none did."""
         return "" if attempt._effect._reaches_app else attempt._effect._text
 
     @staticmethod
@@ -218,7 +210,6 @@ class Inside:
 
     @staticmethod
     def attendant_of(attempt: Attempt) -> Attendant | None:
-        """Return who has attended an attempt; None: nobody did."""
         return attempt._attendant
 
     @staticmethod
@@ -229,12 +220,12 @@ class Inside:
 
     @staticmethod
     def is_short(fault: Trigger) -> bool:
-        """Return whether a barrier came before as many attempts as a fault waited for."""
+        """Return whether a barrier ended a fault's waiting for other attempts early."""
         return isinstance(fault, Fault) and fault._is_short
 
     @staticmethod
     def round_of(attempt: Attempt) -> int:
-        """Return the number of the batch in which an attempt was made with others; 0: none."""
+        """Return the number of the batch that an attempt was made in with others; 0: none."""
         return attempt._round
 
     @staticmethod
@@ -244,12 +235,11 @@ class Inside:
 
     @staticmethod
     def is_changed(attempt: Attempt) -> bool:
-        """Return whether an attempt was to post something other than its event."""
         return attempt._is_changed
 
     @staticmethod
     def shows_change(attempt: Attempt) -> bool:
-        """Return whether an app can see that not the event as it was emitted is posted."""
+        """Return whether the app can see that the event was changed."""
         event, request = attempt.event, attempt._request
         is_named = any(request.id in value for value in request.headers.values())
         return request.body != event._posted(event.body) or (is_named and request.id != event.id)
@@ -261,15 +251,11 @@ class Inside:
 
     @staticmethod
     def is_about_a_message(event: Event) -> bool:
-        """Return whether an event is about a message of the fake."""
         return event._message is not None
 
     @property
     def names(self) -> Mapping[Event, str]:
-        """The names of events; of several with the same one, from the second on with a number.
-
-        There are none for events of before a reset.
-        """
+        """The names of events since the last reset; a repeated name gets a number."""
         names: dict[Event, str] = {}
         counts: Counter[str] = Counter()
         for event in self._engine.outbox.events:
@@ -279,31 +265,30 @@ class Inside:
 
     @staticmethod
     def name_of(event: Event) -> str:
-        """Return the name of an event, whatever others there are."""
+        """Return the name of an event, even if others have the same."""
         return event._name
 
     # Calls of the API
 
     @property
     def calls(self) -> Sequence[ApiRequest]:
-        """The calls of the API, in order."""
         return self._fake.api._log
 
     @staticmethod
     def has_webhooks_before(call: ApiRequest) -> bool:
-        """Return whether webhooks that a call has caused came before its response."""
+        """Return whether a call's webhooks came before its response."""
         return call._last_attempt is not None
 
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
-        """Give the calls that have caused a verb whose webhooks came after their response."""
+        """Return the calls whose webhooks came after their response."""
         causes = {id(record._cause) for record in self.records if isinstance(record, VerbRecord)}
         return (call for call in self.calls if id(call) in causes and not call._has_webhooks_first)
 
     def delivered_later(self) -> Iterator[Record | None]:
-        """Give what has sent a message that would have been the same if it was delivered at once.
+        """Return what sent each message that could as well have been delivered at once.
 
-        So its next event in its conversation is its delivery, by a verb about it, at the same
-        moment and for the price that was estimated.
+        The next event of its conversation is its delivery: by a verb about it, at the same moment,
+        and for the estimated price.
         """
         events = self._engine.outbox.events
         for index, sent in enumerate(events):
@@ -329,17 +314,16 @@ class Inside:
 
 
 def check_service() -> None:
-    """Raise the errors that handlers of the HTTP API have raised."""
+    """Raise the errors of the HTTP API's handlers."""
     service.check()
 
 
 def open_fakes() -> set[ChatFake]:
-    """Return the fakes that are not closed."""
     return {*opened}
 
 
 def shut_all_but(fakes: Collection[ChatFake]) -> None:
-    """Close fakes that an interrupt has left open, without a check."""
+    """Close fakes that an interrupt has left open, without checks."""
     with ExitStack() as stack:  # each of them, whatever the others do
         for fake in {*opened} - {*fakes}:
             stack.callback(fake._shut)

@@ -1,7 +1,7 @@
 """Faults of the HTTP API: which requests they concern, and what becomes of the response.
 
-Each kind is a class, which says all that concerns it; :class:`ApiFault` says what they have in
-common. Their public methods are those of :class:`.AccountApi`.
+Each kind is a class; :class:`ApiFault` is what they have in common. Their public methods are those
+of :class:`.AccountApi`.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ _MAX_DELAY: Final = 60
 
 
 class RequestFilter(TypedDict, total=False):
-    """Which requests a fault concerns, and for which of them it fires.
+    """The arguments that say which requests a fault concerns; all faults of the API take them.
 
     Attributes:
-        times: For how many of them, 1 by default; None: until it is removed, which is the default
-            of :meth:`.AccountApi.rate_limit`.
-        start: The first of them; 1, the default, is the next.
+        times: For how many of them it fires, 1 by default; None: until it is removed, which is the
+            default of :meth:`.AccountApi.rate_limit`.
+        start: The first request that it fires for, among those that match; 1, the default, is the
+            next.
         path: A path, or a rule as of a route; None: any.
         method: None: any.
     """
@@ -98,11 +99,10 @@ class ApiFault(Trigger):
 
     @property
     def _mark(self) -> Mark:
-        """The mark of the requests for which it fired."""
         return Mark(verb_of(type(self)), self.description, self.line)
 
     def _is_due(self, method: str, path: str) -> bool:
-        """Count a request, and return whether to fire for it."""
+        # Every request that matches counts, even if the fault does not fire for it.
         if self._method in (None, method) and (
             self._rules is None or bound(self._rules, path).test(path)
         ):
@@ -111,11 +111,10 @@ class ApiFault(Trigger):
         return False
 
     def _is_over(self, now: int) -> bool:  # noqa: ARG002 - one of a length of time may be
-        """Return whether it ends before a request that it is due for."""
+        # A rate limit may end before a request that it is due for.
         return False
 
     def _damage(self, reply: Reply, now: int) -> Reply:  # noqa: ARG002 - likewise
-        """Return what is sent in place of a reply."""
         return reply if self._error is None else self._error._replace(delay=reply.delay)
 
 
@@ -231,7 +230,7 @@ class WebhooksFirst(ApiFault):
 
 
 def shown_method(method: str) -> str:
-    """Return what texts show of a method, which a client may choose freely."""
+    """Return a method, cut off: a client may send anything."""
     return method[:_MAX_SHOWN]
 
 
@@ -243,7 +242,6 @@ def damaged(reply: Reply, faults: Iterable[ApiFault], now: int) -> Reply:
 
 
 def _target(path: str | None, method: str | None) -> str:
-    """Return what requests are for, in words; empty: for anything."""
     words = [f"to {path}"] if path is not None else []
     return " ".join([*words, f"by {method}"] if method is not None else words)
 
@@ -256,7 +254,7 @@ def _check_method(method: object) -> str:
 
 
 def _error_reply(status: int, code: str | None = None, message: str | None = None) -> Reply:
-    """Return an error of the API; by default its code is the status's name."""
+    # By default, the code is the status's name.
     if code is None:
         code = HTTPStatus(status).name if status in list(HTTPStatus) else f"STATUS_{status}"
     check_str(code, "code")

@@ -70,9 +70,6 @@ class Later:
             )
         return self._moment
 
-    def begin(self, moment: int, line: Line) -> None:
-        self._moment, self.line = moment, line
-
     def perform(self, verb: Verb, what: str) -> None:
         """Schedule a verb for this moment, where the engine would perform it now."""
         self._engine.perform(Verb("schedule", verb.message, (self, verb)), what)
@@ -108,7 +105,7 @@ class Scripts:
         moment = (now if earlier is None else earlier.moment) + later.delay
         if moment > LAST:
             raise ClockError(f"after() can't schedule past {stamp(LAST)}, where the calendar ends")
-        later.begin(moment, line)
+        later._moment, later.line = moment, line
         self._idle[later] = None
         if earlier is not None:
             self._idle.pop(earlier, None)
