@@ -53,7 +53,7 @@ devices: expected an int from 1 to 10000, got 0
 unknown code '999': use '131026' or '100', or give its message=
 online: expected a bool, got 1
 unknown status 'delivred': use 'sent', 'delivered', 'read' or 'failed'
-statuses: expected each as an argument of its own, got ['sent']
+statuses: expected one argument for each status, got ['sent']
 message: expected a Message, got 'id'
 no message fits (body='Hi'). The nearest:
   <Message 385cfdbc00ec320300000001 to +15550100: sent, held 0.05> has body='Hello'\

@@ -1,4 +1,4 @@
-"""The fake that a test uses: it puts the parts together and has no rule of its own."""
+"""The fake that a test uses. It puts the parts together, and contains no rules."""
 
 from __future__ import annotations
 
@@ -568,7 +568,7 @@ class ChatFake:
         """
         for status in statuses:
             if not isinstance(status, str):
-                raise TypeError(unexpected("statuses", "each as an argument of its own", status))
+                raise TypeError(unexpected("statuses", "one argument for each status", status))
             if status not in STATUSES:  # emit() may have made it up
                 emitted = (event.status for event in self._engine.outbox.events if event.status)
                 check_choice(status, "status", dict.fromkeys([*STATUSES, *emitted]))

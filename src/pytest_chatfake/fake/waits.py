@@ -3,20 +3,20 @@
 Theory of operation
 -------------------
 *Looks.* A wait calls the predicate again and again, until it is true or the time is up. Each call
-is a look. Before each look it settles, except with ``settle=False``: events that an app has caused,
-over HTTP for example, are attempted. Between two looks no lock is held, no step is pending, and
-nothing is attempted: other threads and tasks go on calling verbs.
+is a look. Before each look the fake settles, to attempt the events that the app has caused over
+HTTP meanwhile; with ``settle=False`` it doesn't. Between two looks, no lock is held, no step is
+pending, and nothing is attempted, so other threads and tasks go on calling verbs.
 
-*Explorations.* A thread of the app commits before such an attempt or after it, by chance; but a
-body has to do the same in each run. So there a wait only makes attempts that were held back, before
-the first look. What the app's calls have caused stays queued until the body settles.
+*Explorations.* A body has to do the same in every run, but whether a thread of the app commits
+before or after such an attempt is chance. So there, a wait only makes attempts that were held back,
+before the first look. What the app has caused stays queued until the body settles.
 
-*Real time.* The process's :class:`.Watchdog` ends a wait at its limit. A pause waits for a
-lock; in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too, which
-stops the clocks and with them the timers of asyncio.
+*Real time.* The process's :class:`.Watchdog` ends a wait at its limit. A pause waits for a lock; in
+async mode a thread does, and wakes the loop. So a wait ends even under freezegun, which stops the
+clocks and with them the timers of asyncio.
 
 *Background tasks* of an app go on during the pauses: in async mode on the test's loop, in sync mode
-on the fake's, which runs only then.
+on the fake's loop, which runs only then.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check_predicate(predicate: object) -> None:
 
 
 def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
-    # Not just any awaitable: a message can be awaited, too, but is a result here.
+    # Not just any awaitable: a message can be awaited as well, but is a result here.
     return isinstance(value, Coroutine)
 
 

@@ -96,7 +96,8 @@ class Diagnosis:
     ) -> Iterator[str]:
         """Explain the first status that differs; None stands for the end of the list."""
         label = self.labels.message(message)
-        person = self._engine.account.people.get(message.recipient)
+        account = self._engine.account
+        person = account.people.get(message.recipient)
         pending = list(self._pending({_VERBS.get(wanted, "")}, message))
         obstacle = obstacle_of(self._engine, message)
         if message.state == "dropped":
@@ -108,7 +109,7 @@ class Diagnosis:
         elif (wanted, got) == ("delivered", "read"):
             yield f"{label} {SKIPPED}."
             yield "Call deliver() before read() to get one."
-        elif (wanted, message.state) == ("failed", "sent") and self._is_overdrawn:
+        elif (wanted, message.state) == ("failed", "sent") and account.ledger.available < 0:
             yield (
                 f"{label} was sent, though the balance can't cover it. To let it fail: "
                 f"on_insufficient_balance='fail'."
@@ -140,10 +141,6 @@ class Diagnosis:
             )
             if outbox.events and not outbox.endpoints:
                 yield "If the app asks when it gets an event: no endpoint is connected."
-
-    @property
-    def _is_overdrawn(self) -> bool:
-        return self._engine.account.ledger.available < 0
 
     def _pending(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
         return first_pending(self._engine, self.labels, verbs, *of)

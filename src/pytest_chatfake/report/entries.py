@@ -64,10 +64,6 @@ def has_failed(record: Record) -> bool:
     return False
 
 
-def has_reached_app(attempt: Attempt) -> bool:
-    return not attempt._ended or attempt._effect._reaches_app
-
-
 def is_retry(record: Record) -> bool:
     return isinstance(record, Attempt) and record.number > 1
 

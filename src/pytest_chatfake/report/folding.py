@@ -5,13 +5,14 @@ The middle keeps what a failed expectation names, and the first entry of each od
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from ..base.history import Record
 from ..base.views import counted
 from ..domain.messages import MessageState
-from .entries import likeness, number_of
+from .entries import kind_of, likeness, number_of
 from .trace import Trace
 
 #: An entry, or a text in place of entries that are left out.
@@ -108,7 +109,7 @@ def _middle(
 
 
 def _left_out(trace: Trace, start: int, stop: int) -> Iterator[str]:
-    if counts := trace.count(start, stop):
+    if counts := Counter(map(kind_of, trace.records[start:stop])):
         kinds = ", ".join(
             counted(count, kind, "moves of the clock" if kind == "clock" else None)
             for kind, count in counts.items()

@@ -20,7 +20,7 @@ from ..engine.records import ClockRecord, VerbRecord
 from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..wire.exact_json import number
-from .entries import has_failed, has_reached_app, is_odd, number_of
+from .entries import has_failed, is_odd, number_of
 from .folding import TimelineRow, rows_of
 from .labels import Labels
 from .story import Story
@@ -172,7 +172,8 @@ class _Lanes:
         start, stop = self._middles[self._begin(entry)], self._middles["chat_fake"]
         if isinstance(entry, Attempt):
             stop = self._middles[self._labels.endpoint(entry.endpoint)]
-            stop = stop if has_reached_app(entry) else (start + stop) // 2
+            if entry._ended and not entry._effect._reaches_app:
+                stop = (start + stop) // 2
         mark = f'<path class="at" d="M{stop} 11{_SHAPES[tone]}"/>'
         if start == stop:
             return mark
@@ -207,7 +208,7 @@ def _links(entry: Record, numbers: Collection[int]) -> str:
 def _money(
     ledger: Ledger, posted: Iterable[tuple[int, int]], left: int, bottom: int
 ) -> Iterator[str]:
-    # Each amount has a line in a scale of its own, and its value where that changes. `posted` is
+    # Each amount has a line with its own scale, and its value where that changes. `posted` is
     # the top of each entry, and the number of postings up to it.
     names, amounts = ("available", "held", "charged"), zip(*ledger.running(), strict=True)
     for name, values in zip(names, amounts, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import attrgetter
@@ -15,7 +14,7 @@ from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
 from ..webhooks.forgeries import Forgery
-from .entries import RecordKind, is_odd, kind_of
+from .entries import is_odd
 
 
 class Trace:
@@ -58,9 +57,6 @@ class Trace:
             for record in self.records
         )
         return [*accumulate(posted, initial=1)]  # the opening balance is no record
-
-    def count(self, start: int, stop: int | None = None) -> Counter[RecordKind]:
-        return Counter[RecordKind](map(kind_of, self.records[start:stop]))
 
 
 def _is_forgery(record: Record) -> bool:
