@@ -161,11 +161,11 @@ class Account:
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
             found = self.conversations.current(message.recipient, origin_type, now)
-            if found is None:
-                if proposed is not None and self.conversations.find(proposed.id) is None:
-                    return proposed
-                return self.conversations.propose(message.recipient, origin_type)
-            return found
+            if found is not None:
+                return found
+            if proposed is not None and self.conversations.find(proposed.id) is None:
+                return proposed
+            return self.conversations.propose(message.recipient, origin_type)
         found = self.conversations.find(wanted if isinstance(wanted, str) else wanted.id)
         if isinstance(wanted, ConversationRecord) and found is not wanted:
             raise ClosedError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
-from ..base.arguments import cited
+from ..base.arguments import unexpected
 
 #: The failure codes of §7.2 with their ``errorMessage``. The text for ``100`` is the service's; the
 #: one for ``131026`` is ours (assumed).
@@ -38,7 +38,7 @@ class PlatformError:
         for field in fields(self):
             value: object = getattr(self, field.name)
             if not isinstance(value, str):
-                raise TypeError(f"PlatformError.{field.name}: expected a str, got {cited(value)}")
+                raise TypeError(unexpected(f"PlatformError.{field.name}", "a str", value))
 
 
 class Failure(NamedTuple):

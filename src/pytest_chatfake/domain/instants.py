@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from ..base.arguments import cited, unexpected
+from ..base.arguments import unexpected
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
@@ -145,9 +145,8 @@ def aware(moment: object, what: str) -> datetime:
         try:
             moment = datetime.fromisoformat(moment)
         except ValueError:
-            raise ValueError(
-                f"{what}: expected ISO 8601 such as '2026-01-01T12:00:00Z', got {cited(moment)}"
-            ) from None
+            expected = "ISO 8601 such as '2026-01-01T12:00:00Z'"
+            raise ValueError(unexpected(what, expected, moment)) from None
     if not isinstance(moment, datetime):
         raise TypeError(unexpected(what, "an aware datetime or ISO 8601 text", moment))
     if moment.utcoffset() is None:

@@ -91,15 +91,12 @@ class Ledger:
         """Append an entry, and update the totals."""
         kind, amount = entry.kind, entry.amount
         add, subtract = EXACT.add, EXACT.subtract
+        is_taken = kind in {"hold", "charge"}
+        self.available = (subtract if is_taken else add)(self.available, amount)
         if kind == "hold":
-            self.available = subtract(self.available, amount)
             self.held = add(self.held, amount)
         elif kind == "release":
-            self.available = add(self.available, amount)
             self.held = subtract(self.held, amount)
         elif kind == "charge":
-            self.available = subtract(self.available, amount)
             self.charged = add(self.charged, amount)
-        else:
-            self.available = add(self.available, amount)
         self.entries.append(entry)

@@ -25,6 +25,7 @@ _HIDDEN = (
     "the clock can't move time: freezegun was started after it and hides its moves. "
     "Move time with freezegun (the fake follows), or end it first."
 )
+_ACTIVE = "freezegun is active: move time with freezegun (the fake follows), or end it first"
 
 
 class Travel:
@@ -153,12 +154,8 @@ class ProcessTime:
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         self._stack = time_machine.traveller_stack
-        if _freezegun_is_active() and self._stack:
-            raise ClockError(_HIDDEN)
         if _freezegun_is_active():
-            raise ClockError(
-                "freezegun is active: move time with freezegun (the fake follows), or end it first"
-            )
+            raise ClockError(_HIDDEN if self._stack else _ACTIVE)
         freeze(self._own, None, None)
         self._top = self._stack[-1]
         return self._top

@@ -42,6 +42,10 @@ _OVER = cast("WebhookRequest", object())
 class Attempt(Record):
     """One attempt to deliver an event to an endpoint, and how it ended.
 
+    Example::
+
+        assert chat_fake.webhooks.attempts[-1].status_code == 503
+
     Attributes:
         event: The event.
         endpoint: Where it goes.

@@ -278,7 +278,7 @@ class Drain:
         with self._core.lock:
             response = self._count(attempt, response)
             attempt._response, attempt._ended = response, True
-            # Reports show what was signed, and observers look at everything.
+            # Reports show what was signed after a 401 or 403, and observers see every request.
             if self.observer is None and response.status not in {401, 403}:
                 attempt._forget_request()
             if self._core.history.has(attempt):  # no reset has come in between

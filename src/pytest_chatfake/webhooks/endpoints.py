@@ -21,6 +21,12 @@ from .events import Event
 class Endpoint:
     """Where webhooks go, as ``connect()`` returns it.
 
+    Example::
+
+        shop = chat_fake.webhooks.connect(wsgi=shop_app, path="/hooks/chat")
+        audit = chat_fake.webhooks.connect(wsgi=audit_app, path="/hooks/chat")
+        chat_fake.webhooks.drop(endpoint=audit)
+
     Attributes:
         name: Its URL, or the name of the app or function.
         label: The same for reports: shorter, and without the secrets of a URL.

@@ -114,26 +114,32 @@ def _with(signer: OwnSigner, secrets: tuple[bytes, ...]) -> OwnSigner:
 
 
 class HmacSigner:
-    """Signs with HMAC, by default SHA-256 over ``{timestamp}.{body}`` in hex (assumed).
+    """Signs webhooks with HMAC, by default SHA-256 over ``{timestamp}.{body}`` in hex (assumed).
+
+    Example::
+
+        signer = HmacSigner("the secret", header="X-Hub-Signature-256", format="sha256={signature}",
+                            content="{body}")
+        chat_fake.webhooks.connect(wsgi=app, path="/hooks/chat", signer=signer)
 
     Args:
         secret: The shared secret, text or bytes.
-        secrets: Several instead, the newest first; each makes a signature.
+        secrets: Several secrets instead, the newest first. Each one makes a signature.
         header: The name of the header.
-        format: The header's value; ``{timestamp}`` is in Unix seconds, ``{signature}`` is encoded
-            as ``encoding`` says. Its parts between commas in which several signatures differ
-            are added for each, as in ``t=1,s=...,s=...``.
-        content: The signed content; ``{body}`` is the exact bytes of the attempt.
-        timestamp_header: A second header, which has the timestamp alone.
+        format: The value of the header. ``{timestamp}`` is in Unix seconds, ``{signature}`` is
+            encoded as ``encoding`` says. With several secrets, the parts between commas that
+            differ are repeated, as in ``t=1,s=...,s=...``.
+        content: What is signed; ``{body}`` is the exact bytes of the attempt.
+        timestamp_header: A second header, with only the timestamp.
         digest: The name of the hash function, such as ``"sha256"``.
         encoding: ``"hex"``, in lower case, or ``"base64"``.
         offset: Is added to the timestamp: negative for a stale one, positive for one from the
             future; a ``timedelta`` or seconds.
 
     Raises:
-        TypeError: Not exactly one of ``secret`` and ``secrets`` is given.
-        ValueError: A secret is empty, HTTP does not allow a header, a template has another field,
-            or the timestamp is signed and not sent.
+        TypeError: Both ``secret`` and ``secrets`` are given, or neither.
+        ValueError: A secret is empty, HTTP does not allow a header, a template has an unknown
+            field, or the timestamp is signed but not sent.
     """
 
     def __init__(
@@ -211,18 +217,18 @@ _DIGESTS = tuple(sorted(name for name in hashlib.algorithms_guaranteed if "shake
 
 
 class StandardWebhooksSigner:
-    """Signs as the Standard Webhooks convention says: over ``{id}.{timestamp}.{body}`` (assumed).
+    """Signs webhooks by the Standard Webhooks convention: ``{id}.{timestamp}.{body}`` (assumed).
 
-    It sets ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature`` (``v1,`` and base64),
-    with several secrets as ``v1,... v1,...``.
+    It sets ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``: ``v1,`` and base64,
+    and with several secrets ``v1,... v1,...``.
 
     Args:
         secret: ``whsec_`` and base64, the base64 alone, or the secret's bytes.
-        secrets: Several instead, the newest first.
+        secrets: Several secrets instead, the newest first.
         offset: Is added to the timestamp, as for :class:`HmacSigner`.
 
     Raises:
-        TypeError: Not exactly one of ``secret`` and ``secrets`` is given.
+        TypeError: Both ``secret`` and ``secrets`` are given, or neither.
         ValueError: A secret is empty, or the text is not base64.
     """
 

@@ -8,7 +8,7 @@ from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
 from typing import Any
 
-from ..base.arguments import cited
+from ..base.arguments import cited, unexpected
 
 #: How many digits a number may have. Python would refuse to read a longer integer.
 _MOST_DIGITS = 4_300
@@ -76,7 +76,7 @@ def members(fields: Mapping[Any, Any], levels: int = _DEEPEST) -> str:
     text = ""
     for key, value in fields.items():
         if not isinstance(key, str):
-            raise TypeError(f"a JSON key: expected a str, got {cited(key)}")
+            raise TypeError(unexpected("a JSON key", "a str", key))
         text += f",{quoted(key)}:{encode(value, levels)}"
     return text
 

@@ -16,6 +16,10 @@ class Naming:
 
     Set your channel's own names here: every event is written and read with them.
 
+    Example::
+
+        ChatFakeConfig(naming=Naming(message_key="whatsappMessage", to_key="to"))
+
     Attributes:
         event_type: The event's ``type`` (§2.2).
         message_key: The envelope's field that holds the message resource (§2.2).

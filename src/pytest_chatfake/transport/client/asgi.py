@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from ...base.arguments import cited
+from ...base.arguments import cited, unexpected
 from ...base.tracebacks import NO_LIFESPAN
 from .cancellable import Cancellable, CancelledExternally
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
@@ -154,7 +154,7 @@ class _Exchange:
             raise RuntimeError(f"ASGI app: sent {cited(kind)} after its response was complete")
         expected = f"http.response.{'start' if self._status is None else 'body'}"
         if kind != expected:
-            raise RuntimeError(f"ASGI app: expected {expected!r}, got {cited(kind)}")
+            raise RuntimeError(unexpected("ASGI app", repr(expected), kind))
         if self._status is None:
             self._status = int(message["status"])
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any, Literal, Self
 
-from ...base.arguments import cited
+from ...base.arguments import unexpected
 from ...base.errors import leaves_at_once
 from .asgi import AsgiApp
 from .loops import background_task, new_event
@@ -139,5 +139,5 @@ class Lifespan:
             reason = message.get("message", "") or "it gave no reason"
             self._error = RuntimeError(f"ASGI app: its {phase} failed: {reason}")
         elif kind != f"lifespan.{phase}.complete":
-            raise RuntimeError(f"ASGI app: expected 'lifespan.{phase}...', got {cited(kind)}")
+            raise RuntimeError(unexpected("ASGI app", f"'lifespan.{phase}...'", kind))
         self._started.set()

@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from ...base.arguments import cited
+from ...base.arguments import unexpected
 from .django_bridge import connections_kept
 from .headers import Headers, complete_headers
 from .responses import OutgoingRequest, Response
@@ -140,7 +140,7 @@ class _Exchange:
 
     def write(self, part: bytes) -> None:
         if not isinstance(part, bytes):
-            raise TypeError(f"WSGI app: expected bytes in its body, got {cited(part)}")
+            raise TypeError(unexpected("WSGI app", "bytes in its body", part))
         if self._status is None:
             raise RuntimeError("WSGI app: it sent its body before it called start_response")
         if part:
@@ -156,5 +156,5 @@ class _Exchange:
 def _status_code(status: object) -> int:
     # Not every app gives a reason: "200 OK" or "200".
     if not (isinstance(status, str) and re.fullmatch("[0-9]{3}( .*)?", status)):
-        raise ValueError(f"WSGI app: expected a status such as '200 OK', got {cited(status)}")
+        raise ValueError(unexpected("WSGI app", "a status such as '200 OK'", status))
     return int(status[:3])
