@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import pytest
 
 #: What the ids of a run are derived from.
-seed_key = pytest.StashKey[str]()
+seed_key: pytest.StashKey[str] = pytest.StashKey()
 
 #: The standard error, before tests are captured.
-stderr_key = pytest.StashKey[int]()
+stderr_key: pytest.StashKey[int] = pytest.StashKey()
 
 #: Whether the listener is kept for the session.
-listens_key = pytest.StashKey[bool]()
+listens_key: pytest.StashKey[bool] = pytest.StashKey()
 
 START = "2026-01-01T12:00:00Z"
 

@@ -81,6 +81,9 @@ class Trigger(Record):
     def _fire(self) -> None:
         self.fired += 1
 
+    def _take_back(self) -> None:
+        self.fired -= 1  # there was nothing to do
+
 
 def verb_of(kind: type[Trigger]) -> str:
     """Return the method that sets up a kind of fault: ``webhooks.duplicate``."""

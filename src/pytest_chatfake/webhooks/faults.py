@@ -140,7 +140,7 @@ class Evolve(Fault):
         else:
             change = partial(with_unknown, path=self._unknown, resource=self._resource)
             if change(attempt._body) == attempt._body:
-                self.fired -= 1  # the event has no such field
+                self._take_back()  # the event has no such field
                 return
             attempt._unknown += (change,)
         super()._shape(attempt)
@@ -252,7 +252,7 @@ class Attended(Fault):
 
     def _end(self, attempt: Attempt, response: Response) -> Response:
         if attempt._attendant is None or not attempt._attendant.deed:
-            self.fired -= 1
+            self._take_back()
             attempt._failure = None
             return response
         return super()._end(attempt, response)
