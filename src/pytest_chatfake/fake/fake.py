@@ -21,6 +21,7 @@ from ..base.arguments import (
     check_int,
     check_plain,
     check_seed,
+    check_share,
     check_str,
     cited,
     unexpected,
@@ -42,7 +43,7 @@ from ..engine.performer import Pending
 from ..http_api.account_api import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
-from ..people.autopilot import Autopilot, Autopilots, Span
+from ..people.autopilot import Autopilot, Autopilots, Span, draws_of
 from ..people.scripts import Scripts
 from ..report import active_stories
 from ..report.final_checks import FinalChecks
@@ -373,7 +374,7 @@ class ChatFake:
         address = None if to is None else address_of(to, engine)
         if seed is not None:
             check_seed(seed)
-        line = calling_line()
+        check_share(fail_share, "fail_share")
         reply = None
         if replies is not None:
             example = 'lambda message, random: "STOP"'
@@ -381,16 +382,20 @@ class ChatFake:
             reply = partial(self._reply, replies)
         elif reply_after:
             raise TypeError("reply_after= needs replies=: without it, nobody replies")
-        return self._autopilots.add(
+        autopilot = Autopilot(
+            self._autopilots,
             address,
-            deliver_after,
-            read_after,
+            None if deliver_after is None else draws_of(deliver_after, "deliver_after"),
+            None if read_after is None else draws_of(read_after, "read_after"),
             fail_share,
             reply,
-            reply_after,
+            draws_of(reply_after, "reply_after"),
             engine.seed if seed is None else str(seed),
-            line,
+            calling_line(),
+            any(map(callable, (deliver_after, read_after, replies))),
         )
+        self._autopilots.add(autopilot)
+        return autopilot
 
     def _reply(
         self, replies: Callable[..., str | None], state: MessageState, random: Random

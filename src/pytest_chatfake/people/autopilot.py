@@ -16,7 +16,7 @@ from hashlib import blake2b
 from random import Random
 from typing import Final, Self, TypeAlias
 
-from ..base.arguments import check_function, check_share, cited
+from ..base.arguments import check_function, cited
 from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
 from ..base.escaping import one_line
@@ -36,7 +36,7 @@ Draw: TypeAlias = "Callable[[Random], timedelta | float]"
 Replies: TypeAlias = "Callable[[MessageState, Random], Verb | None]"
 
 #: Turns eight random bytes into a length in nanoseconds.
-_Draws: TypeAlias = Callable[[bytes], int]
+Draws: TypeAlias = Callable[[bytes], int]
 
 #: How many values eight bytes have.
 _VALUES: Final = 1 << 64
@@ -65,11 +65,11 @@ class Autopilot:
 
     _autopilots: Autopilots
     _to: str | None
-    _deliver: _Draws | None
-    _read: _Draws | None
+    _deliver: Draws | None
+    _read: Draws | None
     _fail_share: float
     _replies: Replies | None
-    _reply: _Draws
+    _reply: Draws
     _seed: str
     _line: Line
     _calls_the_test: bool  # whether it has functions of the test, which may only read
@@ -159,34 +159,13 @@ class Autopilots:
         self._autopilots: defaultdict[str | None, list[Autopilot]] = defaultdict(list)
         self._plans: dict[int, FlightPlan] = {}  # by the numbers of their messages
 
-    def add(
-        self,
-        to: str | None,
-        deliver_after: Span | None,
-        read_after: Span | None,
-        fail_share: float,
-        replies: Replies | None,
-        reply_after: Span,
-        seed: str,
-        line: Line,
-    ) -> Autopilot:
-        deliver = None if deliver_after is None else _draws(deliver_after, "deliver_after")
-        read = None if read_after is None else _draws(read_after, "read_after")
-        reply = _draws(reply_after, "reply_after")
-        check_share(fail_share, "fail_share")
-        calls_the_test = any(map(callable, (deliver_after, read_after, replies)))
-        autopilot = Autopilot(
-            self, to, deliver, read, fail_share, replies, reply, seed, line, calls_the_test
-        )
+    def add(self, autopilot: Autopilot) -> None:
         with self._engine.core.lock:
-            self._autopilots[to].append(autopilot)
-            if (
-                self._watch not in self._engine.executor.watchers
-            ):  # a fake without autopilots pays nothing
+            self._autopilots[autopilot._to].append(autopilot)
+            if self._watch not in self._engine.executor.watchers:  # others pay nothing
                 self._engine.executor.watchers.append(self._watch)
                 for kind in _KINDS:
                     self._engine.executor.due_handlers[kind] = partial(self._run, kind)
-        return autopilot
 
     def end(self, autopilot: Autopilot) -> None:
         with self._engine.core.lock:
@@ -309,7 +288,8 @@ class Autopilots:
             raise
 
 
-def _draws(span: Span, what: str) -> _Draws:
+def draws_of(span: Span, what: str) -> Draws:
+    """Return what draws a length of time; ``what`` names the argument in errors."""
     if callable(span):
         check_function(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # so that a type checker still knows its type inside the lambda
