@@ -9,9 +9,14 @@ where the pages lie::
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 EXTENSIONS = Path(__file__).parent / "_ext"
 sys.path.insert(0, str(EXTENSIONS))
@@ -31,15 +36,14 @@ extensions = [
     "sphinx.ext.napoleon",
     "myst_parser",
     "docstrings",
-    "first_page",
-    "llms",
     "member_links",
     "navigation",
     "nothing_remote",
-    "page_head",
     "repository_links",
     "search",
     "sphinx_copybutton",
+    "sphinx_llm.txt",
+    "sphinxext.opengraph",
 ]
 
 root_doc = "README"
@@ -51,6 +55,7 @@ include_patterns = [
     "RELEASING.md",
     "docs/**.md",
     "docs/**.rst",
+    "examples/README.md",
     "examples/*/README.md",
 ]
 exclude_patterns = [".*", "build", "src", "tests", "benchmarks"]
@@ -102,3 +107,23 @@ html_theme_options = {
 copybutton_prompt_text = "$ "
 copybutton_copy_empty_lines = False
 copybutton_selector = "div.highlight:not(.highlight-text *) > pre"
+
+ogp_site_url = html_baseurl
+ogp_social_cards = {"enable": False}
+
+# For language models: llms.txt, and each page as Markdown beside it.
+llms_txt_description = metadata.metadata("pytest-chatfake")["Summary"]
+llms_txt_build_parallel = False
+llms_txt_nested_enabled = False
+llms_txt_suffix_mode = "append"
+llms_txt_suppress_unknown_node_warnings = ["abbreviation", "desc_optional"]
+
+
+def setup(app: Sphinx) -> None:
+    """Make the README the first page, too: the address of the site's folder opens it."""
+    app.connect("build-finished", _copy_first_page)
+
+
+def _copy_first_page(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.name == "html":
+        shutil.copy(Path(app.outdir, "README.html"), Path(app.outdir, "index.html"))

@@ -1,6 +1,6 @@
-"""The site's table of contents: the lists of ``docs/README.md``, which are there for readers.
+"""The site's table of contents: the chapters of ``docs/README.md``, in its order.
 
-So a page has to be listed once, and the Markdown needs no directive that only Sphinx understands.
+So a page is listed once, and the Markdown needs no directive that only Sphinx understands.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 INDEX = Path(__file__).parents[1] / "README.md"
 
-#: A line of the lists: a title, its page, and what else is said of it.
-ENTRY = re.compile(r"^- \[(.+?)\]\((.+?)\.(?:md|rst)\)(.*(?:\n  .*)*)", re.MULTILINE)
+#: A line of the index: a chapter's name, and the links to its pages.
+CHAPTER = re.compile(r"^- \*\*(.+?)\*\*: (.*(?:\n  .*)*)", re.MULTILINE)
+LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\.(?:md|rst)\)")
 
-#: What the lists don't have.
+#: What the index doesn't list.
 FIRST = [("Overview", "docs/README")]
 LAST = [
     ("Changes", "CHANGELOG"),
@@ -28,31 +29,23 @@ LAST = [
 ]
 
 
-def chapters(text: str) -> dict[str, list[tuple[str, str]]]:
-    """Give the lists of an index: their headings, and for each the titles and pages."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for heading in re.split(r"^##+ ", text, flags=re.MULTILINE)[1:]:
-        caption = heading.partition("\n")[0]
-        entries = ENTRY.findall(heading)
-        if entries:
-            found[caption] = [(title, posixpath.normpath(f"docs/{at}")) for title, at, _ in entries]
-    return found
-
-
 def _toctree(caption: str, entries: list[tuple[str, str]]) -> str:
     lines = [":hidden:", *([f":caption: {caption}"] if caption else []), ""]
-    lines += [f"{title} </{page}>" for title, page in entries]
+    lines += [f"{' '.join(title.split())} </{page}>" for title, page in entries]
     return "\n".join(["", "```{toctree}", *lines, "```", ""])
 
 
 def _add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
     if docname == app.config.root_doc:
-        found = chapters(INDEX.read_text("utf-8"))
         source[0] += _toctree("", FIRST)
-        source[0] += "".join(_toctree(*chapter) for chapter in found.items())
+        for caption, links in CHAPTER.findall(INDEX.read_text("utf-8")):
+            pages = [
+                (title, posixpath.normpath(f"docs/{page}")) for title, page in LINK.findall(links)
+            ]
+            source[0] += _toctree(caption, pages)
         source[0] += _toctree("Project", LAST)
-    if docname.startswith("examples/"):
-        # One line lists them all, so they are in no table of contents.
+    if re.fullmatch("examples/.+/README", docname):
+        # Their own index lists them, so they are in no table of contents.
         source[0] = "---\norphan: true\n---\n\n" + source[0]
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import llms
 import section_marks
 from pytest_chatfake import WebhookTests
 
@@ -63,17 +62,6 @@ def test_every_page_that_a_search_should_show_is_there() -> None:
     searches = (ROOT / "tests" / "by_hand" / "searches.txt").read_text("utf-8")
     expected = set(re.findall(r"^[^#\n]+ = (.+)$", searches, re.MULTILINE))
     assert expected <= {name(page).removesuffix(".md") for page in PAGES}
-
-
-def test_language_models_get_the_list_of_all_pages_that_readers_have() -> None:
-    index = (ROOT / "docs" / "README.md").read_text("utf-8")
-    pages = re.findall(r"^- \[.+?\]\((.+?)\.(?:md|rst)\)", index, re.MULTILINE)
-
-    listed = llms.listed(index, "https://example.org/")
-
-    assert [f"https://example.org/docs/{page}.html" for page in pages] == re.findall(
-        r"^- \[.+?\]\((.+?)\)", listed, re.MULTILINE
-    )
 
 
 def test_the_services_sections_are_numbered_as_the_description_is() -> None:
