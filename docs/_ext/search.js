@@ -2,7 +2,7 @@
 //
 // Sphinx shows the pages that have every word, and ranks a page by its best word. Here a page needs half
 // of the words, so that a question finds its answer, and all words make the rank, rare ones most: by
-// whether they stand in the page's title, in a heading (or its line in docs/README.md), or in its text.
+// whether they stand in the page's title, in a heading (or its first paragraph), or in its text.
 
 const IN_TITLE = 24;
 const BEGINS_IN_TITLE = 18;
@@ -28,10 +28,12 @@ const PLACES = [
 
 // Words of questions that say nothing of what is asked, and words that people use for those of the pages.
 const FILLERS = new Set([
-  ...["app", "come", "get", "getting", "happen", "happens", "many", "test", "tests", "us", "use", "using", "without"],
+  ...["app", "come", "get", "getting", "happen", "happens", "test", "tests", "us", "use", "using", "without"],
 ]);
 const SYNONYMS = {
   custom: "extra",
+  dedupe: "duplicate",
+  localhost: "container",
   migrate: "stub",
   missing: "lost",
   offline: "phone",
@@ -105,8 +107,3 @@ Search.performTermsSearch = (words, excluded) => {
   const times = (docname) => found.filter(([other]) => other === docname).length;
   return found.filter(([docname]) => times(docname) >= words.size / 2);
 };
-
-// The README is written as the first page.
-const perform = Search._performSearch;
-Search._performSearch = (...query) =>
-  perform(...query).map(([docname, ...rest]) => [docname === "README" ? "index" : docname, ...rest]);
