@@ -31,6 +31,9 @@ REFERENCE = {path.name: path.read_text("utf-8") for path in (DOCS / "reference")
 PUBLIC: dict[str, Any] = {name: getattr(pytest_chatfake, name) for name in pytest_chatfake._HOMES}
 CLASSES = {name: thing for name, thing in PUBLIC.items() if isinstance(thing, type)}
 
+#: The classes, by the headings of their sections.
+DESCRIBED = {**CLASSES, "chat_fake.api": AccountApi}
+
 
 def sections() -> dict[str, str]:
     """The sections of the reference, by the public name that each has as its heading."""
@@ -38,11 +41,16 @@ def sections() -> dict[str, str]:
     return {name: text for page in REFERENCE.values() for name, text in section.findall(page)}
 
 
-def lines(section: str) -> set[str]:
-    """The members that are named: the first cells of the tables whose head is Member."""
+def rows(section: str) -> list[tuple[str, str]]:
+    """The first cells of the tables whose head is Member, and the rest of their rows."""
     tables = re.findall(r"^\| Member \|.*\n((?:\|.*\n?)+)", section, re.MULTILINE)
-    cells = [row.split(" | ")[0] for table in tables for row in table.splitlines()]
-    return {name for cell in cells for name in re.findall(r"`(\w+)[(`]", cell)}
+    parts = [row.partition(" | ") for table in tables for row in table.splitlines()]
+    return [(cell, text) for cell, _, text in parts]
+
+
+def lines(section: str) -> set[str]:
+    """The members that are named."""
+    return {name for cell, _ in rows(section) for name in re.findall(r"`(\w+)[(`]", cell)}
 
 
 def members(cls: type) -> set[str]:
@@ -57,9 +65,37 @@ def members(cls: type) -> set[str]:
     return {name for name in found if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("name", [*CLASSES, "chat_fake.api"])
+def methods(cls: type) -> set[str]:
+    """The public methods that users call; pytest calls the tests."""
+    found = {
+        name for name in members(cls) if inspect.isfunction(inspect.getattr_static(cls, name, 0))
+    }
+    return {name for name in found if not name.startswith("test_")}
+
+
+def arguments(method: Any, left_out: str = "") -> str:
+    """How a table shows a method's arguments, without those that its row's text names."""
+    given = list(inspect.signature(method).parameters.values())[1:]
+    kept = [one.replace(annotation=one.empty) for one in given if f"`{one.name}`" not in left_out]
+    shown = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", str(inspect.Signature(kept))).replace("'", '"')
+    return f"{shown[:-1]}{', ' if kept else ''}...)" if left_out else shown
+
+
+@pytest.mark.parametrize("name", [name for name, cls in DESCRIBED.items() if methods(cls)])
+def test_every_method_is_shown_with_its_arguments(name: str) -> None:
+    expected, shown = {}, {}
+    for cell, text in rows(sections()[name]):
+        for method, given in re.findall(r"`(?!test_)(\w+)(\([^`]*\))`", cell):
+            shown[method] = given
+            left_out = text if "..." in given else ""
+            expected[method] = arguments(getattr(DESCRIBED[name], method), left_out)
+    assert expected == shown
+    assert methods(DESCRIBED[name]) == set(shown)
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
 def test_every_member_is_named_and_has_a_docstring(name: str) -> None:
-    cls = CLASSES.get(name, AccountApi)
+    cls = DESCRIBED[name]
     assert members(cls) == lines(sections().get(name, ""))
     for member in vars(cls).values():
         if inspect.isfunction(member) and member.__module__ == cls.__module__:
