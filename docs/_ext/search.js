@@ -17,13 +17,7 @@ const PLACES = [
   ["docs/reference/python/", -10],
   ["docs/reference/", 4],
   ["docs/explanation/", 2],
-  ["docs/README", -5],
-  ["examples/", -5],
-  ["CHANGELOG", -10],
-  ["CONTRIBUTING", -10],
-  ["ARCHITECTURE", -10],
-  ["RELEASING", -10],
-  ["", 0],
+  ["", -10],
 ];
 
 // Words of questions that say nothing of what is asked, and words that people use for those of the pages.
