@@ -927,7 +927,7 @@ def test_a_body_that_resets_its_fake_at_the_end_has_sent_something():
     ("only", "words"),
     [
         ("webhooks.reorder(by=1, start=9)", "that never happened"),
-        ("api.fail(path='/', method='GET', start=3)", "that never happened"),
+        ("api.fail(status=503, path='/', method='GET', start=3)", "that never happened"),
         ("webhooks.reorder(by=2, start=1)", "fewer attempts follow before the next barrier"),
         ("webhooks.duplicate(after=3)", "fewer attempts follow before the next barrier"),
     ],

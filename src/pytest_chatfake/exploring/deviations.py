@@ -81,7 +81,9 @@ class Kind(NamedTuple):
         extent: The argument that says how far it goes; empty: there is none.
         least: The least value of that argument, and its default.
         is_time: Whether that argument is a length of time.
-        more: Its further arguments.
+        ways: The values that its further arguments may have, one set for each way; those of crash
+            points and calls vary.
+        more: The names of arguments about crash points.
         concerns: An ``"attempt"`` or a ``"call"`` of the app, which ``start=`` counts; or
             ``"everything"``.
         is_unseen: Whether the order and the moments of attempts don't show that it fired.
@@ -99,6 +101,7 @@ class Kind(NamedTuple):
     extent: str = ""
     least: int = 0
     is_time: bool = False
+    ways: tuple[tuple[tuple[str, Any], ...], ...] = ((),)
     more: tuple[str, ...] = ()
     concerns: str = "attempt"
     is_unseen: bool = False
@@ -117,13 +120,13 @@ class Kind(NamedTuple):
 def _of_a_call(
     fault: type[Trigger],
     sentence: str,
-    *more: str,
+    *ways: tuple[tuple[str, Any], ...],
     needs: str = "your scenario makes no API call",
 ) -> Kind:
     return Kind(
         fault,
         sentence,
-        more=(*more, *Call._fields),
+        ways=ways,
         concerns="call",
         is_unseen=True,
         needs=needs,
@@ -140,6 +143,10 @@ _PLAIN: Final = (
 
 #: The fields that may get new values; those of ``status`` are all known (§2.3).
 OPEN: Final = tuple(path for path in UNKNOWN if path != "status")
+
+#: What a call gets instead of its response.
+STATUS: Final = 503
+_REFUSED: Final = (("status", STATUS),)
 
 #: Where an app can crash, by the names of the arguments.
 PLACES: Final = ("line", "before", "after")
@@ -174,7 +181,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     "webhooks_first": _of_a_call(
         api.WebhooksFirst,
         "the webhooks of {call}{delivered} came before its response",
-        "delivered",
+        (),
+        (("delivered", True),),
         needs="your scenario makes no API call that sends a message",
     ),
     "drop": Kind(Drop, "{event} was dropped"),
@@ -182,7 +190,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         Drop,
         extent="times",
         least=1,
-        more=("status",),
+        ways=((("status", "delivered"),),),
         is_alone=True,
         needs="your scenario reads no message right after its delivery: message.deliver().read()",
     ),
@@ -232,7 +240,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "duplicate_new_id": Kind(
         Duplicate,
         "{event} was redelivered with a new id",
-        more=("new_id",),
+        ways=((("new_id", True),),),
         is_unseen=True,
         unchanged="your webhooks have no event id, so a new one would change nothing",
     ),
@@ -247,22 +255,19 @@ KINDS: Final[Mapping[str, Kind]] = {
     "unknown_value": Kind(
         Evolve,
         "every {unknown} had an unknown value",
-        more=("unknown",),
+        ways=tuple((("unknown", path),) for path in OPEN),
         concerns="everything",
         is_unseen=True,
         is_alone=True,
         compares=False,  # it may keep the value, or map it to one of its own
         unchanged=f"your webhooks have none of the fields {', '.join(OPEN)}",
     ),
-    "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", "status"),
-    "api.lose_response": _of_a_call(api.LoseResponse, "", "status"),
+    "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", _REFUSED),
+    "api.lose_response": _of_a_call(api.LoseResponse, "", (), _REFUSED),
 }
 
 #: The kinds that happen at crash points.
 CRASHING: Final = frozenset(name for name in KINDS if issubclass(KINDS[name].fault, Attended))
-
-#: What a call gets instead of its response.
-STATUS: Final = 503
 
 #: The kinds that an exploration tries by default.
 DEFAULT: Final = ("duplicate", "reorder", "lose_response", "refuse", "webhooks_first")
@@ -319,12 +324,6 @@ class Deviation(NamedTuple):
         return fault
 
 
-def moved(kind: str, start: int, extent: int) -> Deviation:
-    """Return a deviation that shifts an attempt past ``extent`` others, across barriers too."""
-    more = (("new_id", True),) if kind == "duplicate_new_id" else ()
-    return Deviation(kind, start, extent, more)
-
-
 def parse_deviations(only: Iterable[Any]) -> tuple[Deviation, ...]:
     """Return the deviations that a test lists as a failure printed them."""
     listed = check_list(only, "only", "deviations such as 'webhooks.reorder(by=1, start=2)'")
@@ -355,7 +354,7 @@ def _read(text: str) -> Deviation | None:
     given = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     start, verb = given.pop("start", 1), ast.unparse(call.func)
     for name, kind in KINDS.items():
-        if kind.verb != verb or not {*given} <= {kind.extent, *kind.more}:
+        if kind.verb != verb:
             continue
         extent = given.get(kind.extent, kind.least)
         if kind.is_time:
@@ -369,28 +368,23 @@ def _read(text: str) -> Deviation | None:
 
 
 def _is_possible(deviation: Deviation) -> bool:
-    """Return whether an exploration can have found a deviation."""
     name, kind, more = deviation.kind, KINDS[deviation.kind], dict(deviation.more)
-    if kind.concerns == "call":
-        call = deviation.call
-        is_exact = call is not None and Call.of(*map(str, call)) == call
-        is_valid = more.get("status", STATUS) == STATUS and more.get("delivered", True) is True
-        return is_exact and is_valid
     if name in CRASHING:
         (place,) = more.keys() & PLACES
         if place != "line":
             find_function(more[place], place)
         if "raises" in more:
             find_error(more["raises"], "raises")
-    if name == "duplicate_at_once":
-        return not deviation.extent
-    if name == "read_at_once":
-        return more == {"status": "delivered"}
-    if kind.fault is Duplicate and not kind.is_time:
-        return deviation == moved(name, deviation.start, deviation.extent)
-    if kind.concerns == "everything":
-        return deviation.start == 1 and (not kind.more or more.get("unknown") in UNKNOWN)
-    return True
+        return {*more} <= {*kind.more}
+    if kind.concerns == "call":
+        call = deviation.call
+        if call is None or Call.of(*map(str, call)) != call:
+            return False
+    way = tuple(pair for pair in deviation.more if pair[0] not in Call._fields)
+    is_in_place = deviation.start == 1 or kind.concerns != "everything"
+    return (
+        way in kind.ways and is_in_place and not (name == "duplicate_at_once" and deviation.extent)
+    )
 
 
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from ..webhooks.faults import Concurrently
-from .deviations import CRASHING, DEFAULT, KINDS, OPEN, STATUS, Call, Deviation, moved
+from .deviations import CRASHING, DEFAULT, KINDS, Call, Deviation
 
 
 class LoggedAttempt(NamedTuple):
@@ -73,16 +73,13 @@ class LoggedCall(NamedTuple):
     has_late_webhooks: bool
     is_delivered_later: bool = False
 
-    def ways(self, kind: str) -> list[tuple[tuple[str, int], ...]]:
+    def ways(self, kind: str) -> tuple[tuple[tuple[str, Any], ...], ...]:
         """Return the further arguments with which a kind can deviate it, one set for each way."""
-        error = (("status", STATUS),)
+        first, *others = ways = KINDS[kind].ways
         if kind == "webhooks_first":
-            delivered = [(("delivered", True),)] * self.is_delivered_later
-            return [*[()] * self.has_late_webhooks, *delivered]
-        if kind == "api.fail":
-            return [error]
-        is_query = self.call.method in {"GET", "HEAD"}  # has no effect: as if it were refused
-        return [()] if is_query else [(), error]
+            return (*[first] * self.has_late_webhooks, *others * self.is_delivered_later)
+        # A query has no effect, so an error after it is the same as a refusal.
+        return ways[:1] if self.call.method in {"GET", "HEAD"} else ways
 
 
 #: The attempts of a world, in order; None: a barrier.
@@ -219,8 +216,7 @@ class _Options:
         # The nearest first.
         row = KINDS[kind]
         if row.concerns == "everything":
-            ways = [(("unknown", path),) for path in OPEN] if row.more else [()]
-            return iter([(0, Deviation(kind, 1, 0, more)) for more in ways])
+            return iter([(0, Deviation(kind, 1, 0, way)) for way in row.ways])
         if row.concerns == "call":
             return self._calls(kind)
         if kind in CRASHING:
@@ -239,7 +235,8 @@ class _Options:
         for distance in range(max((fits.stop for fits in fitting.values()), default=0)):
             for start, fits in fitting.items():
                 if distance in fits:
-                    yield distance, moved(kind, start, distance if argument else 0)
+                    extent = distance if argument else 0
+                    yield distance, Deviation(kind, start, extent, *KINDS[kind].ways)
 
     def _pauses(self, kind: str) -> Iterator[_Found]:
         # Wherever the body moves time; duplicates also after the end of a session.
@@ -269,7 +266,7 @@ class _Options:
             elif status == "read" and message in delivered:
                 first, times = delivered.index(message), delivered.count(message)
                 if delivered[first : first + times] == [message] * times:
-                    yield 0, Deviation(kind, first + 1, times, (("status", "delivered"),))
+                    yield 0, Deviation(kind, first + 1, times, *KINDS[kind].ways)
 
     def _calls(self, kind: str) -> Iterator[_Found]:
         # Of one call, the webhooks may come first *and* the response be lost.
