@@ -32,6 +32,9 @@ class HeldBack:
         self._held: list[list[Attempt]] = []  # the attempts of each event
         self._entered = False
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} with {counted(len(self._held), 'event')}>"
+
     def _release(self, indices: Sequence[int], line: Line) -> None:
         mark = Mark("paused", "held back", line)
         for attempt in chain.from_iterable(self._held[index] for index in indices):
@@ -98,9 +101,6 @@ class Concurrent(HeldBack):
 
     _name = "concurrently()"
 
-    def __repr__(self) -> str:
-        return f"<Concurrent with {counted(len(self._held), 'event')}>"
-
     def _release(self, indices: Sequence[int], line: Line) -> None:
         held, batch = [*chain.from_iterable(self._held[index] for index in indices)], object()
         mark = Mark(Concurrently._kind, Concurrently._text, line)
@@ -125,9 +125,6 @@ class Paused(HeldBack):
             queue.release([2, 0, 1])
         assert app.status_of(message.id) == "read"
     """
-
-    def __repr__(self) -> str:
-        return f"<Paused with {counted(len(self._held), 'event')}>"
 
     # As a sequence
 
