@@ -67,7 +67,7 @@ class Explorer:
                 assert shop.spent == Decimal("0.05")
 
     Each run of ``world`` has a fake, a clock and a shop of its own. The first world that fails
-    fails the test; its error says what deviated, and has a test to paste.
+    fails the test; its error says what deviated, and includes a test to paste.
 
     Args:
         config: The configuration of every fake; None: the defaults.

@@ -80,9 +80,10 @@ class WebhookTests:
     not collected.
 
     Attributes:
-        crash_points: Functions at whose calls the app may crash or get an error, as in
+        crash_points: Functions that the app calls, where it may crash or get an error, as in
             ``chat_explore()``: ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
-        expected_failures: Reasons of known failures, by the names of tests. One that passes fails.
+        expected_failures: Why tests fail for now, by their names. Once one passes, it counts as a
+            failure.
         only: The one world to try, as a failure printed it, by the names of tests.
     """
 

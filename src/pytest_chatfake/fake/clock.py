@@ -83,7 +83,7 @@ class Clock:
         return self._engine.move_time(partial(add, by), "advance()")
 
     def sleep(self, seconds: float) -> Pending[None]:
-        """Move time forward by seconds, in place of a sleep of the app's.
+        """Move time forward by seconds, in place of the app's own sleep.
 
         Patch the sleep of a backoff with it, and the test doesn't wait: ``time.sleep`` in a sync
         test, ``asyncio.sleep`` in an async one. Everything that is due meanwhile happens.

@@ -337,7 +337,7 @@ class ChatFake:
         reply_after: Span = 0,
         seed: int | str | None = None,
     ) -> Autopilot:
-        """Deliver, read, fail and answer messages by itself, at random times (assumed).
+        """Deliver, read, fail and answer messages automatically, at random times (assumed).
 
         It takes care of messages that are sent from now on. An autopilot for one address takes
         precedence over one for all, and a later one over an earlier one. Messages with a script
@@ -355,7 +355,7 @@ class ChatFake:
                 They fail with 131026 (§7.2); at once if nothing is delivered.
             replies: A function of the message and a ``random.Random`` that returns what the person
                 writes to the sender, or None. It is called when the message is sent, and may only
-                read. Somebody who can't write when it is time does not (assumed).
+                read. If the person can't write by then, nothing is written (assumed).
             reply_after: The time from reading to the reply, in the same forms; without a visible
                 reading, from the delivery.
             seed: What the random numbers depend on, beside the number of the message; None: the

@@ -185,7 +185,7 @@ class Message:
         return self
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write to the sender as this message's recipient; in every status (assumed).
+        """Write to the sender as this message's recipient, whatever its status (assumed).
 
         Arguments and errors are those of :meth:`Recipient.writes`.
         """

@@ -149,10 +149,10 @@ class Webhooks:
                 except for an ``AssertionError`` of a handler, which is always raised.
             retry_after: When failed attempts are retried, in place of the configuration's.
             signer: Signs attempts, in place of the configuration's.
-            restart: A function that makes the app anew after a :meth:`crash`, as in
+            restart: A function that makes a new app after a :meth:`crash`, as in
                 ``lambda: create_app(database)``; not with a URL. None: its memory survives a crash.
             disable_after: After this many failed attempts in a row, retries included, the endpoint
-                is disabled: its retries are forgotten, and events are recorded as not attempted,
+                is disabled: its retries are cancelled, and events are recorded as not attempted,
                 until ``endpoint.enable()`` (assumed). None: never.
 
         Returns:
@@ -240,7 +240,7 @@ class Webhooks:
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts so far, in order. A failed attempt that a test has read is no oversight."""
+        """The attempts so far, in order. A failed attempt that the test reads doesn't fail it."""
         self._engine.ensure_readable()
         attempts = self._outbox.attempts
         self._outbox.seen = len(attempts)
@@ -356,7 +356,7 @@ class Webhooks:
         return self._fault(Sign(signer), where)
 
     def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
-        """Write events as a later version of the service may, with fields that are unknown today.
+        """Write events as a later version of the service might, with fields unknown today.
 
         The envelope, the resource and its conversation get a field ``addedLater``, and keys change
         their order (assumed); if ``outbound=`` writes the event, every JSON object does. The bodies
@@ -558,7 +558,7 @@ class Webhooks:
         remove: Iterable[str] = (),
         raw: str | bytes | None = None,
     ) -> Pending[None]:
-        """Emit an event that the service would not: the message's status and money stay.
+        """Emit an event that the service would not; the message's status and money don't change.
 
         The body is what an event with this status would say of the message now, and is then
         changed. If the message has no delivery or failure, the body shows one as of now.
@@ -622,7 +622,7 @@ class Webhooks:
     # Signatures
 
     def rotate_secret(self, secret: str | bytes) -> None:
-        """Sign with a new secret as well from now on, as when an account rotates it (assumed).
+        """From now on, sign with a new secret as well, as when an account rotates it (assumed).
 
         It acts at once, in async mode as well, on all endpoints that are connected now with an
         :class:`~pytest_chatfake.HmacSigner` or a :class:`~pytest_chatfake.StandardWebhooksSigner`.
@@ -641,7 +641,7 @@ class Webhooks:
         self._change_secrets("rotate_secret()", lambda signer: rotated(signer, secret))
 
     def retire_secret(self) -> None:
-        """Sign with the newest secret alone from now on, at all endpoints that are connected now.
+        """From now on, sign with the newest secret only, at all endpoints connected now.
 
         Raises:
             ChatFakeError: No endpoint has several secrets.
