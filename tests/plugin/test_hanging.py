@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pytest_chatfake import plugin
+from pytest_chatfake import options, plugin
 from pytest_chatfake.base import terminal
 
 from ..forked_pytest import run_pytest
@@ -69,7 +69,7 @@ def test_a_test_that_did_not_use_the_fixture_is_the_first_to_hang(pytester):
 
 def test_the_duplicate_of_the_standard_error_is_closed_at_the_end(pytester):
     config = pytester.parseconfigure()
-    descriptor = config.stash[plugin._stderr_key]
+    descriptor = config.stash[options.stderr_key]
     assert os.fstat(descriptor)
     plugin._speak(config)
     assert descriptor == terminal._descriptor
