@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 QUICK_ROUNDS = 3
+#: One row of each kind, of those that take a few seconds.
+SMOKE = (
+    "balance-stub",
+    "webhook-flask",
+    "fastapi-httpx",
+    "failed-section",
+    "fixture-time",
+    "explore-3",
+)
 PATIENCE = 900  # seconds for one row; the longest takes about a minute
 
 
@@ -26,8 +35,8 @@ def main() -> int:
     """Return 1 if a row could not be measured; a target that is missed is a result like another."""
     arguments = parse()
     modes = [mode for mode in ("pinned", "free") if mode in arguments.modes]
-    rows = [ROWS[name] for name in arguments.rows or ROWS]
-    rounds = QUICK_ROUNDS if arguments.quick else ROUNDS
+    rows = [ROWS[name] for name in arguments.rows or (SMOKE if arguments.smoke else ROWS)]
+    rounds = 1 if arguments.smoke else QUICK_ROUNDS if arguments.quick else ROUNDS
     print(heading(rounds, arguments.cpu_time))
     widest = max(len(row.name) for row in rows)
     print(f"\n{'row':{widest}}  " + "  ".join(f"{mode:>23}" for mode in modes) + "  target")
@@ -42,7 +51,8 @@ def main() -> int:
             figures = measure(row, mode, rounds, arguments.cpu_time)
             broken = broken or not figures
             cells.append(cell(row, figures))
-            verdict = verdict or judge(row, figures)  # the first mode's: pinned, unless left out
+            if not arguments.smoke:  # the first mode's: pinned, unless left out
+                verdict = verdict or judge(row, figures)
         aim = f"{goal(row)}: {verdict}" if verdict else goal(row)
         print(f"{row.name:{widest}}  {'  '.join(cells)}  {aim}", flush=True)
     print("\n" + "\n".join(f"{row.name:{widest}}  {row.title}" for row in rows))
@@ -53,7 +63,13 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--rows", nargs="+", metavar="NAME", choices=ROWS, help=", ".join(ROWS))
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds, not {ROUNDS}")
+    speed = parser.add_mutually_exclusive_group()
+    speed.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds, not {ROUNDS}")
+    speed.add_argument(
+        "--smoke",
+        action="store_true",
+        help="one round on all cores, of a row of each kind, without a verdict: do they run?",
+    )
     parser.add_argument(
         "--cpu-time",
         action="store_true",
@@ -64,6 +80,8 @@ def parse() -> argparse.Namespace:
         mode.add_argument(f"--{name}", dest="modes", action="store_const", const=(name,), help=text)
     parser.set_defaults(modes=("pinned", "free"))
     arguments = parser.parse_args()
+    if arguments.smoke:
+        arguments.modes = ("free",)
     if not hasattr(os, "sched_setaffinity") and "pinned" in arguments.modes:
         print("this system can't pin a process to a core: measuring free only")
         arguments.modes = ("free",)
