@@ -81,6 +81,19 @@ def test_a_server_may_answer_before_it_has_read_everything():
         assert Response(413, b"no") == post_to(server.url, b"x" * 10_000_000)
 
 
+def test_how_the_system_says_that_nobody_reads_on_does_not_matter(monkeypatch):
+    send = socket.socket.sendall
+
+    def sendall(sock, data):
+        send(sock, data)
+        if data.startswith(b"POST"):
+            raise ConnectionAbortedError  # as Windows says it
+
+    monkeypatch.setattr(socket.socket, "sendall", sendall)
+    with serving(keeps_alive) as server:
+        assert 200 == post_to(server.url).status
+
+
 # No connections
 
 

@@ -96,7 +96,7 @@ class HttpClient:
         try:
             self._check_aborted()  # it may have been while we connected
             # The server may respond, and close, before it has read everything.
-            with suppress(BrokenPipeError, ConnectionResetError):
+            with suppress(ConnectionError):  # which one depends on the system
                 sock.sendall(request)
             response, is_reusable = receive(sock)
             self._socket = None  # first, so that no kept connection is shut down
