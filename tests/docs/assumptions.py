@@ -76,7 +76,7 @@ def row(check: Check) -> Check:
 
 @row
 def price(fake: ChatFake) -> object:
-    assert "0.05" == str(fake.send_text(origin_type="utility", to="+44").total_price)
+    assert str(fake.send_text(origin_type="utility", to="+44").total_price) == "0.05"
     return str(fake.send_text().total_price)
 
 
@@ -97,8 +97,8 @@ def no_key(fake: ChatFake) -> object:
 def other_paths(fake: ChatFake) -> object:
     path, method = call(fake, "/v2/messages"), call(fake, method="POST")
     errors = path.json["error"], method.json["error"]
-    assert [404, 405] == [path.status_code, method.status_code]
-    assert [404, 405] == [error["status"] for error in errors]
+    assert [path.status_code, method.status_code] == [404, 405]
+    assert [error["status"] for error in errors] == [404, 405]
     return tuple(error["code"] for error in errors)
 
 
@@ -135,7 +135,7 @@ def grouping(fake: ChatFake) -> object:
     assert first.conversation == fake.send_text(to="+1").conversation
     fake.clock.advance(hours=24)
     later = fake.send_text(to="+1")
-    assert 4 == len({one.conversation for one in (first, other, typed, later)})
+    assert len({one.conversation for one in (first, other, typed, later)}) == 4
     return "recipient and origin type"
 
 
@@ -160,7 +160,7 @@ def expired_conversation(fake: ChatFake) -> object:
 
 @row
 def origin_type(fake: ChatFake) -> object:
-    assert "anything" == fake.send_text(origin_type="anything").origin_type
+    assert fake.send_text(origin_type="anything").origin_type == "anything"
     return resource(fake.send_text())["conversation"]["originType"]
 
 
@@ -168,7 +168,7 @@ def origin_type(fake: ChatFake) -> object:
 def expiry_instant(fake: ChatFake) -> object:
     fake.send_text().deliver()
     fake.clock.advance(hours=24, microseconds=-1)
-    assert "open" == fake.conversations[0].state
+    assert fake.conversations[0].state == "open"
     fake.clock.advance(microseconds=1)
     return fake.conversations[0].state
 
@@ -375,7 +375,7 @@ def receivers_response(fake: ChatFake) -> object:
     for status in (200, 204, 299, 300, 404, 500):
         receiver.respond(status, times=1)
         fake.send_text()
-    assert 6 == len(fake.webhooks.attempts)
+    assert len(fake.webhooks.attempts) == 6
     return [attempt.status_code for attempt in fake.webhooks.attempts if attempt.ok]
 
 

@@ -1,7 +1,5 @@
 """The page on fidelity: the fake does what each row says, and each setting is there."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import ast
@@ -66,7 +64,7 @@ def test_every_row_has_its_check_and_every_check_its_row() -> None:
 
 def test_every_row_names_a_section() -> None:
     section = re.compile(rf" \(\[{MARK.pattern}\]\)$")
-    assert [] == [name for name in ROWS if not section.search(ROWS[name].point)]
+    assert [name for name in ROWS if not section.search(ROWS[name].point)] == []
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if ROWS[name].setting])

@@ -1,7 +1,5 @@
 """Every Python block of the documentation is run. The build of the site checks its links."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import re

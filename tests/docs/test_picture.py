@@ -3,8 +3,6 @@
 Run as a script, it draws it anew: ``python -m tests.docs.test_picture``
 """
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import time_machine

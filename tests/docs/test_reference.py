@@ -1,7 +1,5 @@
 """The reference names every public member, and shows what the fake does."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import dataclasses
@@ -102,7 +100,7 @@ def test_every_member_is_named_and_has_a_docstring(name: str) -> None:
             assert member.__doc__ or member.__name__.startswith("_"), member
 
 
-def test_every_public_name_is_in_the_reference_and_its_docstring_on_the_site() -> None:
+def test_every_public_name_is_in_the_reference_and_documented_on_the_site() -> None:
     named = {name for page in REFERENCE.values() for name in re.findall(r"`(\w+)", page)}
     assert set(PUBLIC) <= named
     pages = (DOCS / "reference" / "python").glob("*.rst")

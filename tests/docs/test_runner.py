@@ -1,7 +1,5 @@
 """The runner of the documentation's code, put to the test: what it can't see, it misses."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import re
@@ -92,7 +90,7 @@ def test_a_block_that_is_followed_by_its_output_is_a_module_of_its_own() -> None
     assert {"test_another"} == defined_in(module_of(FAILURE))
     (shown,) = shown_outputs(FAILURE)
     assert {"test_it"} == defined_in("\n".join(shown.code.lines))
-    assert ["-q", "test_money.py"] == shown.arguments
+    assert shown.arguments == ["-q", "test_money.py"]
 
 
 def test_an_output_is_recorded_in_its_place() -> None:

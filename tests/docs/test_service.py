@@ -1,7 +1,5 @@
 """The page on the service says of fields and transitions what the fake does."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import re

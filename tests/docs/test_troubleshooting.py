@@ -1,7 +1,5 @@
 """The page on trouble has every exception, finding and section, in the words that are printed."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import ast
@@ -91,9 +89,9 @@ def test_everything_that_a_test_may_overlook_has_a_row() -> None:
     assert len(heads) == len(rows)
 
 
-def test_the_section_of_a_report_and_its_parts_are_named_as_they_are_printed() -> None:
+def test_the_section_of_a_report_and_its_parts_are_named_as_printed() -> None:
     parts = first_cells("The section in the report of a failed test")
-    assert ["What to look at", "What happened", "A route raised"] == parts
+    assert parts == ["What to look at", "What happened", "A route raised"]
     assert {*parts, "chat_fake timeline"} <= texts()
 
 

@@ -1,7 +1,5 @@
 """Worlds in which the app crashes: at which points, and what is said where it has none."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 
 import pytest
@@ -54,16 +52,16 @@ def test_each_line_is_a_point_whenever_it_was_another_one_before():
     # in each of the two children; and both lines of the generator.
     exploration = explore(body_of(awaits), deviations=["crash"])
 
-    assert 1 + 1 + 2 * 2 + 1 + 2 + 2 == exploration.worlds
+    assert exploration.worlds == 1 + 1 + 2 * 2 + 1 + 2 + 2
     assert exploration.complete
 
 
 @pytest.mark.parametrize("point", [save, f"{__name__}.save"])
-def test_each_call_of_a_crash_point_is_two_points_and_no_other_deviation_comes_to_them(point):
+def test_each_call_of_a_crash_point_is_two_points_without_other_deviations(point):
     kinds = ["crash", "duplicate"]
     exploration = explore(body_of(calls), deviations=kinds, crash_points=[point])
 
-    assert 1 + 2 * 2 + 1 == exploration.worlds
+    assert exploration.worlds == 1 + 2 * 2 + 1
     assert exploration.complete
 
 
@@ -81,7 +79,7 @@ def test_a_crash_that_leaves_the_memory_says_how_to_make_the_app_anew(restart):
     assert (restart is None) == (hint in caught.value.__notes__[0])
 
 
-def test_a_coroutine_that_the_garbage_collector_has_closed_before_its_watch_is_no_error():
+def test_a_coroutine_that_was_closed_before_its_watch_is_no_error():
     coroutine = pause(1)
     watched = CrashWatch(None, {})._watched(coroutine)
     watched.send(None)
@@ -90,7 +88,7 @@ def test_a_coroutine_that_the_garbage_collector_has_closed_before_its_watch_is_n
     watched.close()
 
 
-def test_an_exploration_says_that_an_app_which_awaits_nothing_was_not_crashed():
+def test_an_exploration_says_that_it_did_not_crash_an_app_without_awaits():
     exploration = explore(body_of(calls), deviations=["crash"])
 
     assert not exploration.complete

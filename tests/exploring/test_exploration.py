@@ -1,7 +1,5 @@
 """One body in every world: which worlds there are, what is a finding, and what is not."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 import gc
 import random
@@ -130,11 +128,11 @@ def test_worlds_come_by_how_much_they_deviate():
     orders, _ = explored(3)
     written, *others = dict.fromkeys(orders)
 
-    assert (1, 2, 3) == written
+    assert written == (1, 2, 3)
     expected = by_brute_force(3, 1, refusals=True)
     singles = [order for order in others if order in expected]
     assert singles == others[: len(singles)]
-    assert [(1, 1, 2, 3), (1, 2, 2, 3), (1, 2, 3, 3)] == others[:3]  # at once, of each
+    assert others[:3] == [(1, 1, 2, 3), (1, 2, 2, 3), (1, 2, 3, 3)]  # at once, of each
 
 
 def test_pairs_of_one_message_come_before_those_of_two():
@@ -195,7 +193,7 @@ def test_the_progress_line_says_what_worlds_are_busy_with(monkeypatch):
         chat_fake.settle()
 
     Explorer(progress=lines.append)(world)
-    assert "chat_explore: 1 world, 6 s, 67% of it in attempts" == lines[0]
+    assert lines[0] == "chat_explore: 1 world, 6 s, 67% of it in attempts"
 
 
 def test_a_barrier_is_not_passed_by_a_first_attempt_and_by_a_repeat_it_is():
@@ -203,7 +201,7 @@ def test_a_barrier_is_not_passed_by_a_first_attempt_and_by_a_repeat_it_is():
     explore(lambda fake: orders.add(tuple(sending(fake, settles=True))))
 
     assert {(1, 2), (1, 1, 2), (1, 2, 1), (1, 2, 2), (-1, 2), (-1, -2)} <= orders
-    assert all(1 == abs(order[0]) for order in orders)
+    assert all(abs(order[0]) == 1 for order in orders)
 
 
 def test_an_app_that_takes_no_retry_loses_the_last_event_that_was_refused():
@@ -241,7 +239,7 @@ def test_what_an_app_causes_deviates_too():
 
 
 def test_a_loss_for_good_is_tried_if_it_is_asked_for():
-    assert [(1, 2), (1, 2), (2,), (1,)] == explored(2, deviations=["drop"], depth=1)[0]
+    assert explored(2, deviations=["drop"], depth=1)[0] == [(1, 2), (1, 2), (2,), (1,)]
 
 
 def test_all_of_them_are_tried_but_a_loss_that_a_right_app_may_not_survive():
@@ -260,9 +258,7 @@ MOVES = [3_690, 3_690.5]
         ("delay", [[at] for at in MOVES]),
     ],
 )
-def test_what_comes_later_comes_whenever_the_body_has_moved_time_and_a_repeat_after_a_session(
-    kind, others
-):
+def test_later_events_come_at_moves_of_time_and_a_repeat_after_a_session(kind, others):
     seen = []
 
     def world(chat_fake):
@@ -282,7 +278,7 @@ def test_what_comes_later_comes_whenever_the_body_has_moved_time_and_a_repeat_af
     assert len(others) + 1 == exploration.worlds
 
 
-def test_an_event_is_delayed_by_what_the_body_waits_and_not_by_what_settle_waits_for_retries():
+def test_an_event_is_delayed_by_waits_of_the_body_and_not_of_settle():
     def world(chat_fake):
         got = []
 
@@ -381,7 +377,7 @@ def test_each_field_that_an_event_has_gets_an_unknown_value_in_a_world():
     assert {("marketing", "text"), ("added_later", "text"), ("marketing", "added_later")} == {
         *values
     }
-    assert (3, True) == (exploration.worlds, exploration.complete)
+    assert (exploration.worlds, exploration.complete) == (3, True)
 
 
 def test_a_finding_names_each_field_whose_unknown_value_fails():
@@ -398,7 +394,7 @@ def test_a_finding_names_each_field_whose_unknown_value_fails():
     assert "also: unknown_value (world 3): every type had an unknown value" in text
 
 
-def test_an_app_may_map_unknown_values_so_their_worlds_compare_no_snapshots():
+def test_an_app_may_map_unknown_values_so_they_compare_no_snapshots():
     def world(chat_fake):
         kinds = set()
         app = lambda request: kinds.add(request.json()["chatMessage"]["type"])  # noqa: E731
@@ -406,7 +402,7 @@ def test_an_app_may_map_unknown_values_so_their_worlds_compare_no_snapshots():
         chat_fake.send_text()
         chat_fake.assert_order_independent(lambda: kinds)
 
-    assert 3 == explore(world, deviations=["unknown_value"]).worlds
+    assert explore(world, deviations=["unknown_value"]).worlds == 3
 
 
 @pytest.mark.parametrize(
@@ -422,7 +418,7 @@ def test_where_nothing_can_evolve_no_world_counts_and_the_result_says_so(kind, w
         chat_fake.webhooks.emit_event("form.posted", body="a=1&b=2")
 
     exploration = explore(world, deviations=[kind])
-    assert (1, False) == (exploration.worlds, exploration.complete)
+    assert (exploration.worlds, exploration.complete) == (1, False)
     assert f"{kind} was not tried: {words}" in str(exploration)
 
 
@@ -469,7 +465,7 @@ def test_what_waits_when_the_body_fails_is_named():
         receiver = chat_fake.webhooks.receiver()
         chat_fake.send_text().deliver()
         chat_fake.settle()
-        assert 2 == len(receiver.requests)
+        assert len(receiver.requests) == 2
         chat_fake.clock.advance(1)
 
     assert "delivered m1 had not come when the body failed" in notes(world, deviations=["delay"])
@@ -491,7 +487,7 @@ def test_what_overtakes_is_named_where_the_app_fails_at_it():
     assert "delivered m1 came before sent m1" in found
 
 
-def test_events_of_one_message_or_type_are_told_apart_and_so_are_recorded_messages(tmp_path):
+def test_events_of_one_message_or_type_and_recorded_ones_are_told_apart(tmp_path):
     recording = tmp_path / "three.jsonl"
     lines = [
         f'{{"id":"{n}","type":"chat.message.updated","chatMessage":{{"id":"{m}","status":"read"}}}}'
@@ -539,7 +535,7 @@ def test_each_two_attempts_before_a_barrier_are_made_at_the_same_time():
 
     exploration = explore(world, deviations=["duplicate_at_once", "concurrently"], depth=1)
 
-    assert 5 == exploration.worlds
+    assert exploration.worlds == 5
     pairs = [["sent"] * 2, ["delivered"] * 2, ["read"] * 2, ["sent", "delivered"]]
     assert [[], [], *pairs] == met
     plain = explore(counting(2), deviations=["duplicate_at_once"])
@@ -551,7 +547,7 @@ def test_each_two_attempts_before_a_barrier_are_made_at_the_same_time():
 # -- what every world begins with ------------------------------------------------------------------
 
 
-def test_every_world_begins_with_the_same_configuration_ids_key_time_and_chance():
+def test_every_world_begins_with_the_same_ids_key_price_time_and_chance():
     seen = []
 
     def world(chat_fake):
@@ -565,13 +561,13 @@ def test_every_world_begins_with_the_same_configuration_ids_key_time_and_chance(
 
     with time_machine.travel(1_000_000_000, tick=False):
         explore(world, config=ChatFakeConfig(price=2))
-        assert 1_000_000_000 == time.time()
+        assert time.time() == 1_000_000_000
 
     first, again, *others = seen
     assert {first} == {*others}
     assert first[0] != again[0]  # the second run has other ids
     assert first[1:] == again[1:]
-    assert (1_000_003_600, 2) == first[4:]
+    assert first[4:] == (1_000_003_600, 2)
 
 
 def test_a_call_with_the_key_of_an_earlier_world_reaches_no_other():
@@ -591,15 +587,15 @@ def test_a_call_with_the_key_of_an_earlier_world_reaches_no_other():
 
     for _ in range(2):  # explorations with the same seed
         explore(world, depth=1, deviations=["duplicate"])
-    assert 6 == len(earlier)
-    assert [401] * (0 + 1 + 2 + 3 + 4 + 5) == statuses
+    assert len(earlier) == 6
+    assert statuses == [401] * (0 + 1 + 2 + 3 + 4 + 5)
 
 
 def test_a_key_that_was_given_is_that_of_every_world():
     keys = []
     config = ChatFakeConfig(api_key="a-key-of-my-own")
     explore(lambda fake: keys.append(fake.api_key), depth=0, config=config)
-    assert ["a-key-of-my-own"] == keys
+    assert keys == ["a-key-of-my-own"]
 
 
 def test_what_the_handler_of_an_alarm_raises_is_no_finding(monkeypatch):
@@ -630,7 +626,7 @@ def test_chance_is_the_same_in_every_world_whatever_the_ids():
             pause.release(order="shuffled")
         chat_fake.clock.advance(hours=1)
 
-    assert 5 == explore(world, limit=5).worlds
+    assert explore(world, limit=5).worlds == 5
 
 
 # -- what is a finding -----------------------------------------------------------------------------
@@ -781,7 +777,7 @@ def test_a_finding_has_its_sentences_its_hint_and_the_lines_of_its_faults():
         got = []
         chat_fake.webhooks.connect(handler=got.append)
         chat_fake.send_text().deliver()
-        assert "sent" == got[0].event.status
+        assert got[0].event.status == "sent"
 
     found = notes(world, deviations=["reorder"])
     assert found.startswith(
@@ -851,7 +847,7 @@ def test_warnings_count_in_the_world_as_written_only():
 
     with pytest.warns(WebhookWarning, match="unused fault") as caught:
         explore(warned, config=ChatFakeConfig(strict=False))
-    assert 1 == len(caught)
+    assert len(caught) == 1
 
 
 def ending(error):
@@ -912,7 +908,7 @@ def test_a_body_in_which_nothing_can_deviate_is_refused(body, words, only):
     with pytest.raises(ChatFakeError, match=words):
         explore(body, only=only)
     if only is None:
-        assert 1 == explore(body, depth=0).worlds  # it rightly has none, and says so
+        assert explore(body, depth=0).worlds == 1  # it rightly has none, and says so
 
 
 def test_a_body_that_resets_its_fake_at_the_end_has_sent_something():
@@ -920,7 +916,7 @@ def test_a_body_that_resets_its_fake_at_the_end_has_sent_something():
         sending(chat_fake)
         chat_fake.reset()
 
-    assert 1 < explore(world).worlds
+    assert explore(world).worlds > 1
 
 
 @pytest.mark.parametrize(
@@ -940,7 +936,7 @@ def test_a_listed_deviation_that_comes_to_nothing_is_refused(only, words):
 @pytest.mark.parametrize("given", ["after=0", "after=1", "pause=2", "new_id=True"])
 def test_a_listed_world_is_run_alone(given):
     exploration = explore(sending, only=[f"webhooks.duplicate({given}, start=1)"])
-    assert (1, False) == (exploration.worlds, exploration.complete)
+    assert (exploration.worlds, exploration.complete) == (1, False)
 
 
 def test_a_duplicate_past_a_barrier_is_no_test_to_paste_but_a_world():
@@ -974,7 +970,7 @@ def test_an_app_that_is_kept_is_refused_with_the_remedy():
     def world(chat_fake):
         chat_fake.webhooks.connect(handler=got.append)
         chat_fake.send_text()
-        assert 1 == len(got)
+        assert len(got) == 1
 
     with pytest.raises(NotRepeatable, match=r"(?s)passed once .*\nCreate the app inside the body"):
         explore(world)
@@ -993,7 +989,9 @@ def test_both_timelines_are_shown_from_where_they_part_without_ids():
         explore(world)
     problem, _, sides = str(caught.value).partition("\n")
     assert "step 2 was delivered m1 at endpoint 1: 404, but with other ids it was fail" in problem
-    assert """\
+    assert (
+        re.sub(r"test_\w+\.py:\d+", "test.py", sides).partition(" the app")[0]
+        == """\
 At first:
   2  +0:00.000  hold     0.05 m1
   3             event    sent m1
@@ -1012,7 +1010,8 @@ With other ids:
   6             release  0.05 m1
   7             event    failed m1
   8             attempt  failed m1 -> <lambda>(): 404 no evt_...
-Create""" == re.sub(r"test_\w+\.py:\d+", "test.py", sides).partition(" the app")[0]
+Create"""
+    )
 
 
 def test_the_calls_of_threads_are_named_as_a_possible_cause():
@@ -1091,8 +1090,8 @@ def test_what_is_compared_with_no_other_world_is_run_once():
         for _ in range(1 + next(runs)):
             chat_fake.send_text()
 
-    assert "1 world: the body as written" == str(explore(world, depth=0))
-    assert 1 == next(runs)
+    assert str(explore(world, depth=0)) == "1 world: the body as written"
+    assert next(runs) == 1
 
 
 @pytest.mark.parametrize("only", [None, ["webhooks.duplicate(after=0, start=1)"]])
@@ -1187,7 +1186,7 @@ def test_a_finding_with_threads_says_that_it_may_not_come_again():
         chat_fake.webhooks.connect(wsgi=wsgi_app(got))
         chat_fake.send_text().deliver()
         chat_fake.settle()
-        assert 2 == len(got)
+        assert len(got) == 2
 
     assert "Attempts ran in threads" in notes(world, deviations=["duplicate_at_once"])
 
@@ -1241,8 +1240,10 @@ def printed(found):
     return found.partition("fails the same way):\n\n")[2].partition("\n\nThis world alone")[0]
 
 
-def test_the_printed_test_has_a_line_for_each_deviation_before_it_calls_the_body():
-    assert """\
+def test_the_printed_test_sets_up_each_deviation_before_it_calls_the_body():
+    assert (
+        printed(notes(counting(2)))
+        == """\
 def test_what_the_exploration_found(chat_fake, chat_clock):
     expected = 2
     chat_fake.webhooks.duplicate(after=0, start=1)
@@ -1252,7 +1253,8 @@ def test_what_the_exploration_found(chat_fake, chat_clock):
         chat_fake.send_text("Hello").deliver()
         chat_fake.settle()
         assert expected == len(got)
-    world(chat_fake)""" == printed(notes(counting(2)))
+    world(chat_fake)"""
+    )
 
 
 def of_the_module(fake):
@@ -1260,10 +1262,13 @@ def of_the_module(fake):
 
 
 def test_a_body_of_the_module_is_called_where_it_is():
-    assert """\
+    assert (
+        printed(notes(of_the_module))
+        == """\
 def test_what_the_exploration_found(chat_fake, chat_clock):
     chat_fake.webhooks.duplicate(after=0, start=1)
-    of_the_module(chat_fake)""" == printed(notes(of_the_module))
+    of_the_module(chat_fake)"""
+    )
 
 
 def test_a_text_over_several_lines_stays_as_it_is():
@@ -1271,7 +1276,7 @@ def test_a_text_over_several_lines_stays_as_it_is():
         text = """
     two
   one"""
-        assert (1, "\n    two\n  one") == (len(sending(fake, events=1)), text)
+        assert (len(sending(fake, events=1)), text) == (1, "\n    two\n  one")
 
     assert '        text = """\n    two\n  one"""\n' in printed(notes(world))
 
@@ -1428,7 +1433,7 @@ def test_a_body_that_fails_as_written_when_run_again_shows_its_timeline():
     with pytest.raises(LookupError, match="gone") as failed:
         explorer(world, deviations=["duplicate"])
 
-    assert "failed as written when it was run again" == str(explorer.explorations[0])
+    assert str(explorer.explorations[0]) == "failed as written when it was run again"
     (timeline,) = failed.value.__notes__
     assert "attempt  sent m1 -> take(): 200" in timeline
 
@@ -1451,7 +1456,7 @@ def aging(counts, *, shows_age=False):
         chat_fake.send_text().deliver()
         if shows_age:
             chat_fake.settle()
-            assert ["sent", "delivered"] == snapshot()["rows"]
+            assert snapshot()["rows"] == ["sent", "delivered"]
         chat_fake.assert_order_independent(snapshot)
 
     return world
@@ -1459,7 +1464,7 @@ def aging(counts, *, shows_age=False):
 
 def test_what_an_app_forgets_by_itself_is_no_fault_of_what_comes_later():
     kinds = ["duplicate_later"]
-    assert "4 worlds, all with up to 2 deviations" == str(explore(aging(False), deviations=kinds))
+    assert str(explore(aging(False), deviations=kinds)) == "4 worlds, all with up to 2 deviations"
     finding = "^delivered m1 was redelivered 1 day later; .*: 3; without that: 2\n"
     with pytest.raises(AssertionError, match=finding):
         explore(aging(True), deviations=kinds)
@@ -1517,9 +1522,7 @@ def test_a_refusal_of_the_second_run_says_itself_what_to_do():
         ([*DEFAULT, "delay"], "delay was not tried: your scenario moves no time after an event"),
     ],
 )
-def test_a_deviation_with_nothing_to_try_is_named_and_the_exploration_is_not_complete(
-    kinds, reason
-):
+def test_an_exploration_is_incomplete_and_names_what_had_nothing_to_try(kinds, reason):
     def world(chat_fake):
         chat_fake.webhooks.connect(handler=lambda _: None)
         chat_fake.send_text()
@@ -1538,9 +1541,9 @@ def statuses_of_a_delivery(chat_fake):
     return got
 
 
-def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_first():
+def test_a_finding_names_further_kinds_that_fail_unless_it_stops_at_first():
     def world(chat_fake):
-        assert ["sent", "delivered"] == statuses_of_a_delivery(chat_fake)
+        assert statuses_of_a_delivery(chat_fake) == ["sent", "delivered"]
 
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["duplicate", "reorder", "drop"])
@@ -1564,13 +1567,13 @@ def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_firs
         (2, 2, 4.5, ["drop"]),
     ],
 )
-def test_further_kinds_have_some_worlds_and_then_as_long_again_but_not_more_than_seconds(
+def test_further_kinds_have_some_worlds_and_as_long_again_within_seconds(
     most, takes, seconds, named, monkeypatch
 ):
     def world(chat_fake):
         got = statuses_of_a_delivery(chat_fake)
         passed.append(1 if "sent" in got else takes)
-        assert ["sent", "delivered"] == got
+        assert got == ["sent", "delivered"]
 
     passed = []
     monkeypatch.setattr("pytest_chatfake.exploring.exploration._FURTHER", most)
@@ -1586,7 +1589,7 @@ def test_a_skip_in_a_further_world_does_not_hide_the_finding(skip):
         got = statuses_of_a_delivery(chat_fake)
         if got[-1] == "sent":
             skip("another order")
-        assert 2 == len(got)
+        assert len(got) == 2
 
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["duplicate", "reorder", "drop"])
@@ -1614,7 +1617,7 @@ def test_what_the_app_refuses_until_it_is_ready_comes_as_the_retries_say():
     assert explore(world, deviations=["webhooks_first", "api.fail"]).worlds > 2
 
 
-def test_a_thread_that_calls_the_api_before_a_barrier_or_after_it_is_the_same_body():
+def test_a_body_whose_thread_calls_before_or_after_a_barrier_is_the_same():
     runs = []
 
     def world(chat_fake):
@@ -1630,7 +1633,7 @@ def test_a_thread_that_calls_the_api_before_a_barrier_or_after_it_is_the_same_bo
     assert explore(world).worlds > 2
 
 
-def test_the_printed_test_fails_the_same_way_on_whichever_side_of_a_barrier_a_thread_acts():
+def test_the_printed_test_fails_the_same_way_on_either_side_of_a_barrier():
     runs = []
 
     def world(chat_fake):
@@ -1648,7 +1651,7 @@ def test_the_printed_test_fails_the_same_way_on_whichever_side_of_a_barrier_a_th
     assert "it was run, and fails the same way" in "\n".join(caught.value.__notes__)
 
 
-def test_attempts_that_an_exploration_holds_back_are_made_before_a_wait_that_settles_nothing():
+def test_held_back_attempts_are_made_before_a_wait_that_settles_nothing():
     def world(chat_fake):
         got = []
         chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
@@ -1716,7 +1719,7 @@ def test_a_list_that_no_failure_printed_is_refused_before_anything_runs(only):
     ran = []
     with pytest.raises(ValueError, match="only"):
         explore(ran.append, only=[only])
-    assert [] == ran
+    assert ran == []
 
 
 def test_a_list_is_checked_where_python_leaves_assert_out_too():
@@ -1754,4 +1757,4 @@ def test_the_three_ways_to_write_it_are_one():
     third = explorer(sending, depth=0)
 
     assert [first, second, third] == explorer.explorations
-    assert [14, 3, 1] == [one.worlds for one in explorer.explorations]
+    assert [one.worlds for one in explorer.explorations] == [14, 3, 1]

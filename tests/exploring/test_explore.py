@@ -129,7 +129,7 @@ def test_each_printed_test_fails_alike_where_it_is_pasted(pytester):
 
     again = [one for place, one in enumerate(failures()) if place in {3, 4, 5, 7}]
     assert [one[0] for one in found] == [one[0] for one in again]
-    assert ["plain", "async", "values", "inside"] == [one[0].split()[1] for one in again]
+    assert [one[0].split()[1] for one in again] == ["plain", "async", "values", "inside"]
 
 
 def test_a_printed_test_says_what_it_lacks(pytester):
@@ -204,7 +204,7 @@ def test_marker_and_configuration_are_those_of_every_world(pytester):
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-def test_a_timeout_in_the_event_loop_closes_the_world_that_nobody_goes_on_with(pytester):
+def test_a_timeout_in_the_event_loop_closes_the_world_that_hangs(pytester):
     pytester.makepyfile("""
         import asyncio
         import pytest

@@ -1,7 +1,5 @@
 """Explorations in which the app's own calls go wrong."""
 
-# Asserts read `expected == actual`.
-
 from contextlib import suppress
 from itertools import combinations
 
@@ -70,7 +68,7 @@ def test_a_response_is_lost_or_an_error_whether_or_not_webhooks_come_first():
     exploration = explore(world, deviations=["webhooks_first", "api.lose_response"])
 
     assert {(status, early, 1) for status in (200, 503, None) for early in (0, 1)} == seen
-    assert 6 == exploration.worlds
+    assert exploration.worlds == 6
 
 
 def test_a_finding_says_that_a_client_may_have_repeated_a_query():
@@ -79,7 +77,7 @@ def test_a_finding_says_that_a_client_may_have_repeated_a_query():
             session.mount("http://", HTTPAdapter(max_retries=Retry(1)))
             session.headers["X-API-Key"] = fake.api_key
             session.get(f"{fake.base_url}/v2/balance", timeout=SECONDS)
-        assert 1 == len(fake.api.requests)
+        assert len(fake.api.requests) == 1
 
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["api.lose_response"])
@@ -92,12 +90,12 @@ def test_a_query_has_no_effect_to_hide_behind_an_error():
         with suppress(requests.ConnectionError):
             balance(fake)
 
-    assert 2 == explore(world, deviations=["api.lose_response"]).worlds
+    assert explore(world, deviations=["api.lose_response"]).worlds == 2
     with pytest.raises(ChatFakeError, match="connected no app"):
         explore(world)
 
 
-def test_what_the_app_refuses_until_its_lost_call_is_stored_comes_as_the_retries_say():
+def test_what_the_app_refuses_after_a_lost_call_comes_as_the_retries_say():
     def world(fake):
         fake.send_endpoint(idempotency_header="Idempotency-Key")
         stored = set()
@@ -138,4 +136,4 @@ def test_in_process_there_is_no_connection_to_lose():
     ) in str(exploration)
     listed = "api.lose_response(status=503, path='/v2/messages', method='POST')"
     explore(body, only=[listed])
-    assert (503,) == seen[-1]
+    assert seen[-1] == (503,)

@@ -1,7 +1,5 @@
 """Explorations of bodies that use other features: retries, signatures, endpoints, calls, forms."""
 
-# Asserts read `expected == actual`.
-
 from pathlib import Path
 
 import pytest
@@ -129,8 +127,8 @@ def test_a_delivery_that_would_differ_if_it_was_early_is_not_tried_so(what):
         status(fake)
         what(fake.messages[0], fake)
 
-    assert 2 == explore(body, deviations=["webhooks_first"]).worlds
-    assert 3 == explore(at_once, deviations=["webhooks_first"]).worlds
+    assert explore(body, deviations=["webhooks_first"]).worlds == 2
+    assert explore(at_once, deviations=["webhooks_first"]).worlds == 3
 
 
 def test_an_unknown_value_that_the_posted_form_refuses_is_not_tried():
@@ -143,4 +141,4 @@ def test_an_unknown_value_that_the_posted_form_refuses_is_not_tried():
 
     explored = explore(world, deviations=["unknown_value"], config=ChatFakeConfig(outbound=kind))
     assert "unknown_value was not tried: your webhooks have none of" in str(explored)
-    assert (1, False) == (explored.worlds, explored.complete)
+    assert (explored.worlds, explored.complete) == (1, False)

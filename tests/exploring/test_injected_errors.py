@@ -1,7 +1,5 @@
 """Errors inside an app, as its database or its broker raises them: ``webhooks.error()``."""
 
-# Asserts read `expected == actual`.
-
 import logging
 import sqlite3
 from concurrent.futures import BrokenExecutor
@@ -56,8 +54,8 @@ def failed(app, mode="sync", *, how="handler", **error):
         fault = fake.webhooks.error(**{"before": save} | error)
         perform(mode, fake.send_text)
         perform(mode, fake.settle)
-        assert 1 == fault.fired
-        assert "error" == fake.webhooks.attempts[0].fault
+        assert fault.fired == 1
+        assert fake.webhooks.attempts[0].fault == "error"
         return [one.status_code for one in fake.webhooks.attempts]
 
 
@@ -97,7 +95,7 @@ def tries_again(request):
 )
 def test_what_an_app_refuses_comes_again_and_what_it_takes_does_not(app, statuses):
     assert statuses == failed(app)
-    assert [] == [what for what in done if what != "saved"][1:]
+    assert [what for what in done if what != "saved"][1:] == []
 
 
 def test_the_error_names_the_line_of_the_app_and_the_call():
@@ -113,8 +111,8 @@ def test_an_async_app_gets_it_where_it_awaits(mode):
     async def app(request):
         await send()
 
-    assert [500, 200] == failed(app, mode, before=send)
-    assert ["sent"] == done
+    assert failed(app, mode, before=send) == [500, 200]
+    assert done == ["sent"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +124,7 @@ def test_only_the_nth_call_fails_in_one_attempt(nth, expected):
         for what in "ab":
             save(what)
 
-    assert [500, 200] == failed(app, nth=nth)
+    assert failed(app, nth=nth) == [500, 200]
     assert expected[nth == 1 :] == done
 
 
@@ -140,7 +138,7 @@ def test_what_a_framework_lets_through_is_a_500(how):
         save()
         return ""
 
-    assert [500, 200] == failed(flask if how == "wsgi" else fastapi, how=how)
+    assert failed(flask if how == "wsgi" else fastapi, how=how) == [500, 200]
 
 
 def test_an_error_after_the_response_changes_nothing_for_the_service():
@@ -150,8 +148,8 @@ def test_an_error_after_the_response_changes_nothing_for_the_service():
     def hook(background: BackgroundTasks):
         background.add_task(save)
 
-    assert [204] == failed(app, how="asgi")
-    assert [] == done
+    assert failed(app, how="asgi") == [204]
+    assert done == []
 
 
 class Strange(Exception):
@@ -178,7 +176,7 @@ def test_it_is_of_the_class_that_is_given_whatever_that_takes(raises, caught):
             done.append(error)
             return 503
 
-    assert [503, 200] == failed(app, raises=raises)
+    assert failed(app, raises=raises) == [503, 200]
     assert "save failed at " in str(done[0])
     assert getattr(raises, "__name__", "OperationalError") == type(done[0]).__name__
     logging.getLogger().info("%r", done[0])  # can be shown
@@ -199,7 +197,7 @@ def test_an_error_at_the_end_of_a_block_is_one_of_the_block(swallows):
     assert expected + ["begin", "saved", "commit"] * (not swallows) == done
 
 
-def test_an_attempt_that_does_not_come_to_the_call_leaves_the_error_to_the_next():
+def test_an_attempt_that_makes_no_call_leaves_the_error_to_the_next():
     def app(request):
         if request.event.status == "delivered":
             save()
@@ -211,7 +209,7 @@ def test_an_attempt_that_does_not_come_to_the_call_leaves_the_error_to_the_next(
         fake.settle()
 
         attempts = [(one.event.status, one.status_code) for one in fake.webhooks.attempts]
-    assert [("sent", 200), ("delivered", 500), ("delivered", 200)] == attempts
+    assert attempts == [("sent", 200), ("delivered", 500), ("delivered", 200)]
 
 
 @pytest.mark.parametrize(
@@ -267,7 +265,7 @@ def found(app, **options):
     return "\n".join(caught.value.__notes__)
 
 
-def test_each_call_of_a_crash_point_is_one_world_and_no_other_deviation_comes_to_it():
+def test_each_call_of_a_crash_point_is_one_world_without_other_deviations():
     def app(request):
         for _ in range(3):
             save()
@@ -276,7 +274,7 @@ def test_each_call_of_a_crash_point_is_one_world_and_no_other_deviation_comes_to
         body_of(app), deviations=["error", "duplicate"], depth=2, crash_points=[save]
     )
 
-    assert 1 + 3 + 1 == exploration.worlds
+    assert exploration.worlds == 1 + 3 + 1
     assert exploration.complete
 
 
@@ -307,7 +305,7 @@ def test_a_mapping_says_which_class_is_raised(error):
     explored = explore(body_of(knows_its_errors), deviations=["error"], crash_points={save: None})
     notes = found(knows_its_errors, crash_points={save: error})
 
-    assert 2 == explored.worlds
+    assert explored.worlds == 2
     (only,) = [line for line in notes.splitlines() if line.startswith("This world alone")]
     assert "raises='sqlalchemy.exc.OperationalError'" in only
     assert "got OperationalError from save" in notes
@@ -320,7 +318,7 @@ def test_crashes_take_the_functions_of_a_mapping():
         body_of(lets_it_out), deviations=["crash"], crash_points={save: OperationalError}
     )
 
-    assert 1 + 2 == exploration.worlds
+    assert exploration.worlds == 1 + 2
 
 
 class InAFunction:
@@ -366,7 +364,7 @@ def test_what_can_t_be_explored_is_refused(body, options, problem):
         explore(body, **{"deviations": ["error"], "crash_points": [save]} | options)
 
 
-def test_all_deviations_without_crash_points_leave_it_out_and_say_what_to_write():
+def test_all_without_crash_points_leaves_errors_out_and_says_what_to_write():
     exploration = explore(body_of(lets_it_out), deviations="all")
 
     assert "error was not tried: no call that can fail: name those of your" in str(exploration)

@@ -1,7 +1,5 @@
 """What of a value gets into a test that an exploration prints: data, and nothing that is code."""
 
-# Asserts read `expected == actual`.
-
 import ast
 import datetime as dt
 import enum
@@ -100,7 +98,7 @@ def nested(depth):
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_plain_data_is_not_written(value):
-    assert "" == as_code(value, {}, [])
+    assert as_code(value, {}, []) == ""
 
 
 LEAVES = (
@@ -127,11 +125,11 @@ def test_plain_data_is_written_as_code_that_has_its_value_with_its_imports(value
 
 
 def test_a_name_that_means_something_else_there_is_not_used():
-    assert "" == as_code([UUID(int=0)], {"UUID": str}, [])
-    assert "" == as_code(dt.date(2026, 1, 1), {"datetime": dt.datetime}, [])
+    assert as_code([UUID(int=0)], {"UUID": str}, []) == ""
+    assert as_code(dt.date(2026, 1, 1), {"datetime": dt.datetime}, []) == ""
     imports = []
-    assert "'Decimal'" == as_code("Decimal", {"Decimal": Decimal}, imports)
-    assert [] == imports
+    assert as_code("Decimal", {"Decimal": Decimal}, imports) == "'Decimal'"
+    assert imports == []
 
 
 def test_a_text_of_a_webhook_is_executed_nowhere_in_a_finding(tmp_path, monkeypatch):
@@ -145,10 +143,10 @@ def test_a_text_of_a_webhook_is_executed_nowhere_in_a_finding(tmp_path, monkeypa
         )
         chat_fake.send_text(extra={"note": CODE})
         chat_fake.settle()
-        assert (1, True, True) == (len(rows), bool(limit), bool(kept))
+        assert (len(rows), bool(limit), bool(kept)) == (1, True, True)
 
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["duplicate"])
     assert "# It needs" in "\n".join(caught.value.__notes__)
-    assert [] == [*tmp_path.iterdir()]
+    assert [*tmp_path.iterdir()] == []
     ast.parse("\n".join(caught.value.__notes__).partition(":\n\n")[2].partition("\n\nThis")[0])

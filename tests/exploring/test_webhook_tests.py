@@ -1,7 +1,5 @@
 """``WebhookTests``, as a team meets it: which tests fail for which mistake, and what is refused."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import re
@@ -158,7 +156,7 @@ def failed(result: pytest.RunResult) -> list[str]:
     return [test for test, outcome in card(result).items() if outcome == "FAILED"]
 
 
-def test_an_app_without_a_mistake_passes_all_of_them_in_the_order_of_the_class(run):
+def test_an_app_without_a_mistake_passes_all_of_them_in_their_order(run):
     result = run(WHOLE.format(mistake=""))
 
     expected = ["all_events_are_taken", "snapshot_changes", "duplicates"]
@@ -207,7 +205,7 @@ def test_a_mistake_fails_the_tests_that_name_it(run, mistake, expected):
     assert expected == failed(run(WHOLE.format(mistake=mistake)))
 
 
-def test_the_first_line_is_the_finding_with_the_values_and_the_test_to_paste_fails_so(run):
+def test_the_first_line_is_the_finding_and_the_test_to_paste_fails_so(run):
     result = run(WHOLE.format(mistake="order"), "-k", "test_another_order")
 
     finding = "read m1 came before delivered m1 #2; "
@@ -234,7 +232,7 @@ def test_the_first_line_is_the_finding_with_the_values_and_the_test_to_paste_fai
         ),
     ],
 )
-def test_a_failure_stands_at_the_users_scenario_with_its_verbs_or_at_connect(run, code, function):
+def test_a_failure_stands_at_the_users_scenario_and_verbs_or_at_connect(run, code, function):
     result = run(code, "-k", "test_another_order")
     lines = result.stdout.lines
     (shown,) = [line for line in lines if re.match(r">? +def \w+\(self, ", line)]
@@ -286,7 +284,7 @@ def with_found(code, result):
 
 @pytest.mark.parametrize("word", ["", "async "])
 @pytest.mark.parametrize("end", ["yield", "return"])
-def test_the_test_to_paste_runs_where_it_is_pasted_and_passes_once_the_app_is_right(run, word, end):
+def test_a_pasted_test_runs_in_its_place_and_passes_once_the_app_is_right(run, word, end):
     options = {"word": word, "end": end, "only": "", "more": "1"}
     plugin = ["-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"]
     buggy = ROWSS.format(once=True, **options)
@@ -412,11 +410,11 @@ def test_what_a_later_step_repairs_is_found_after_the_step_that_shows_it(run):
     ("write", "look"),
     [(RIGHT, "pass"), (WRONG, "self.fake.settle()")],
 )
-def test_between_steps_a_right_app_is_not_accused_nor_one_whose_snapshot_settles(run, write, look):
+def test_between_steps_neither_a_right_app_nor_a_settling_snapshot_fails(run, write, look):
     result = run(masked(write=write, look=look), "-k", "test_webhooks_before or order")
-    assert "ok" == card(result)["webhooks_before_the_response"]
+    assert card(result)["webhooks_before_the_response"] == "ok"
     # The events of all steps can still overtake each other.
-    assert ["another_order"] == failed(result)
+    assert failed(result) == ["another_order"]
     result.stdout.fnmatch_lines(["* m1 came before * m1; *"])
 
 
@@ -436,10 +434,10 @@ def test_only_names_tests_that_there_are(run):
 def test_connect_may_yield_ask_for_fixtures_and_have_no_snapshot(run, parameters, end):
     code = PLAIN.format(parameters=parameters, end=end)
     result = run(code, "-rA", "-k", "all_events or test_duplicates or before_the_response")
-    assert [] == failed(result)
-    assert "ok" == card(result)["all_events_are_taken"]
-    assert ("None" not in end) == ("ok" == card(result)["duplicates"])
-    assert "skipped" == card(result)["webhooks_before_the_response"]  # the app makes no call
+    assert failed(result) == []
+    assert card(result)["all_events_are_taken"] == "ok"
+    assert ("None" not in end) == (card(result)["duplicates"] == "ok")
+    assert card(result)["webhooks_before_the_response"] == "skipped"  # the app makes no call
     assert ("yield" in end) == ("cleaned up" in result.stdout.str())
     if "None" in end:
         result.stdout.fnmatch_lines(["*returned no snapshot, so only responses were checked*"])
@@ -449,7 +447,7 @@ def test_connect_may_yield_ask_for_fixtures_and_have_no_snapshot(run, parameters
 def test_what_connect_sends_may_deviate_and_has_other_ids_in_other_worlds(run, settle):
     end = f"chat_fake.send_text('set-up'); {settle} return shop.snapshot"
     result = run(PLAIN.format(parameters="", end=end), "-k", "all_events or another_order")
-    assert {"all_events_are_taken": "ok", "another_order": "ok"} == card(result)
+    assert card(result) == {"all_events_are_taken": "ok", "another_order": "ok"}
 
 
 @pytest.mark.parametrize(("word", "steps"), [("return", "async "), ("yield", "")])
@@ -483,7 +481,7 @@ def test_async_apps_need_no_plugin(run, word, steps):
         "-p",
         "no:asyncio",
     )
-    assert [] == failed(result)
+    assert failed(result) == []
     ok = [test for test, outcome in card(result).items() if outcome == "ok"]
     assert {"duplicates", "duplicates_at_once", "another_order", "a_crash"} <= {*ok}
 
@@ -507,7 +505,7 @@ def test_a_scenario_may_expect_that_a_step_is_refused(run, word):
         "-k",
         "all_events",
     )
-    assert {"all_events_are_taken": "ok"} == card(result)
+    assert card(result) == {"all_events_are_taken": "ok"}
 
 
 OUTLIVES = """
@@ -573,7 +571,7 @@ def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
     result = run(PLAIN.format(parameters="", end="").replace("/hooks", "/wrong"))
 
     result.assert_outcomes(failed=1, skipped=ROWS - 1)
-    assert ["all_events_are_taken"] == failed(result)
+    assert failed(result) == ["all_events_are_taken"]
     result.stdout.fnmatch_lines(["skipped  forgeries: test_all_events_are_taken fails"])
 
 
@@ -623,7 +621,7 @@ SILENCED = """
 def test_nothing_that_a_class_says_silences_a_refused_event(run, changes):
     given = {"end": "return 500", "mark": "", "arguments": "", "snapshot": "0", "scenario": ""}
     result = run(SILENCED.format(**given | changes))
-    assert ["all_events_are_taken"] == failed(result)
+    assert failed(result) == ["all_events_are_taken"]
     result.stdout.no_fnmatch_line("*strict=False this is*")
 
 
@@ -649,7 +647,7 @@ def test_nor_one_that_is_refused_in_another_world_only(run, test, option):
     """
     read = "len(chat_fake.webhooks.attempts)" * (option == "read") or "0"
     result = run(code.format(strict=option == "read", read=read), "-k", test)
-    assert "FAILED" == card(result)[test]
+    assert card(result)[test] == "FAILED"
 
 
 def test_faults_of_the_tests_disable_no_endpoint(run):
@@ -664,7 +662,7 @@ def test_faults_of_the_tests_disable_no_endpoint(run):
             return lambda: taken
     """
     result = run(code, "-k", "duplicates or order")
-    assert [] == failed(result)
+    assert failed(result) == []
 
 
 #: An app that takes no event.
@@ -688,7 +686,7 @@ DEAD = """
         ("        expected_failures = {'test_snapshot_changes': '#12'}", (), "FAILED"),
     ],
 )
-def test_what_compares_snapshots_fails_if_they_never_change_unless_it_was_said(
+def test_tests_that_compare_unchanging_snapshots_fail_unless_it_was_said(
     run, line, options, outcome
 ):
     result = run(DEAD.replace("500", "200") + line, *options)
@@ -696,7 +694,7 @@ def test_what_compares_snapshots_fails_if_they_never_change_unless_it_was_said(
     assert [outcome] * 2 == [card(result)[test] for test in compared]
     result.stdout.fnmatch_lines(["*the snapshot shows nothing of what has happened*"])
     if outcome == "skipped":
-        assert ["snapshot_changes"] == failed(result)
+        assert failed(result) == ["snapshot_changes"]
         result.stdout.fnmatch_lines(["skipped *another_order: test_snapshot_changes fails*"])
 
 
@@ -725,14 +723,14 @@ def test_an_app_that_takes_each_event_when_it_is_retried_is_right(run):
             assert {*refused} == {*taken}
         """
     )
-    assert [] == failed(result)
+    assert failed(result) == []
     expected = ["all_events_are_taken", "duplicates", "another_order", "people_write"]
-    assert ["ok"] * 4 == [card(result)[test] for test in expected]
-    assert 0 == result.ret
+    assert [card(result)[test] for test in expected] == ["ok"] * 4
+    assert result.ret == 0
 
 
 @pytest.mark.parametrize("word", ["", "async "])
-def test_the_clean_up_behind_a_yield_is_done_whether_a_world_fails_is_skipped_or_passes(run, word):
+def test_the_clean_up_behind_a_yield_is_done_however_a_world_ends(run, word):
     result = run(
         f"""
         from pytest_chatfake import WebhookTests
@@ -752,7 +750,7 @@ def test_the_clean_up_behind_a_yield_is_done_whether_a_world_fails_is_skipped_or
         """
     )
     assert {"duplicates", "duplicates_days_later"} <= {*failed(result)}
-    assert "skipped" == card(result)["people_write"]
+    assert card(result)["people_write"] == "skipped"
     result.stdout.fnmatch_lines(["E*AssertionError: sent m1 was redelivered; *"])
     result.stdout.fnmatch_lines(["E*The clean-up of connect() failed as well: *of the clean-up*"])
     result.stdout.no_fnmatch_line("FAILED*test_all_was_cleaned_up*")
@@ -815,7 +813,7 @@ def test_the_cause_fails_those_that_run_before_the_first_test(run, pytester):
 def test_the_cause_fails_the_tests_of_another_worker(run):
     outcomes = run(DEAD, "-n", "2").parseoutcomes()
     assert outcomes["failed"] > 1
-    assert ROWS == outcomes["failed"] + outcomes.get("skipped", 0)
+    assert outcomes["failed"] + outcomes.get("skipped", 0) == ROWS
 
 
 def test_a_first_test_that_passes_when_it_is_run_again_has_not_failed(run, pytester):
@@ -870,8 +868,8 @@ def test_a_client_of_a_loop_that_was_closed_fails_and_says_what_to_set(run):
 
 def test_async_classes_use_the_loop_of_the_session_if_there_is_one(run):
     result = run(OF_ONE_LOOP, "-o", "chat_fake_loop_scope=session")
-    assert [] == failed(result)
-    assert "ok" == card(result)["duplicates"]
+    assert failed(result) == []
+    assert card(result)["duplicates"] == "ok"
 
 
 #: An app that is called in the test's thread, except where two attempts are made at once.
@@ -907,7 +905,7 @@ IN_THREADS = """
 
 def test_attempts_at_once_that_were_refused_each_time_tried_nothing(run):
     result = run("REFUSES = True\n" + textwrap.dedent(IN_THREADS))
-    assert "skipped" == card(result)["duplicates_at_once"]
+    assert card(result)["duplicates_at_once"] == "skipped"
     result.stdout.fnmatch_lines(["*both attempts at the same time were refused each time: *503*"])
 
 
@@ -965,7 +963,7 @@ def test_a_refusal_of_both_in_one_thread_is_no_matter_of_threads(run):
             return lambda: known
     """
     result = run(code, "-k", "duplicates_at_once")
-    assert {"duplicates_at_once": "skipped"} == card(result)
+    assert card(result) == {"duplicates_at_once": "skipped"}
     result.stdout.fnmatch_lines(["*were refused each time: status 409*"])
     result.stdout.no_fnmatch_line("*Does a thread*")
 
@@ -1093,7 +1091,7 @@ def test_people_write_in_the_shape_of_the_configuration(run):
 def test_people_who_write_what_nobody_listens_for_have_tried_nothing(run):
     code = WHOLE.format(mistake="").replace('"*"', '["chat.message.updated"]')
     result = run(code, "-k", "people_write")
-    assert {"people_write": "skipped"} == card(result)
+    assert card(result) == {"people_write": "skipped"}
     result.stdout.fnmatch_lines(["*your endpoint does not listen for chat.inbound_message.rec*"])
 
 
@@ -1101,15 +1099,15 @@ def test_quiet_runs_have_one_line_for_a_class_that_passes(run):
     result = run(PLAIN.format(parameters="", end="return None"), "-q", "-k", "not forgeries")
     _, _, shown = result.stdout.str().partition("[100%]\n")
     lines = shown.splitlines()[:-1]
-    assert 80 >= max(map(len, lines))
+    assert max(map(len, lines)) <= 80
     text = " ".join(line.strip() for line in lines)
     name = "test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks"
     assert text.startswith(f"{name}: 1 ok, {ROWS - 2} skipped: snapshot_changes, duplicates, ")
     assert text.endswith(")")
-    assert 1 == text.count("only responses")
+    assert text.count("only responses") == 1
 
 
-def test_quiet_runs_count_what_is_expected_and_show_a_card_with_a_failure_whole(run):
+def test_quiet_runs_count_expected_failures_and_show_a_failed_card_whole(run):
     signature, few = WHOLE.format(mistake="signature"), "all_events or changes or forgeries"
     code = signature + "        expected_failures = {'test_forgeries': '#1'}"
     result = run(code, "-q", "-k", few)
@@ -1150,8 +1148,8 @@ def test_failures_that_are_expected_are_strict_and_a_test_can_be_left_out(run):
     """
     code = WHOLE.format(mistake="signature") + more
     result = run(code, "-k", "forgeries or test_duplicates or another_order")
-    assert ["duplicates"] == failed(result)
-    assert "expected" == card(result)["forgeries"]
+    assert failed(result) == ["duplicates"]
+    assert card(result)["forgeries"] == "expected"
     assert "another_order" not in card(result)
     result.stdout.fnmatch_lines(["*duplicates: it passes: remove it from expected_failures"])
 
@@ -1190,10 +1188,10 @@ def test_a_snapshot_that_cannot_be_compared_fails_one_test(run):
             return lambda: rows
     """
     result = run(code)
-    assert ["snapshot_changes"] == failed(result)
+    assert failed(result) == ["snapshot_changes"]
     assert "skipped  duplicates: test_snapshot_changes fails" in result.stdout.lines
     result.stdout.fnmatch_lines(["*expected plain values, such as a sum or a list of tuples*"])
-    assert ["another_order"] == failed(run(code, "-k", "another_order"))
+    assert failed(run(code, "-k", "another_order")) == ["another_order"]
 
 
 @pytest.mark.parametrize(
@@ -1264,7 +1262,7 @@ def test_what_fails_before_anything_deviates_blames_no_deviation(run):
     result.stdout.fnmatch_lines(["*nothing had deviated yet; OSError: Address already in use"])
 
 
-def test_classes_inherit_take_parameters_marks_and_set_up_and_tests_are_chosen_by_name(run):
+def test_classes_inherit_take_parameters_and_marks_and_have_a_set_up(run):
     more = """
         def setup_method(self):
             self.mistake = "order"
@@ -1287,7 +1285,7 @@ def test_on_ci_the_summary_is_short(run, monkeypatch):
     monkeypatch.setenv("CI", "1")
     result = run(WHOLE.format(mistake="ids"), "-k", "under_another_id")
     summary = result.stdout.str().partition("short test summary info")[2].splitlines()
-    assert 3 == len(summary)  # its title, the failure, and the closing line
+    assert len(summary) == 3  # its title, the failure, and the closing line
 
 
 def test_a_card_names_the_event_at_which_an_app_has_raised(run):
@@ -1347,12 +1345,12 @@ BY_TIME = """
 def test_an_app_that_goes_by_the_time_of_events_is_tried_and_not_accused(run, config, seconds):
     result = run(BY_TIME.format(config=config, seconds=seconds))
 
-    assert [] == failed(result)
-    assert "ok" == card(result)["another_order"]
+    assert failed(result) == []
+    assert card(result)["another_order"] == "ok"
     result.assert_outcomes(passed=ROWS - 4, skipped=5)
 
 
 def test_without_a_tick_its_events_can_t_be_told_apart(run):
     result = run(BY_TIME.format(config="tick=0", seconds=0))
 
-    assert ["duplicates", "duplicates_days_later", "another_order"] == failed(result)
+    assert failed(result) == ["duplicates", "duplicates_days_later", "another_order"]

@@ -1,7 +1,5 @@
 """An API to listen for, and a client that sees every byte. No test hangs: all sockets time out."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import socket
@@ -104,8 +102,8 @@ class RawClient:
     def _chunks(self):
         while size := int(self.reader.readline(), 16):
             yield self.reader.read(size)
-            assert b"\r\n" == self.reader.readline()
-        assert b"\r\n" == self.reader.readline()
+            assert self.reader.readline() == b"\r\n"
+        assert self.reader.readline() == b"\r\n"
 
 
 @contextmanager

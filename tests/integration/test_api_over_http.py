@@ -27,7 +27,7 @@ def test_a_request_knows_whether_it_came_over_a_socket(fake, path, key):
         session.get(f"{fake.base_url}{path}", headers={"X-API-Key": key}, timeout=SECONDS)
     Client(fake.wsgi_app).get(path, headers={"X-API-Key": key})
 
-    assert [False, True] == [one.in_process for one in fake.api.requests]
+    assert [one.in_process for one in fake.api.requests] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_a_path_that_is_nearly_right_is_wrong(fake, path):
     with closing(HTTPConnection(fake.http.host, fake.http.port, timeout=SECONDS)) as connection:
         connection.request("GET", path, headers={"X-API-Key": fake.api_key})
 
-        assert 404 == connection.getresponse().status
+        assert connection.getresponse().status == 404

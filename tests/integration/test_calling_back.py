@@ -72,21 +72,21 @@ class Shop:
 
 
 @pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
-def test_a_message_is_sent_in_the_middle_of_an_attempt_and_comes_in_its_turn(fake, threaded):
+def test_a_message_sent_in_the_middle_of_an_attempt_comes_in_its_turn(fake, threaded):
     shop = Shop(fake, sends=True)
     with served(shop.app, threaded=threaded) as url:
         fake.webhooks.connect(f"{url}/hooks")
         in_time(lambda: fake.send_text("first").deliver())
 
-    assert [200] == shop.sent
-    assert [
+    assert shop.sent == [200]
+    assert shop.seen == [
         ("first", "sent", "190.02658"),
         ("second", "sent", "189.97658"),
         ("first", "delivered", "189.97658"),
-    ] == shop.seen
-    assert [("first", "sent"), ("second", "sent"), ("first", "delivered")] == [
-        (event.json()["chatMessage"]["text"]["body"], event.status) for event in fake.events
     ]
+    assert [
+        (event.json()["chatMessage"]["text"]["body"], event.status) for event in fake.events
+    ] == [("first", "sent"), ("second", "sent"), ("first", "delivered")]
 
 
 def add_send_endpoint(fake, *, webhooks_first):
@@ -163,7 +163,7 @@ def test_in_a_loop_webhooks_may_win_the_race_too(run):
 
 
 @BOTH
-def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_stay_queued(run):
+def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_wait(run):
     seen = []
 
     async def main():
@@ -171,14 +171,14 @@ def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_stay_queued(ru
             fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
             add_send_endpoint(fake, webhooks_first=True)
             await fake.settle()
-            assert 200 == call_send_endpoint(fake)
-            assert [] == seen
+            assert call_send_endpoint(fake) == 200
+            assert seen == []
             why = r"\(a blocking call stopped the test's loop, so webhooks_first could"
             with pytest.raises(UndeliveredWebhooks, match=why):
                 fake._checks.run()
 
             await fake.settle()
-            assert ["sent"] == seen
+            assert seen == ["sent"]
             await fake.reset()
             assert not fake._engine.blocked
 

@@ -1,7 +1,5 @@
 """One connection, byte by byte: requests, responses, and what ends it."""
 
-# Asserts read `expected == actual`.
-
 import socket
 from contextlib import suppress
 
@@ -54,11 +52,11 @@ def test_a_body_is_read_to_its_end_and_no_further(client, request_, body):
     assert body == client.receive().body
 
 
-def test_a_big_body_that_nobody_reads_does_not_stand_before_the_next_request(client, api):
+def test_a_big_body_that_nobody_reads_does_not_stop_the_next_request(client, api):
     api.answers["/echo"] = Reply(200, b"ignored")
     client.send(POST + b"Content-Length: 1000000\r\n\r\n" + b"x" * 1_000_000 + QUERY)
 
-    assert [b"ignored", BALANCE] == [client.receive().body, client.receive().body]
+    assert [client.receive().body, client.receive().body] == [b"ignored", BALANCE]
 
 
 def test_what_was_sent_reaches_the_api_unchanged(client, api):
@@ -68,12 +66,12 @@ def test_what_was_sent_reaches_the_api_unchanged(client, api):
     )
 
     (request,) = api.requests
-    assert ("PATCH", "/echo/café", "&") == (request.method, request.path, request.args["q"])
-    assert "shop.test" == request.host
-    assert "a b" == request.headers["X-Mixed-Case"]
-    assert "1,2" == request.headers["X-Twice"]
-    assert "clé" == request.headers["X-API-Key"]
-    assert "/echo/caf%C3%A9?q=%26" == request.environ["RAW_URI"]
+    assert (request.method, request.path, request.args["q"]) == ("PATCH", "/echo/café", "&")
+    assert request.host == "shop.test"
+    assert request.headers["X-Mixed-Case"] == "a b"
+    assert request.headers["X-Twice"] == "1,2"
+    assert request.headers["X-API-Key"] == "clé"
+    assert request.environ["RAW_URI"] == "/echo/caf%C3%A9?q=%26"
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -82,8 +80,8 @@ def test_a_client_that_expects_100_continue_gets_it_before_its_body(client, chun
     interim = client.ask(POST + b"Expect: 100-Continue\r\n" + head + b"\r\n")
     final = client.ask(b"5\r\nhello\r\n0\r\n\r\n" if chunked else b"hello")
 
-    assert (100, 200, b"hello") == (interim.status, final.status, final.body)
-    assert BALANCE == client.ask(QUERY).body
+    assert (interim.status, final.status, final.body) == (100, 200, b"hello")
+    assert client.ask(QUERY).body == BALANCE
 
 
 @pytest.mark.parametrize("expects", [b"200-ok", b"100-continue, 200-ok", b""])
@@ -92,20 +90,20 @@ def test_what_else_a_client_expects_is_refused_and_the_connection_closed(client,
     with suppress(ConnectionResetError):
         assert client.rest().startswith(b"HTTP/1.1 417 ")
 
-    assert [] == api.requests
+    assert api.requests == []
 
 
 def test_a_malformed_request_is_not_asked_to_continue(client):
     response = client.ask(LENGTH_AND_CHUNKS.replace(b"T", b"Expect: 100-continue\r\nT"))
 
-    assert 400 == response.status
+    assert response.status == 400
 
 
 def test_a_client_of_http_1_0_expects_nothing(client):
     head = POST.replace(b"1.1", b"1.0") + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"
     response = client.ask(head + b"hello")
 
-    assert (200, b"hello") == (response.status, response.body)
+    assert (response.status, response.body) == (200, b"hello")
 
 
 @pytest.mark.parametrize(
@@ -120,9 +118,9 @@ def test_a_client_of_http_1_0_expects_nothing(client):
 def test_the_connection_stays_open_as_agreed(client, version, field, stays):
     response = client.ask(b"GET /v2/balance HTTP/%b\r\n%b\r\n" % (version, field))
 
-    assert 200 == response.status
+    assert response.status == 200
     assert stays is ("connection" not in response.headers)
-    assert BALANCE == client.ask(QUERY).body if stays else client.hung_up()
+    assert client.ask(QUERY).body == BALANCE if stays else client.hung_up()
 
 
 LENGTH = POST + b"Content-Length: %b\r\n\r\nhello"
@@ -170,12 +168,12 @@ def test_a_malformed_request_gets_400_and_a_closed_connection(listener, client, 
     with suppress(ConnectionResetError):  # closed over bytes that were not read
         response = client.rest()
         assert response.startswith(b"HTTP/1.1 400 ")
-        assert 1 == response.count(b"HTTP/1.1 ")
+        assert response.count(b"HTTP/1.1 ") == 1
 
-    assert [] == api.requests
+    assert api.requests == []
     listener.check()
     with RawClient(listener) as other:
-        assert BALANCE == other.ask(QUERY).body
+        assert other.ask(QUERY).body == BALANCE
 
 
 @pytest.mark.parametrize(
@@ -195,26 +193,26 @@ def test_a_malformed_request_gets_400_and_a_closed_connection(listener, client, 
 def test_a_request_that_never_was_complete_reaches_nobody(listener, api, half, reset):
     with RawClient(listener) as client:
         client.send(half)
-        assert eventually(lambda: 1 == len(listener.connections))
+        assert eventually(lambda: len(listener.connections) == 1)
         if reset:
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         else:
             client.socket.shutdown(socket.SHUT_WR)
             assert client.hung_up()
 
-    assert eventually(lambda: 0 == len(listener.connections))
-    assert [] == api.requests
+    assert eventually(lambda: len(listener.connections) == 0)
+    assert api.requests == []
     listener.check()
 
 
 def test_nothing_is_logged_or_printed(client, caplog, capfd):
     with caplog.at_level(0):
         client.send(QUERY + POST + b"\r\n" + b"garbage\r\n")
-        assert [200, 200, 400] == [client.receive().status for _ in range(3)]
+        assert [client.receive().status for _ in range(3)] == [200, 200, 400]
         assert client.hung_up()
 
-    assert [] == caplog.records
-    assert ("", "") == capfd.readouterr()
+    assert caplog.records == []
+    assert capfd.readouterr() == ("", "")
 
 
 # Responses
@@ -226,11 +224,11 @@ def test_a_reply_is_written_as_it_is(client, api):
     )
     response = client.ask(GET)
 
-    assert (
+    assert response.head == (
         b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
         b"Retry-After: 30\r\n\r\n"
-    ) == response.head
-    assert b"slow\n" == response.body
+    )
+    assert response.body == b"slow\n"
     api.answers["/answer"] = Reply(599, b"")
     assert client.ask(GET).head.startswith(b"HTTP/1.1 599 \r\n")
 
@@ -243,7 +241,7 @@ def test_a_status_without_a_body_gets_none(client, api, status, kind):
     )
     client.send(GET)
     assert status == client.receive(bodiless=True).status
-    assert BALANCE == client.ask(QUERY).body  # it starts right here
+    assert client.ask(QUERY).body == BALANCE  # it starts right here
 
 
 def test_a_response_has_its_length_and_its_headers(client, api):
@@ -253,12 +251,12 @@ def test_a_response_has_its_length_and_its_headers(client, api):
     api.answers["/answer"].headers.add("Set-Cookie", "b=2")
     response = client.ask(GET)
 
-    assert (
+    assert response.head == (
         b"HTTP/1.1 299 \r\nContent-Type: text/x\r\nContent-Length: 5\r\n"
         b"X-A: \xe9\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n\r\n"
-    ) == response.head
-    assert b"hello" == response.body
-    assert BALANCE == client.ask(QUERY).body
+    )
+    assert response.body == b"hello"
+    assert client.ask(QUERY).body == BALANCE
 
 
 def test_a_stream_is_read_to_its_end_and_comes_with_its_length(client, api):
@@ -267,39 +265,37 @@ def test_a_stream_is_read_to_its_end_and_comes_with_its_length(client, api):
     api.answers["/answer"].call_on_close(lambda: closed.append(True))
     response = client.ask(GET)
 
-    assert ("5", b"hello") == (response.headers["content-length"], response.body)
-    assert [True] == closed
+    assert (response.headers["content-length"], response.body) == ("5", b"hello")
+    assert closed == [True]
 
 
 def test_head_gets_no_body(client, api):
     api.answers["/answer"] = Response("hello")
     client.send(HEAD)
 
-    assert "5" == client.receive(bodiless=True).headers["content-length"]
-    assert BALANCE == client.ask(QUERY).body
+    assert client.receive(bodiless=True).headers["content-length"] == "5"
+    assert client.ask(QUERY).body == BALANCE
 
 
 def test_a_response_leaves_at_once_and_without_waiting_for_others(listener, api):
     with requests.Session() as session:
         for _ in range(3):
             url = listener.url_for("/v2/balance")
-            assert BALANCE == session.get(url, timeout=SECONDS).content
+            assert session.get(url, timeout=SECONDS).content == BALANCE
         (connection,) = listener.connections
         assert connection.request.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-    assert 3 == len(api.requests)
+    assert len(api.requests) == 3
 
 
-def test_a_client_that_hangs_up_in_the_middle_of_a_response_leaves_no_trace(
-    listener, api, capfd, caplog
-):
+def test_a_client_that_hangs_up_in_mid_response_leaves_no_trace(listener, api, capfd, caplog):
     api.answers["/answer"] = Reply(200, b"x" * 50_000_000)
     with RawClient(listener) as client:
         client.send(GET)
-        assert b"HTTP/1.1 200 OK\r\n" == client.reader.readline()
-    assert eventually(lambda: 0 == len(listener.connections))
+        assert client.reader.readline() == b"HTTP/1.1 200 OK\r\n"
+    assert eventually(lambda: len(listener.connections) == 0)
 
     listener.check()
-    assert (("", ""), []) == (capfd.readouterr(), caplog.records)
+    assert (capfd.readouterr(), caplog.records) == (("", ""), [])
 
 
 def test_a_header_that_http_can_not_carry_comes_back_as_an_error(listener, client, api):
@@ -317,7 +313,7 @@ def test_a_header_that_http_can_not_carry_comes_back_as_an_error(listener, clien
 def test_a_delay_passes_in_real_time_while_process_time_stands_still(client, api):
     api.answers["/answer"] = Reply(200, b"late", delay=0.05)
     with time_machine.travel(0, tick=False):
-        assert b"late" == client.ask(GET).body
+        assert client.ask(GET).body == b"late"
 
 
 def test_a_delay_holds_up_nobody_else_and_no_stop(listener, api):
@@ -325,11 +321,11 @@ def test_a_delay_holds_up_nobody_else_and_no_stop(listener, api):
     with RawClient(listener) as slow, RawClient(listener) as quick:
         slow.send(GET)
         assert eventually(lambda: bool(api.requests))
-        assert BALANCE == quick.ask(QUERY).body
+        assert quick.ask(QUERY).body == BALANCE
         listener.stop()
 
         assert slow.hung_up()
-    assert eventually(lambda: 0 == len(listener.connections))
+    assert eventually(lambda: len(listener.connections) == 0)
 
 
 def test_a_disconnect_closes_without_an_answer(client, api):
@@ -342,8 +338,8 @@ def test_a_truncated_answer_promises_more_than_it_gives(client, api):
     api.answers["/answer"] = Reply(200, b'{"amou', declared_length=31)
     response = client.ask(GET)
 
-    assert ("31", "close") == (response.headers["content-length"], response.headers["connection"])
-    assert b'{"amou' == response.body
+    assert (response.headers["content-length"], response.headers["connection"]) == ("31", "close")
+    assert response.body == b'{"amou'
     assert client.hung_up()
 
 
@@ -370,7 +366,7 @@ def broken():
 def test_a_stream_that_fails_is_a_500_and_the_error_comes_back(listener, client, api):
     api.answers["/answer"] = Response(broken())
 
-    assert 500 == client.ask(GET).status
+    assert client.ask(GET).status == 500
     with pytest.raises(ZeroDivisionError, match="mid-stream"):
         listener.check()
-    assert BALANCE == client.ask(QUERY).body
+    assert client.ask(QUERY).body == BALANCE

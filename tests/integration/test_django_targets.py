@@ -25,7 +25,7 @@ def found(tmp_path_factory):
         timeout=60,
         check=False,
     )
-    assert "" == result.stderr
+    assert result.stderr == ""
     return json.loads(result.stdout)
 
 
@@ -33,7 +33,7 @@ def found(tmp_path_factory):
     "way", ["wsgi", "sync view", "async view", "inside a loop", "at the same time"]
 )
 def test_attempts_see_the_test_s_transaction_and_go_with_it(found, way):
-    assert {
+    assert found[way] == {
         "answers": [
             [200, '{"in_atomic_block": true, "rows": 1}'],
             [200, '{"in_atomic_block": true, "rows": 2}'],
@@ -41,30 +41,30 @@ def test_attempts_see_the_test_s_transaction_and_go_with_it(found, way):
         "rows inside": 2,
         "rows after": 0,
         "in this thread": True,
-    } == found[way]
+    }
 
 
 def test_an_error_of_a_view_surfaces_where_django_lets_it(found):
-    assert "no such message" == found["error"]
+    assert found["error"] == "no such message"
 
 
-def test_in_a_coroutine_django_works_in_a_thread_of_its_own_and_closes_its_connection(found):
-    assert {
+def test_in_coroutines_django_has_its_own_thread_and_closes_its_connection(found):
+    assert found["asyncio"] == {
         "answer": '{"in_atomic_block": false, "rows": 1}',
         "rows after": 1,
         "connection closed": True,
-    } == found["asyncio"]
+    }
 
 
 def test_django_closes_old_connections_again_after_the_attempts(found):
-    assert [True, True] == found["signals"]
+    assert found["signals"] == [True, True]
 
 
 def test_a_lifespan_is_nothing_to_django(found):
-    assert "left alone" == found["lifespan"]
+    assert found["lifespan"] == "left alone"
 
 
-def test_attempts_at_the_same_time_go_through_one_bridge_and_need_no_loop_of_ours(monkeypatch):
+def test_attempts_at_the_same_time_share_a_bridge_and_need_no_loop_of_ours(monkeypatch):
     monkeypatch.setattr(in_flight, "is_asgi_handler", lambda _: True)
     barrier = asyncio.Barrier(2)
 
@@ -77,5 +77,5 @@ def test_attempts_at_the_same_time_go_through_one_bridge_and_need_no_loop_of_our
         fake.webhooks.connect(asgi=app)
         with fake.webhooks.concurrently():
             fake.send_text().deliver()
-        assert [204, 204] == [attempt.status_code for attempt in fake.webhooks.attempts]
+        assert [attempt.status_code for attempt in fake.webhooks.attempts] == [204, 204]
         assert fake._portal._loop._loop is None

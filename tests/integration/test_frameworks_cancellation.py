@@ -101,12 +101,12 @@ def test_what_was_attempted_happened_and_the_rest_of_the_chain_did_not(run, kind
             message = fake.send_text()
             assert await is_cancelled(lambda: message.deliver().read(), slow)
 
-            assert ["sent", "delivered"] == [event.status for event in message.events]
-            assert "delivered" == message.status
+            assert [event.status for event in message.events] == ["sent", "delivered"]
+            assert message.status == "delivered"
             fake.assert_charged("0.05")
             fake.assert_held("0")
             assert [True, kind == "wsgi"] == [attempt.ok for attempt in fake.webhooks.attempts]
-            assert 1 == slow.began
+            assert slow.began == 1
             await message.read()  # and the message goes on from there
             fake.assert_statuses(message, "sent", "delivered", "read")
 
@@ -153,8 +153,8 @@ def test_time_stays_at_the_moment_whose_attempt_was_cancelled(run, kind):
             )
 
             assert start + timedelta(hours=1) == fake.clock.now
-            assert "delivered" == message.status
-            assert "sent" == later.status
+            assert message.status == "delivered"
+            assert later.status == "sent"
             await fake.clock.advance(hours=1)
             assert start + timedelta(hours=2) == fake.clock.now
 

@@ -81,7 +81,7 @@ def test_each_one_waits_until_its_own_steps_are_attempted(run):
                 await message
                 return (message.id, "delivered") in answered
 
-            assert [True, True] == await side_by_side(Awaited(follow, one), Awaited(follow, two))
+            assert await side_by_side(Awaited(follow, one), Awaited(follow, two)) == [True, True]
 
     run(main)
 
@@ -126,7 +126,7 @@ def test_a_dropped_chain_is_refused_once_or_begun_anew_by_its_next_verb():
             with pytest.raises(NotAwaited, match=r"deliver\(\) at .* was skipped"):
                 await two
             await drop_a_delivery()
-            assert "read" == (await two.read()).status
+            assert (await two.read()).status == "read"
 
     asyncio.run(main())
 
@@ -142,7 +142,7 @@ def test_an_error_of_one_is_no_secret_to_the_other(run):
 
             assert any(isinstance(outcome, IllegalTransition) for outcome in outcomes)
             # It is performed, or its `await` says that it was not.
-            assert isinstance(outcomes[1], ChatFakeError) or "delivered" == two.status
+            assert isinstance(outcomes[1], ChatFakeError) or two.status == "delivered"
 
     run(main)
 
@@ -172,9 +172,9 @@ def test_a_cancellation_ends_one_chain_and_is_no_secret_to_the_other(cancelled):
             with pytest.raises(asyncio.CancelledError):
                 await tasks[one]
             try:
-                assert "delivered" == (await tasks[two]).status
+                assert (await tasks[two]).status == "delivered"
             except ChatFakeError:
-                assert "sent" == two.status
-            assert "delivered" == one.status
+                assert two.status == "sent"
+            assert one.status == "delivered"
 
     asyncio.run(asyncio.wait_for(main(), 10))

@@ -81,12 +81,12 @@ async def test_it_sees_the_balance_of_the_moment_while_time_stands_still(
         chat_fake.webhooks.connect(url)
         await chat_fake.send_text().deliver(devices=2).read()
 
-    assert [
+    assert seen == [
         ("sent", 99.95, "01 12:00"),
         ("delivered", 99.95, "01 12:00"),
         ("delivered", 99.95, "01 12:00"),
         ("read", 99.95, "01 12:00"),
-    ] == seen
+    ]
     assert all(attempt.ok for attempt in chat_fake.webhooks.attempts)
 
 

@@ -18,7 +18,7 @@ def test_a_function_gets_the_request_and_its_result_is_the_answer(attempt, closi
     target = closing(HandlerTarget(seen.append, portal=portal))
 
     assert Response(200) == attempt(target)
-    assert [EVENT] == seen
+    assert seen == [EVENT]
 
 
 async def answers_201(request):
@@ -86,4 +86,4 @@ def test_a_function_sees_the_test_s_context(attempt, closing, portal):
 
     attempt(closing(HandlerTarget(look, portal=portal)))
     attempt(closing(HandlerTarget(lambda request: seen.append(tenant.get()), portal=portal)))
-    assert ["ada", "ada"] == seen
+    assert seen == ["ada", "ada"]

@@ -23,7 +23,7 @@ def expect_a_timeout(port, body=b"{}"):
     answer = post_to(f"http://127.0.0.1:{port}/", body, timeout=SOON)
 
     assert isinstance(answer.error, TimeoutError)
-    assert "no complete response within 0.2 s" == str(answer.error)
+    assert str(answer.error) == "no complete response within 0.2 s"
 
 
 # Malformed
@@ -50,10 +50,10 @@ NO_ANSWERS = [
 
 
 @pytest.mark.parametrize(("data", "text"), NO_ANSWERS)
-def test_an_answer_that_is_malformed_or_cut_off_is_a_failed_attempt_that_says_so(data, text):
+def test_a_malformed_or_cut_off_answer_is_a_failed_attempt_that_says_so(data, text):
     answer = answer_to(data)
 
-    assert (None, b"") == answer[:2]
+    assert answer[:2] == (None, b"")
     assert isinstance(answer.error, HTTPException)
     assert text == str(answer.error)
 
@@ -103,7 +103,7 @@ def test_an_endless_answer_is_given_up_after_16_mib(script):
     with serving(script) as server:
         answer = post_to(server.url)
 
-    assert (None, b"") == answer[:2]
+    assert answer[:2] == (None, b"")
     too_much = "the response is longer than 16 MiB"
     if script is ENDLESS["trailers"] and sys.version_info >= (3, 14):
         too_much = "got more than 100 trailers"  # by http.client itself
@@ -162,14 +162,14 @@ def test_a_fake_ends_an_attempt_that_dribbles_and_makes_the_next_one(mode):
         late, in_time = fake.webhooks.attempts
 
     assert (
-        "TimeoutError: no complete response within 0.2 s"
-        == f"{type(late.error).__name__}: {late.error}"
+        f"{type(late.error).__name__}: {late.error}"
+        == "TimeoutError: no complete response within 0.2 s"
     )
-    assert (200, None) == (in_time.status_code, in_time.error)
+    assert (in_time.status_code, in_time.error) == (200, None)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse instead of waiting")
-def test_a_server_that_does_not_take_the_connection_does_not_hold_it_for_ever():
+def test_a_server_that_never_takes_a_connection_does_not_hold_it_for_ever():
     waiting = []
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         port = listener.getsockname()[1]

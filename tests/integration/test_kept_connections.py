@@ -63,7 +63,7 @@ def test_a_connection_that_is_for_no_more_requests_is_not_used_again(client_of, 
             assert None is client.post(body, {}).error
 
         assert numbered(10) == bodies(server)
-        assert 10 == len(server.connections)
+        assert len(server.connections) == 10
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def watching(monkeypatch):
 
 
 @pytest.mark.parametrize("delay", [0, 0.001])
-def test_a_server_that_closes_after_every_answer_without_saying_so_gets_each_event_once(
+def test_a_server_that_silently_closes_after_answers_gets_each_event_once(
     client_of, watching, delay
 ):
     def closes(conversation):
@@ -83,10 +83,10 @@ def test_a_server_that_closes_after_every_answer_without_saying_so_gets_each_eve
 
     with serving(closes) as server:
         client = client_of(server)
-        assert [OKAY] * 100 == [client.post(body, {}) for body in numbered(100)]
+        assert [client.post(body, {}) for body in numbered(100)] == [OKAY] * 100
 
         assert numbered(100) == bodies(server)
-        assert 100 == len(server.connections)
+        assert len(server.connections) == 100
 
 
 @pytest.mark.parametrize("end", [Conversation.close, Conversation.reset])
@@ -105,18 +105,18 @@ def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_
 
     with serving(closes_when_idle) as server:
         client = client_of(server)
-        assert [OKAY] * 3 == [client.post(body, {}) for body in numbered(3)]
-        assert 1 == len(server.connections)
+        assert [client.post(body, {}) for body in numbered(3)] == [OKAY] * 3
+        assert len(server.connections) == 1
 
         idle_over.set()
         assert closed.acquire(timeout=SECONDS)
-        assert OKAY == client.post(b"3", {})
+        assert client.post(b"3", {}) == OKAY
 
         assert numbered(4) == bodies(server)
-        assert 2 == len(server.connections)
+        assert len(server.connections) == 2
 
 
-def test_a_server_that_takes_a_request_on_a_kept_connection_and_closes_is_not_asked_again(
+def test_a_server_that_takes_a_request_and_closes_is_not_asked_again(
     client_of,
 ):
     def takes_the_second(conversation):
@@ -126,14 +126,14 @@ def test_a_server_that_takes_a_request_on_a_kept_connection_and_closes_is_not_as
 
     with serving(takes_the_second) as server:
         client = client_of(server)
-        assert OKAY == client.post(b"0", {})
+        assert client.post(b"0", {}) == OKAY
 
         failed = client.post(b"1", {})
-        assert (None, b"") == failed[:2]
+        assert failed[:2] == (None, b"")
         assert isinstance(failed.error, RemoteDisconnected)
         assert numbered(2) == bodies(server)
 
-        assert OKAY == client.post(b"2", {})
+        assert client.post(b"2", {}) == OKAY
         assert numbered(3) == bodies(server)
 
 
@@ -156,9 +156,9 @@ def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of, together)
 
     with serving(babbles) as server:
         client = client_of(server)
-        assert OKAY == client.post(b"0", {})
+        assert client.post(b"0", {}) == OKAY
         assert said.wait(SECONDS)
-        assert [OKAY] * 2 == [client.post(body, {}) for body in (b"1", b"2")]
+        assert [client.post(body, {}) for body in (b"1", b"2")] == [OKAY] * 2
 
         assert numbered(3) == bodies(server)
 
@@ -175,7 +175,7 @@ def test_an_aborted_attempt_leaves_nothing_that_the_next_one_could_meet(client_o
     with serving(answers_late) as server:
         client = client_of(server)
         assert isinstance(client.post(b"0", {}).error, TimeoutError)
-        assert OKAY == client.post(b"1", {})
+        assert client.post(b"1", {}) == OKAY
 
         assert numbered(2) == bodies(server)
 
@@ -191,9 +191,9 @@ def test_an_attempt_that_is_aborted_while_it_connects_sends_nothing(client_of, m
             patched.setattr(http_client, "HTTPConnection", type("Slow", (HTTPConnection,), {}))
             patched.setattr(http_client.HTTPConnection, "connect", connect)
             assert isinstance(client.post(b"0", {}).error, TimeoutError)
-        assert OKAY == client.post(b"1", {})
+        assert client.post(b"1", {}) == OKAY
 
-        assert [b"1"] == bodies(server)
+        assert bodies(server) == [b"1"]
 
 
 def test_the_watchdog_ends_no_attempt_but_the_one_that_it_means():
@@ -206,7 +206,7 @@ def test_the_watchdog_ends_no_attempt_but_the_one_that_it_means():
     with serving(script) as server:
         target = UrlTarget(server.url, timeout=SECONDS)
         assert isinstance(target.attempt(first).error, TimeoutError)
-        assert OKAY == target.attempt(second)
+        assert target.attempt(second) == OKAY
         target.close()
 
 
@@ -216,10 +216,10 @@ def test_a_connection_is_kept_where_freezegun_stops_the_monotonic_clock(client_o
         client = client_of(server)
         for number in range(4):
             with freezegun.freeze_time("2026-01-01") if number == frozen else nullcontext():
-                assert OKAY == client.post(b"%d" % number, {})
+                assert client.post(b"%d" % number, {}) == OKAY
 
         assert numbered(4) == bodies(server)
-        assert 1 == len(server.connections)
+        assert len(server.connections) == 1
 
 
 def test_an_interrupted_attempt_leaves_no_connection(client_of, interrupt):
@@ -236,5 +236,5 @@ def test_an_interrupted_attempt_leaves_no_connection(client_of, interrupt):
             client.post(b"0", {})
 
         assert None is kept_to(server)
-        assert OKAY == client.post(b"1", {})
+        assert client.post(b"1", {}) == OKAY
         assert numbered(2) == bodies(server)

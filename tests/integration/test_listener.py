@@ -1,7 +1,5 @@
 """The listener: its life, its threads, its sockets and its clients."""
 
-# Asserts read `expected == actual`.
-
 import gc
 import os
 import socket
@@ -60,11 +58,11 @@ def test_it_starts_once_and_stops_once(listener):
 
 def test_it_starts_again_at_the_same_address(listener):
     url = listener.url_for("/v2/balance")
-    assert BALANCE == requests.get(url, timeout=SECONDS).content
+    assert requests.get(url, timeout=SECONDS).content == BALANCE
     listener.stop()
     listener.start()
 
-    assert BALANCE == requests.get(url, timeout=SECONDS).content
+    assert requests.get(url, timeout=SECONDS).content == BALANCE
 
 
 def test_a_port_that_is_taken_is_an_error_and_no_exit(listener):
@@ -82,7 +80,7 @@ def test_a_stop_hangs_up_on_a_waiting_client_and_never_answers_it(listener, api,
         client.send(half)
         if QUERY in half:
             client.receive()
-        assert eventually(lambda: 1 == len(listener.connections))
+        assert eventually(lambda: len(listener.connections) == 1)
         listener.stop()
 
         assert client.hung_up()
@@ -105,7 +103,7 @@ def test_no_thread_and_no_socket_is_left_after_a_stop(api):
         assert eventually(lambda: len(clients) == len(listener.connections))
         for number, client in enumerate(clients):
             client.send([b"", QUERY, QUERY[:10], GET, b"garbage\r\n"][number % 5])
-        assert eventually(lambda: 8 == len(api.requests))
+        assert eventually(lambda: len(api.requests) == 8)
         listener.stop()
 
         # A library's own idle one may end.
@@ -162,13 +160,13 @@ def test_the_default_timeout_of_the_test_is_not_that_of_an_idle_client(listener)
 def test_idle_connections_can_be_closed(listener):
     with RawClient(listener) as silent, RawClient(listener) as idle:
         idle.ask(QUERY)
-        assert eventually(lambda: 2 == len(listener.connections))
+        assert eventually(lambda: len(listener.connections) == 2)
         listener.close_idle_connections()
 
-        assert [True, True] == [silent.hung_up(), idle.hung_up()]
-        assert eventually(lambda: 0 == len(listener.connections))
+        assert [silent.hung_up(), idle.hung_up()] == [True, True]
+        assert eventually(lambda: len(listener.connections) == 0)
     with RawClient(listener) as late:
-        assert BALANCE == late.ask(QUERY).body
+        assert late.ask(QUERY).body == BALANCE
 
 
 def test_a_busy_connection_is_closed_after_its_answer(listener, held):
@@ -179,5 +177,5 @@ def test_a_busy_connection_is_closed_after_its_answer(listener, held):
         listener.close_idle_connections()
         leave.set()
 
-        assert b"done" == client.receive().body
+        assert client.receive().body == b"done"
         assert client.hung_up()

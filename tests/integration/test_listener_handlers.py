@@ -1,7 +1,5 @@
 """What a test adds to the listener: pytest-httpserver's handlers, its log, its errors."""
 
-# Asserts read `expected == actual`.
-
 import json
 
 import pytest
@@ -24,8 +22,8 @@ def test_a_handler_answers_what_the_api_leaves_to_it(listener, client, api):
     listener.expect_request("/handled", method="POST", json={"a": 1}).respond_with_json({"b": 2})
     answer = client.ask(b"POST /handled HTTP/1.1\r\nContent-Length: 7\r\n\r\n" + b'{"a":1}')
 
-    assert (200, {"b": 2}) == (answer.status, json.loads(answer.body))
-    assert BALANCE == client.ask(QUERY).body
+    assert (answer.status, json.loads(answer.body)) == (200, {"b": 2})
+    assert client.ask(QUERY).body == BALANCE
 
 
 def test_the_api_comes_first(listener, client, api):
@@ -33,16 +31,16 @@ def test_the_api_comes_first(listener, client, api):
     listener.expect_request("/v2/balance").respond_with_data("by the handler")
     api.answers["/handled"] = Reply(200, b"by the API")
 
-    assert [b"by the API", BALANCE] == [client.ask(GET).body, client.ask(QUERY).body]
+    assert [client.ask(GET).body, client.ask(QUERY).body] == [b"by the API", BALANCE]
 
 
-def test_the_api_responds_to_an_unmatched_request_which_is_no_failed_assertion(listener, client):
+def test_the_api_answers_an_unmatched_request_and_no_assertion_fails(listener, client):
     listener.expect_request("/other").respond_with_data("x")
     listener.expect_oneshot_request("/another").respond_with_data("x")
     answer = client.ask(GET)
 
-    assert (404, "NOT_FOUND") == (answer.status, json.loads(answer.body)["error"]["code"])
-    assert [] == listener.log
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (404, "NOT_FOUND")
+    assert listener.log == []
     listener.check()
 
 
@@ -50,11 +48,11 @@ def test_another_request_than_the_ordered_one_is_a_failed_assertion(listener, cl
     listener.expect_ordered_request("/first").respond_with_data("first")
     answer = client.ask(GET)
 
-    assert 500 == answer.status
+    assert answer.status == 500
     with pytest.raises(AssertionError, match="No handler found"):
         listener.check()
     listener.clear()
-    assert 404 == client.ask(GET).status
+    assert client.ask(GET).status == 404
     listener.check()
 
 
@@ -64,7 +62,7 @@ def test_the_log_holds_only_what_reached_a_handler(listener, client, api):
     for request in (QUERY, GET, GET.replace(b"handled", b"routed"), GET.replace(b"h", b"x")):
         client.ask(request)
 
-    assert [("/handled", 200)] == [(asked.path, said.status_code) for asked, said in listener.log]
+    assert [(asked.path, said.status_code) for asked, said in listener.log] == [("/handled", 200)]
     listener.assert_request_made(listener.create_matcher("/handled"))
 
 
@@ -91,14 +89,14 @@ def test_an_error_is_a_500_and_comes_back_once(listener, client, api, error, rai
         api.answers["/handled"] = broken
     else:
         listener.expect_request("/handled").respond_with_handler(broken)
-    assert 500 == client.ask(GET).status
+    assert client.ask(GET).status == 500
 
     is_assertion = isinstance(error, AssertionError)
     assert [error] == (listener.assertions if is_assertion else listener.handler_errors)
     with pytest.raises(type(error), match="by zero"):
         listener.check()
     listener.check()
-    assert BALANCE == client.ask(QUERY).body  # the connection goes on
+    assert client.ask(QUERY).body == BALANCE  # the connection goes on
 
 
 def test_an_http_exception_is_an_answer(client, api):
@@ -107,13 +105,13 @@ def test_an_http_exception_is_an_answer(client, api):
 
     api.answers["/handled"] = teapot
 
-    assert 418 == client.ask(GET).status
+    assert client.ask(GET).status == 418
 
 
 def test_a_handler_without_a_response_comes_back_as_an_error(listener, client):
     listener.expect_request("/handled")
 
-    assert 500 == client.ask(GET).status
+    assert client.ask(GET).status == 500
     with pytest.raises(HTTPServerError.__bases__[0], match="no response defined"):
         listener.check()
 
@@ -124,4 +122,4 @@ def test_the_api_notes_each_response(listener, client, api):
     for path in (b"handled", b"routed", b"nowhere"):
         client.ask(GET.replace(b"handled", path))
 
-    assert [("/handled", 201), ("/routed", 202), ("/nowhere", 404)] == api.statuses
+    assert api.statuses == [("/handled", 201), ("/routed", 202), ("/nowhere", 404)]

@@ -1,7 +1,5 @@
 """The private loop: kept between calls, wherever they come from; a fake's own, or a session's."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 import contextlib
 import contextvars
@@ -79,7 +77,7 @@ def test_in_a_guest_of_asyncio_both_are_told_apart():
         )
         return running_framework(), (await over).unwrap(), running_framework()
 
-    assert ("asyncio", "trio", "asyncio") == in_asyncio(main)
+    assert in_asyncio(main) == ("asyncio", "trio", "asyncio")
 
 
 # Calls
@@ -95,7 +93,7 @@ def test_a_call_runs_here_in_a_copy_of_its_caller_s_context(portal):
 
     tenant.set("ada")
     assert ("ada", threading.get_ident()) == portal.run(look())
-    assert "ada" == tenant.get()
+    assert tenant.get() == "ada"
 
 
 @BOTH
@@ -111,7 +109,7 @@ def test_where_a_loop_runs_already_the_same_loop_runs_beside_it(portal, run):
 
 
 @BOTH
-def test_beside_another_loop_the_context_is_the_caller_s_and_asyncio_is_what_runs(portal, run):
+def test_beside_another_loop_asyncio_runs_in_the_context_of_the_caller(portal, run):
     tenant = contextvars.ContextVar("tenant")
 
     async def look():
@@ -123,7 +121,7 @@ def test_beside_another_loop_the_context_is_the_caller_s_and_asyncio_is_what_run
         sniffio.current_async_library_cvar.set("trio" if run is in_trio else "asyncio")
         return portal.run(look())
 
-    assert ("ada", "asyncio", 0) == run(main)
+    assert run(main) == ("ada", "asyncio", 0)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -158,7 +156,7 @@ def test_a_portal_does_not_keep_what_its_calls_returned(portal):
     called_from_coroutine(portal, where)
     gc.collect()
 
-    assert (None, None) == (gone(), gone_too())
+    assert (gone(), gone_too()) == (None, None)
 
 
 # Interruptions
@@ -177,7 +175,7 @@ def test_an_interruption_ends_the_coroutine_and_the_loop_can_be_used_again(porta
 
     with pytest.raises(Interrupted):
         call(portal, hangs)
-    assert [True] == ended
+    assert ended == [True]
     assert portal.run(where())
 
 
@@ -190,7 +188,7 @@ def test_an_interruption_inside_the_app_s_code_comes_through(portal, interruptio
         portal.run(interrupted())
     portal.close()
     gc.collect()
-    assert [] == caplog.records
+    assert caplog.records == []
 
 
 def test_an_app_that_stops_or_closes_the_loop_spoils_it_for_nobody(portal):
@@ -219,7 +217,7 @@ def test_what_an_app_left_on_the_loop_goes_on_in_a_pause(portal):
         await task
 
     assert portal.run_idle(pause)
-    assert "done" == task.result()
+    assert task.result() == "done"
 
 
 def test_there_is_no_pause_without_a_loop_or_on_one_that_runs(portal):
@@ -278,7 +276,7 @@ def test_closing_ends_tasks_generators_and_threads_and_closes_the_loop(beside):
     loop = portal.run(leave())
     in_trio(close) if beside else portal.close()
 
-    assert ["task", "generator"] == ended
+    assert ended == ["task", "generator"]
     assert loop.is_closed()
     assert set(threading.enumerate()) <= before
 
@@ -290,7 +288,7 @@ def test_a_call_after_the_end_is_refused(portal):
 
 
 @pytest.mark.parametrize("shares", [False, True])
-def test_a_task_that_does_not_end_is_said_and_the_loop_is_closed_all_the_same(monkeypatch, shares):
+def test_a_task_that_does_not_end_is_named_and_the_loop_is_closed_anyway(monkeypatch, shares):
     said = []
     monkeypatch.setattr(private_loop, "GRACE_SECONDS", 0.01)
     monkeypatch.setattr(session_scope, "say", said.append)
@@ -315,7 +313,7 @@ def test_a_task_that_does_not_end_is_said_and_the_loop_is_closed_all_the_same(mo
         said.append(str(error))
     end()
 
-    assert 1 == len(said)
+    assert len(said) == 1
     assert said[0].startswith("the app left tasks that ignore their cancellation: {<Task")
     assert loop.is_closed()
     task._log_destroy_pending = False
@@ -393,7 +391,7 @@ def test_another_fake_in_another_thread_waits_for_its_turn(session, what):
     thread.join(SECONDS)
 
     assert not thread.is_alive()
-    assert ["first", "second"] == order
+    assert order == ["first", "second"]
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -76,7 +76,7 @@ def stop(server):
 
 
 @pytest.mark.parametrize("hosts", [("127.0.0.1",) * 2, ("127.0.0.1", "localhost")])
-def test_two_endpoints_at_a_server_that_serves_one_client_both_get_their_events(server, hosts):
+def test_two_endpoints_at_a_server_for_one_client_both_get_their_events(server, hosts):
     port = server.server_port
     with targets(*(f"http://{host}:{port}/{host}" for host in hosts)) as both:
         answers = [target.attempt(request(number)) for number in range(3) for target in both]
@@ -95,7 +95,7 @@ def test_an_endpoint_that_is_disconnected_lets_go_of_the_server_at_once(server):
         assert stop(server)
 
 
-def test_an_endpoint_that_is_disconnected_by_its_own_server_finishes_the_attempt():
+def test_an_endpoint_that_its_own_server_disconnects_finishes_the_attempt():
     gone = threading.Event()
 
     def script(conversation):
@@ -110,7 +110,7 @@ def test_an_endpoint_that_is_disconnected_by_its_own_server_finishes_the_attempt
         fake.send_text()
         fake.send_text()
 
-        assert [200] == [attempt.status_code for attempt in fake.webhooks.attempts]
+        assert [attempt.status_code for attempt in fake.webhooks.attempts] == [200]
         assert gone.wait(SECONDS)
 
 
@@ -120,8 +120,8 @@ def test_endpoints_at_different_servers_keep_a_connection_each():
             for number in range(6):
                 both[number % 2].attempt(request(number))
 
-        assert [3, 3] == [len(one.posts), len(other.posts)]
-        assert [1, 1] == [len(one.connections), len(other.connections)]
+        assert [len(one.posts), len(other.posts)] == [3, 3]
+        assert [len(one.connections), len(other.connections)] == [1, 1]
 
 
 def test_attempts_at_one_server_at_once_do_not_share_a_connection():
@@ -139,7 +139,7 @@ def test_attempts_at_one_server_at_once_do_not_share_a_connection():
             answers += pool.map(lambda target: target.attempt(request(1)), both)
 
         assert [Response(200, b"ok")] * 3 == answers
-        assert 2 == len(server.connections)
+        assert len(server.connections) == 2
 
 
 def test_a_batch_at_one_url_has_a_connection_for_each_event():
@@ -155,5 +155,5 @@ def test_a_batch_at_one_url_has_a_connection_for_each_event():
         with fake.webhooks.concurrently():
             fake.send_text().deliver().read()
 
-        assert [200] * 3 == [attempt.status_code for attempt in fake.webhooks.attempts]
-        assert 3 == len(server.connections)
+        assert [attempt.status_code for attempt in fake.webhooks.attempts] == [200] * 3
+        assert len(server.connections) == 3

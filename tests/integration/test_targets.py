@@ -73,7 +73,7 @@ def test_a_fastapi_app_answers_and_its_background_work_is_done(
     target = closing(AsgiTarget(fastapi_app, path="/hooks/chat", portal=portal))
 
     assert [Response(200, b'"evt_1"')] * 3 == [attempt(target) for _ in range(3)]
-    assert ["evt_1"] * 3 == fastapi_app.done
+    assert fastapi_app.done == ["evt_1"] * 3
 
 
 @THREE
@@ -107,7 +107,7 @@ def test_a_url_answers(attempt, closing):
 
         assert [Response(200, b"ok")] * 3 == [attempt(target) for _ in range(3)]
         assert [EVENT.body] * 3 == [post.body for post in server.posts]
-        assert 1 == len(server.connections)
+        assert len(server.connections) == 1
         target.close()
 
 
@@ -152,7 +152,7 @@ def test_the_scope_is_the_one_that_uvicorn_gives(closing, portal):
             url = f"http://{host}:{port}/hooks/caf%C3%A9?a=1"
             request = SimpleNamespace(body=b"{}", headers={"Host": "testserver", "X-Tag": "A"})
             over_the_wire = UrlTarget(url, timeout=SECONDS)
-            assert 200 == over_the_wire.attempt(request).status
+            assert over_the_wire.attempt(request).status == 200
             over_the_wire.close()
         finally:
             server.should_exit = True

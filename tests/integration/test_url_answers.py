@@ -34,7 +34,7 @@ def test_the_request_is_what_was_given_and_nothing_else():
 def test_a_big_body_arrives_whole():
     body = bytes(range(256)) * 20_000
     with serving(keeps_alive) as server:
-        assert 200 == post_to(server.url, body).status
+        assert post_to(server.url, body).status == 200
 
         assert body == server.posts[0].body
 
@@ -42,12 +42,12 @@ def test_a_big_body_arrives_whole():
 def test_a_proxy_of_the_environment_is_not_asked(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with serving(keeps_alive) as server:
-        assert 200 == post_to(server.url).status
+        assert post_to(server.url).status == 200
 
 
 def test_localhost_is_found_on_whichever_address_the_server_listens():
     with serving(keeps_alive) as server:
-        assert 200 == post_to(f"http://localhost:{server.port}/").status
+        assert post_to(f"http://localhost:{server.port}/").status == 200
 
 
 # Answers
@@ -144,7 +144,7 @@ def test_a_certificate_that_nobody_trusts_is_a_failed_attempt(tls):
     with serving(keeps_alive, tls) as server:
         assert isinstance(post_to(server.url).error, ssl.SSLCertVerificationError)
 
-        assert [] == server.posts
+        assert server.posts == []
 
 
 @pytest.fixture
@@ -157,5 +157,5 @@ def test_a_trusted_server_is_posted_to_over_one_kept_connection(trusted):
     with serving(keeps_alive, trusted) as server:
         assert Response(200, b"ok") == post_to(server.url, times=5)
 
-        assert 5 == len(server.posts)
-        assert 1 == len(server.connections)
+        assert len(server.posts) == 5
+        assert len(server.connections) == 1

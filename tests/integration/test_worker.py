@@ -23,7 +23,7 @@ def test_a_call_raises_what_the_function_raises_with_its_traceback(run, worker):
 
     with pytest.raises(LookupError) as raised:
         run(lambda: worker.call_async(deep_in_the_function))
-    assert "deep_in_the_function" == traceback.extract_tb(raised.value.__traceback__)[-1].name
+    assert traceback.extract_tb(raised.value.__traceback__)[-1].name == "deep_in_the_function"
 
 
 @BOTH
@@ -32,7 +32,7 @@ def test_all_calls_are_made_in_one_other_thread(run, worker):
         return {await worker.call_async(threading.get_ident) for _ in range(5)}
 
     idents = run(main)
-    assert 1 == len(idents)
+    assert len(idents) == 1
     assert threading.get_ident() not in idents
 
 
@@ -66,11 +66,11 @@ def test_a_call_sees_the_context_of_its_caller_but_not_the_loop(run, worker):
         sniffio.current_async_library_cvar.set("trio" if run is in_trio else "asyncio")
         return await worker.call_async(look)
 
-    assert "ada" == run(main)
+    assert run(main) == "ada"
 
 
 def test_plain_code_can_wait_for_a_call_too(worker):
-    assert 5 == worker.call(sum, (2, 3))
+    assert worker.call(sum, (2, 3)) == 5
     with pytest.raises(ZeroDivisionError):
         worker.call(divmod, 1, 0)
 

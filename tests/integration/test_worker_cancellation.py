@@ -26,7 +26,7 @@ def now_is_over(timeout):
     return lambda: timeout.reschedule(0)
 
 
-def test_in_asyncio_a_cancellation_that_came_before_stops_the_call_from_beginning(worker):
+def test_in_asyncio_an_earlier_cancellation_stops_the_call_from_beginning(worker):
     made = []
 
     async def main():
@@ -36,7 +36,7 @@ def test_in_asyncio_a_cancellation_that_came_before_stops_the_call_from_beginnin
         asyncio.current_task().uncancel()
 
     in_asyncio(main)
-    assert [] == made
+    assert made == []
 
 
 @BOTH
@@ -53,31 +53,31 @@ def test_a_scope_of_anyio_cancels_in_the_same_way(run, worker):
         log.append("after")
 
     run(main)
-    assert ["answer", "after"] == log
+    assert log == ["answer", "after"]
 
 
 @BOTH
 def test_a_cancellation_does_not_outlive_the_block_that_asked_for_it(run, worker):
     async def main():
         with anyio.CancelScope() as scope:
-            assert "answer" == await worker.call_async(once(scope.cancel), "answer")
+            assert await worker.call_async(once(scope.cancel), "answer") == "answer"
         await sleep(0.01)
         return "after"
 
-    assert "after" == run(main)
+    assert run(main) == "after"
 
 
-def test_a_timeout_of_asyncio_that_is_over_with_the_call_does_not_strike_later(worker):
+def test_an_asyncio_timeout_that_ends_with_the_call_does_not_strike_later(worker):
     async def main():
         async with asyncio.timeout(None) as timeout:
-            assert "answer" == await worker.call_async(once(now_is_over(timeout)), "answer")
+            assert await worker.call_async(once(now_is_over(timeout)), "answer") == "answer"
         await asyncio.sleep(0.01)
-        assert 0 == asyncio.current_task().cancelling()
+        assert asyncio.current_task().cancelling() == 0
 
     in_asyncio(main)
 
 
-def test_a_task_that_is_cancelled_while_it_calls_is_cancelled_where_it_waits_next(worker):
+def test_a_task_cancelled_while_it_calls_is_cancelled_where_it_waits_next(worker):
     async def calls_twice():
         await worker.call_async(once(lambda: task.cancel("enough")), "answer")
         await worker.call_async(made.append, 1)
@@ -91,7 +91,7 @@ def test_a_task_that_is_cancelled_while_it_calls_is_cancelled_where_it_waits_nex
 
     made, task = [], None
     in_asyncio(main)
-    assert [] == made
+    assert made == []
 
 
 @BOTH
@@ -106,7 +106,7 @@ def test_an_error_of_a_call_that_was_cancelled_meanwhile_is_not_lost(run, worker
                 await worker.call_async(fails, once(scope.cancel))
             return "seen"
 
-    assert "seen" == run(main)
+    assert run(main) == "seen"
 
 
 @BOTH

@@ -1,7 +1,5 @@
 """``python -m pytest_chatfake learn``: five accounts that the fake knows nothing of, and doubts."""
 
-# Asserts read `expected == actual`.
-
 import json
 import random
 import tracemalloc
@@ -217,8 +215,8 @@ def test_a_contradiction_is_no_code_and_exit_status_1(tmp_path):
         'currency: "CHF" 159, "EUR" 1: not set; 1 of 160 events; first at r.jsonl:9',
         "r.jsonl:161: expected an object, got 3",
     } == notes(lines, "contradicted")
-    assert "USD" == config_of(lines).currency
-    assert 1 == main(["learn", str(tmp_path / "r.jsonl")])
+    assert config_of(lines).currency == "USD"
+    assert main(["learn", str(tmp_path / "r.jsonl")]) == 1
 
 
 def test_prices_by_recipient_are_a_table_that_knows_no_other_address(tmp_path):
@@ -228,7 +226,7 @@ def test_prices_by_recipient_are_a_table_that_knows_no_other_address(tmp_path):
 
     price = config_of(learned(tmp_path, events)[0]).price
 
-    assert ["0.04", "0.02"] == [price(SimpleNamespace(to=to)) for to in ("+331", "+491")]
+    assert [price(SimpleNamespace(to=to)) for to in ("+331", "+491")] == ["0.04", "0.02"]
     with pytest.raises(ValueError, match="extend PRICES"):
         price(SimpleNamespace(to="+41550100"))
 
@@ -317,7 +315,7 @@ def test_an_order_number_hides_no_id_of_the_platform(tmp_path, ids, key, expecte
 
 
 @pytest.mark.parametrize("ids", ["swm.{1:08}", "{1:08}"])
-def test_an_order_number_with_a_prefix_may_be_the_platforms_id_as_any_other_field(tmp_path, ids):
+def test_an_order_number_with_a_prefix_may_be_the_platforms_id(tmp_path, ids):
     events = account("koi", to=phone, ids=ids, externalId=lambda n: f"order-{n}")
     text = json.dumps(events).replace('"koiId"', '"reference"')
 
@@ -330,7 +328,7 @@ def test_an_order_number_with_a_prefix_may_be_the_platforms_id_as_any_other_fiel
 def test_a_prefix_may_have_several_separators(tmp_path):
     lines, _ = learned(tmp_path, account("koi", to=phone, ids="{}:a.{:08}"))
 
-    assert "koi:a." == config_of(lines).naming.id_prefix
+    assert config_of(lines).naming.id_prefix == "koi:a."
 
 
 @pytest.mark.parametrize("people", [5, 6])
@@ -345,8 +343,9 @@ def test_prices_by_origin_type_are_a_table(tmp_path, people):
 
     price = config_of(lines).price
     assert is_fine
-    assert ["0.02", "0.09"] == [
-        price(SimpleNamespace(origin_type=type_)) for type_ in ("utility", "marketing")
+    assert [price(SimpleNamespace(origin_type=type_)) for type_ in ("utility", "marketing")] == [
+        "0.02",
+        "0.09",
     ]
     with pytest.raises(ValueError, match="extend PRICES"):
         price(SimpleNamespace(origin_type="service"))
@@ -373,10 +372,10 @@ def test_a_table_without_a_row_is_no_code(tmp_path):
 
     lines, _ = learned(tmp_path, events)
 
-    assert "0.05" == config_of(lines).price
+    assert config_of(lines).price == "0.05"
     assert any(line.startswith("    # price=price,  # too few messages: ") for line in lines)
     code = [line for line in lines if line and not line.lstrip().startswith("#")]
-    assert "CONFIG = ChatFakeConfig(" == code[1]
+    assert code[1] == "CONFIG = ChatFakeConfig("
 
 
 @pytest.mark.parametrize("extra", [{}, {"line": lambda n: SENDER}])

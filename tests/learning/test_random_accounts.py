@@ -1,7 +1,5 @@
 """Random accounts, written down and learned again: what is printed as code gives the same bytes."""
 
-# Asserts read `expected == actual`.
-
 import random
 import re
 from contextlib import suppress

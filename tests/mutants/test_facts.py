@@ -1,7 +1,5 @@
 """Mutants: each tells the app one false fact, and the fake knows the truth all the same."""
 
-# Asserts read `expected == actual`.
-
 import re
 from functools import partial
 
@@ -191,11 +189,11 @@ def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(fake, receiver):
     with mutated("no-sent"):
         fake.send_text()
         fake.settle()
-    assert ["crash", None] == [one.fault for one in fake.webhooks.attempts]
+    assert [one.fault for one in fake.webhooks.attempts] == ["crash", None]
     assert not receiver.requests
     fake.api.delay(2)
     with mutated("balance-503"):
-        assert 2 == service.balance(fake.api_key).delay
+        assert service.balance(fake.api_key).delay == 2
 
 
 def test_an_unknown_mutant_is_refused_and_none_is_left_after_an_error(fake, receiver):
@@ -204,7 +202,7 @@ def test_an_unknown_mutant_is_refused_and_none_is_left_after_an_error(fake, rece
     with pytest.raises(ValueError, match="mutant 'no-end'"), mutated("no-end"):
         pass
     fake.send_text()
-    assert 1 == len(receiver.requests)
+    assert len(receiver.requests) == 1
 
 
 def test_a_mutant_tells_nothing_that_the_form_of_the_event_leaves_out():
@@ -218,6 +216,7 @@ def test_a_mutant_tells_nothing_that_the_form_of_the_event_leaves_out():
 
     with mutated("price-times-ten"), fake_with_receiver(outbound=outbound) as (fake, receiver):
         fake.send_text(price="0.10").deliver()
-    assert [b"1.00", b"1.00"] == [
-        body.partition(b'totalPrice":')[2][:4] for body in received_bodies(receiver)
+    assert [body.partition(b'totalPrice":')[2][:4] for body in received_bodies(receiver)] == [
+        b"1.00",
+        b"1.00",
     ]

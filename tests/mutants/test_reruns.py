@@ -333,7 +333,7 @@ def test_each_kind_of_test_is_run_again_and_nobody_is_told(pytester, monkeypatch
     with_mutants = told()
     pytester.runpytest("-p", "no:cacheprovider")
 
-    assert ["killed 9 of 9"] == lines
+    assert lines == ["killed 9 of 9"]
     assert told() == with_mutants
 
 
@@ -354,7 +354,7 @@ def test_each_rerun_has_the_same_examples(pytester):
     lines = run(pytester, body)
     tried = (pytester.path / "tried.txt").read_text("utf-8").split()[5:]
 
-    assert "killed 0 of 6" == lines[0]
+    assert lines[0] == "killed 0 of 6"
     assert tried[:5] * 7 == tried
 
 
@@ -488,10 +488,10 @@ def test_what_a_conftest_ignores_no_other_run_does(
         def pytest_configure(config):
             config.addinivalue_line("chat_fake_mutants_ignore", "no-sent")
         """)
-    assert "killed 5 of 5, 1 ignored" == run(pytester, THREE)[0]
+    assert run(pytester, THREE)[0] == "killed 5 of 5, 1 ignored"
     pytester.makeconftest("")
 
-    assert "killed 6 of 6" == run(pytester, THREE)[0]
+    assert run(pytester, THREE)[0] == "killed 6 of 6"
 
 
 def test_a_module_that_keeps_a_false_fact_may_have_killed_too_much(pytester):
@@ -561,16 +561,16 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester,
     page = (pytester.path / "page.html").read_text("utf-8")
 
     assert status == ("FAIL: expected 25.1 % killed, got 25.0 %" in lines)
-    assert "killed 2 of 8" == lines[0]
+    assert lines[0] == "killed 2 of 8"
     assert lines[1] == (
         "failed in setup or teardown: a price is ten times as high (exercised by 2 tests: "
         "test_it.py::test_another_way_each_time, test_it.py::test_set_up)"
     )
-    assert "not repeatable: test_it.py::test_once (AssertionError: assert 1 == 3)" == lines[8]
+    assert lines[8] == "not repeatable: test_it.py::test_once (AssertionError: assert 1 == 3)"
     rows = re.findall('<tr><th scope="row">(.*?)</th><td class=".*?">(.*?)</td>', page)
-    assert 8 == len(rows)
+    assert len(rows) == 8
     assert ("a price is ten times as high", "failed in setup or teardown") in rows
-    assert ["killed"] * 2 == [verdict for _, verdict in rows][-2:]
+    assert [verdict for _, verdict in rows][-2:] == ["killed"] * 2
     notes = [line for line in lines if line.startswith(("killed", "not rep", "noticed", "FAIL"))]
     assert notes == re.findall("<li>(.*?)</li>", page)
 
@@ -593,7 +593,7 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester,
 def test_what_is_no_value_of_an_option_is_refused(pytester, option, error):
     result = pytester.runpytest("--chat-fake-mutants", option)
 
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert error in result.stderr.str()
 
 
@@ -621,8 +621,8 @@ def test_ready_made_tests_compare_worlds_that_have_the_same_false_fact(pytester)
             chat_fake.send_text().deliver()
     """
     lines = run(pytester, body, "-k", "snapshot")
-    assert "killed 0 of 9" == lines[0]
-    assert "killed nothing: test_it.py::TestApp::test_snapshot_changes" == lines[-1]
+    assert lines[0] == "killed 0 of 9"
+    assert lines[-1] == "killed nothing: test_it.py::TestApp::test_snapshot_changes"
 
 
 def test_without_the_plugin_of_the_fake_that_of_the_mutants_does_nothing(pytester):
@@ -649,9 +649,9 @@ def test_a_mutant_is_killed_if_one_of_several_runs_kills_it(pytester, monkeypatc
     required = ["--mutants", "--fail-under=100"]
     capsys.readouterr()
 
-    assert 1 == main(["merge", "False", *required])
+    assert main(["merge", "False", *required]) == 1
     assert "FAIL: expected 100 % killed, got 60.0 %" in capsys.readouterr().out
-    assert 0 == main(["merge", "False", "True", *required, "--report=merged.html"])
+    assert main(["merge", "False", "True", *required, "--report=merged.html"]) == 0
     assert single == capsys.readouterr().out.splitlines()[1:2]
     tables = [
         re.findall("<table>.*</table>", Path(name).read_text())

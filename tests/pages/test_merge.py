@@ -1,7 +1,5 @@
 """The data of several runs, and the one result that they make."""
 
-# Asserts read `expected == actual`.
-
 import re
 from pathlib import Path
 
@@ -77,7 +75,7 @@ def refusal(capsys, *files):
     return capsys.readouterr().err.partition("error: ")[2]
 
 
-def test_runs_of_a_part_of_the_tests_each_make_the_result_of_one_run_but_for_times_and_ports(
+def test_runs_of_parts_make_the_result_of_one_run_but_for_times_and_ports(
     capsys,
 ):
     single = run("--chat-fake-report=single.html", "--chat-fake-coverage")
@@ -86,14 +84,14 @@ def test_runs_of_a_part_of_the_tests_each_make_the_result_of_one_run_but_for_tim
     status = main(["merge", *files, "--report=merged.html", "--coverage"])
     told, merged = capsys.readouterr().out, timeless("merged.html")
 
-    assert (1, 1) == (single.ret, status)
+    assert (single.ret, status) == (1, 1)
     tests = "3 files, 6 tests: 1 failed, 1 error, 1 skipped, 3 passed\n"
     coverage = [line for line in single.outlines if line.startswith(("exercised", "never"))]
     assert tests + RUNS + "\n".join([*coverage, "written to merged.html\n"]) == told
     assert timeless("single.html") == merged
-    assert 4 == merged.count("<svg ")
+    assert merged.count("<svg ") == 4
     texts = [merged, *map(timeless, files)]
-    assert [] == [text for text in texts if "tr0ub4dor" in text]
+    assert [text for text in texts if "tr0ub4dor" in text] == []
     assert "https://app.example/hook?..." in merged
 
 
@@ -110,9 +108,9 @@ def test_a_read(chat_fake):
 """)
 
     for one in files:
-        assert 1 == main(["merge", one, "--fail-under=10"])
-    assert 0 == main(["merge", *files, "--fail-under=10"])
-    assert 1 == main(["merge", *files, "--fail-under=90"])
+        assert main(["merge", one, "--fail-under=10"]) == 1
+    assert main(["merge", *files, "--fail-under=10"]) == 0
+    assert main(["merge", *files, "--fail-under=90"]) == 1
     assert "FAIL: expected 90 % exercised, got 10.7 %" in capsys.readouterr().out
 
 
@@ -129,10 +127,10 @@ def test_two(chat_fake):
 """,
     )
 
-    assert 1 == main(["merge", "data", "--coverage"])
+    assert main(["merge", "data", "--coverage"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert "1 file, 2 tests: 1 interrupted, 1 passed" == lines[0]
-    assert "FAIL: the run of data ended with exit status 2" == lines[1]
+    assert lines[0] == "1 file, 2 tests: 1 interrupted, 1 passed"
+    assert lines[1] == "FAIL: the run of data ended with exit status 2"
     assert "topped up" not in "".join(lines)
 
 
@@ -164,5 +162,5 @@ def test_files_that_can_not_be_used_are_refused_by_their_names_and_lines(capsys)
 
 
 def test_data_are_not_written_over_a_test():
-    assert pytest.ExitCode.USAGE_ERROR == run("--chat-fake-data=test_it.py").ret
-    assert SUITE == Path("test_it.py").read_text("utf-8")
+    assert run("--chat-fake-data=test_it.py").ret == pytest.ExitCode.USAGE_ERROR
+    assert Path("test_it.py").read_text("utf-8") == SUITE

@@ -1,7 +1,5 @@
 """The page of a run, as text."""
 
-# Asserts read `expected == actual`.
-
 import base64
 import hashlib
 import re
@@ -60,21 +58,21 @@ def test_whatever_a_test_says_is_text_on_the_page(said):
 
 
 def test_tests_that_passed_have_a_picture_if_there_are_few():
-    assert 100 == written("a", "passed", 100).count("<svg>")
-    assert 0 == written("a", "passed", 101).count("<svg>")
-    assert 101 == written("a", "failed", 101).count("<svg>")
+    assert written("a", "passed", 100).count("<svg>") == 100
+    assert written("a", "passed", 101).count("<svg>") == 0
+    assert written("a", "failed", 101).count("<svg>") == 101
 
 
 def test_a_timeline_is_shown_once_as_a_picture_or_as_text():
-    assert [1, 0] == [written("a").count(what) for what in ("<svg>", '"Timeline"')]
+    assert [written("a").count(what) for what in ("<svg>", '"Timeline"')] == [1, 0]
     many = written("a", "passed", 101)
-    assert [0, 101] == [many.count(what) for what in ("<svg>", '"Timeline"')]
+    assert [many.count(what) for what in ("<svg>", '"Timeline"')] == [0, 101]
 
 
 def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline():
     titles = re.findall("<h3>(.*?)</h3>", written("a"))
 
-    assert [
+    assert titles == [
         "What to look at",
         "a",
         "Finding",
@@ -82,7 +80,7 @@ def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline():
         "Failure",
         "A route raised",
         "Timeline",
-    ] == titles
+    ]
 
 
 def test_mutants_are_a_table_with_the_tests_that_exercise_each():

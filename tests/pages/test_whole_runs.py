@@ -76,7 +76,7 @@ def test_what_explorations_and_fakes_of_ones_own_tried_counts(pytester):
     result.assert_outcomes(passed=2)
     never = "".join(coverage(result)[1:])
     tried = ("delivered to another device", "read after delivery", "failed", "duplicate")
-    assert [] == [name for name in tried if f" {name}" in never]
+    assert [name for name in tried if f" {name}" in never] == []
     assert " dropped" in never
 
 
@@ -98,7 +98,7 @@ def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(pytes
         """,
     )
 
-    assert "exercised 4 of 53, 8 %" == coverage(result)[0]
+    assert coverage(result)[0] == "exercised 4 of 53, 8 %"
     assert "4 of 53<" in (pytester.path / "run.html").read_text("utf-8")
     assert [*ITEMS] == possible(["conversation", "message"])
 
@@ -141,7 +141,7 @@ def test_a_run_fails_where_too_little_was_tried(pytester, least, exit_code):
 def test_what_is_no_percentage_is_refused(pytester, least):
     result = run(pytester, f"--chat-fake-coverage-fail-under={least}")
 
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*expected percent, from 0 to 100, got *"])
 
 
@@ -160,7 +160,7 @@ def test_each_item_names_verbs_that_there_are():
     verbs = {verb for item in ITEMS for verb in re.findall(r"(\w+)\(", item.how)}
 
     assert {"send_text", "paused", "lose_response", "goes_offline"} < verbs
-    assert [] == [verb for verb in verbs if not any(hasattr(face, verb) for face in faces)]
+    assert [verb for verb in verbs if not any(hasattr(face, verb) for face in faces)] == []
 
 
 def test_every_item_can_be_tried(pytester):
@@ -258,8 +258,8 @@ def test_every_item_can_be_tried(pytester):
         """,
     )
 
-    assert ["exercised 56 of 56, 100 %"] == coverage(result)
-    assert 0 == result.ret
+    assert coverage(result) == ["exercised 56 of 56, 100 %"]
+    assert result.ret == 0
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def test_a_page_of_bodies_with_control_characters_has_none_itself(pytester):
     )
     page = page_of(pytester)
 
-    assert [] == re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\uffff]", page)
+    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\uffff]", page) == []
     assert r"ValueError: \x00\x1b[31m" in page
     assert r"to +1\x1b\x07, sent" in page
 
@@ -334,16 +334,16 @@ def test_a_run_shows_what_no_test_tried_and_a_page_of_all_tests(pytester, worker
     ) == coverage(result)
 
     result.stdout.fnmatch_lines([f"written to {file}"])
-    assert [] == Elements(page).open
-    assert [] == re.findall(r'<(?:link|img|iframe)|(?:src|href)="(?!#)', page)
+    assert Elements(page).open == []
+    assert re.findall(r'<(?:link|img|iframe)|(?:src|href)="(?!#)', page) == []
     assert "http:" not in page.replace("http://www.w3.org/2000/svg", "")
     failed, skipped, *passed = shown_tests(page)
-    assert ["failed test_it.py::test_money", "skipped test_it.py::test_skipped"] == [
+    assert [
         failed,
         skipped,
-    ]
+    ] == ["failed test_it.py::test_money", "skipped test_it.py::test_skipped"]
     assert {"passed test_it.py::test_a_drop", "passed test_it.py::test_without_a_fake"} == {*passed}
-    assert 2 == page.count("<svg ")
+    assert page.count("<svg ") == 2
     assert "<title>4 tests: 1 failed, 1 skipped, 2 passed - chat_fake report</title>" in page
     assert '<th scope="row">transitions</th>' in page
 
@@ -358,7 +358,7 @@ def test_a_closed_row_shows_the_assert_where_nothing_is_odd(pytester):
 
     assert any(line.startswith("  m1 was charged 0.05 once (7)") for line in result.outlines)
     reasons = re.findall(r'<span class="reason">(.*?)</span>', page_of(pytester))
-    assert ["assert 0.1 == 0.05"] == reasons
+    assert reasons == ["assert 0.1 == 0.05"]
 
 
 def test_a_closed_row_shows_what_the_fake_found(pytester):
@@ -432,14 +432,14 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
     assert found["an_error"].startswith(attempt)
     assert found.pop("an_error").endswith("; KeyError: 'm1'")
     assert found.pop("a_body_that_is_no_json").endswith(": line 1 column 1 (char 0)")
-    assert {
+    assert found == {
         "an_expectation": "charged: expected 0.05 USD, got 0 USD",
         "an_argument": "TypeError: devices: expected an int, got 1.5",
         "an_unused_fault": "drop(status='read'), set up at test_it.py:26",
         "a_world": "sent m1 was redelivered; assert 2 == 1",
         "an_app_that_raises": "KeyError: 'm1', at chat.inbound_message.received",
         "without_an_app": "assert [] == ['sent']",
-    } == found
+    }
 
 
 def test_the_page_has_the_card_of_ready_made_tests_and_what_they_explored(pytester):
@@ -499,7 +499,7 @@ def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(pytester):
     run(pytester, "--chat-fake-report=page.html", body=body)
 
     (picture,) = re.findall("<svg .*?</svg>", page_of(pytester))
-    assert ["send_text() m1"] == re.findall(r"verb +(send_text\(\) m1|top_up\(\))", picture)
+    assert re.findall(r"verb +(send_text\(\) m1|top_up\(\))", picture) == ["send_text() m1"]
 
 
 def test_the_options_are_shown_as_they_were_typed(pytester):
@@ -520,7 +520,7 @@ def test_what_a_test_says_is_text_on_the_page(pytester):
     """
     run(pytester, "--chat-fake-report=page.html", body=body)
 
-    assert [] == re.findall("<script>.|<b>(?!failed)", page_of(pytester))
+    assert re.findall("<script>.|<b>(?!failed)", page_of(pytester)) == []
 
 
 @pytest.mark.parametrize("workers", [[], ["-n1"]])
@@ -538,10 +538,10 @@ def test_the_page_tells_once_what_an_exploration_found(pytester, workers):
     page = page_of(pytester)
     (test,) = re.findall('"Test to paste">(.*?)</pre>', page, re.DOTALL)
 
-    assert 1 == page.count("passes as written; fails in world 2: sent m1 was redelivered")
+    assert page.count("passes as written; fails in world 2: sent m1 was redelivered") == 1
     assert 1 == page.count("<svg ") == page.count("; times are from ")
     assert "tr0ub4dor" not in page
-    assert 1 == run(pytester, body=html.unescape(test)).parseoutcomes()["failed"]
+    assert run(pytester, body=html.unescape(test)).parseoutcomes()["failed"] == 1
 
 
 def test_the_page_has_an_error_that_was_raised_from_an_explorations(pytester):
@@ -567,7 +567,7 @@ def test_the_page_has_an_error_that_was_raised_from_an_explorations(pytester):
     told = ["ValueError: taken twice", "E   a note of the user's", "RuntimeError: the app is wrong"]
     assert told == [line for line in lines if line in told]
     assert "chat_explore: " not in failure
-    assert 1 == page_of(pytester).count("passes as written; fails in world 2")
+    assert page_of(pytester).count("passes as written; fails in world 2") == 1
 
 
 def test_the_page_says_when_the_run_really_began(pytester):
@@ -599,8 +599,8 @@ def test_an_interrupted_run_has_a_page_with_what_had_happened(pytester, verb):
     )
     page, has_happened = page_of(pytester), verb != "pass"
 
-    assert pytest.ExitCode.INTERRUPTED == result.ret
-    assert ["interrupted test_it.py::test_two", "passed test_it.py::test_one"] == shown_tests(page)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert shown_tests(page) == ["interrupted test_it.py::test_two", "passed test_it.py::test_one"]
     assert has_happened == ("top_up() +1" in page)
     assert 1 + has_happened == page.count("<svg ")
 
@@ -632,7 +632,7 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(pytester, workers):
         """,
     )
 
-    assert pytest.ExitCode.INTERRUPTED == result.ret
+    assert result.ret == pytest.ExitCode.INTERRUPTED
     assert 1 <= len(shown_tests(page_of(pytester))) < 50
 
 
@@ -642,16 +642,16 @@ def test_a_worker_gathers_and_writes_nothing(pytester):
         has = pytestconfig.pluginmanager.hasplugin
         assert has("chatfake-collector") and not has("chatfake-run")
     """
-    assert 0 == run(pytester, "-n1", "--chat-fake-data=data", body=body).ret
-    assert 0 == run(pytester, "-n1", "--chat-fake-coverage", body=body).ret
+    assert run(pytester, "-n1", "--chat-fake-data=data", body=body).ret == 0
+    assert run(pytester, "-n1", "--chat-fake-coverage", body=body).ret == 0
 
 
 def test_a_run_without_the_fake_has_a_page_too(pytester):
     result = run(
         pytester, "-pno:chatfake", "--chat-fake-report=page.html", body="def test_it(): pass"
     )
-    assert 0 == result.ret
-    assert ["passed test_it.py::test_it"] == shown_tests(page_of(pytester))
+    assert result.ret == 0
+    assert shown_tests(page_of(pytester)) == ["passed test_it.py::test_it"]
 
 
 def test_a_page_is_written_where_the_run_began(pytester):
@@ -659,7 +659,7 @@ def test_a_page_is_written_where_the_run_began(pytester):
     def test_it(chat_fake, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
     """
-    assert 0 == run(pytester, "--chat-fake-report=page.html", body=body).ret
+    assert run(pytester, "--chat-fake-report=page.html", body=body).ret == 0
     assert (pytester.path / "page.html").is_file()
 
 
@@ -712,7 +712,7 @@ def pictures(pytester):
     )
 
 
-def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(pytester):
+def test_pytest_html_shows_pictures_of_failures_in_the_rows_of_reruns_too(pytester):
     pytester.makeconftest(
         """
         import pytest
@@ -760,14 +760,14 @@ def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(py
         """,
     )
 
-    assert 1 == result.ret
-    assert [
+    assert result.ret == 1
+    assert shown_tests(page_of(pytester)) == [
         "failed test_it.py::test_fails",
         "failed test_it.py::test_has_no_fake",
         "rerun test_it.py::test_fails_once",
         "passed test_it.py::test_passes",
-    ] == shown_tests(page_of(pytester))
-    assert [
+    ]
+    assert pictures(pytester) == [
         ("test_it.py::test_fails", "Failed", 1),
         ("test_it.py::test_fails", "Rerun", 1),
         ("test_it.py::test_fails_once", "Passed", 0),
@@ -775,10 +775,10 @@ def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(py
         ("test_it.py::test_has_no_fake", "Failed", 0),
         ("test_it.py::test_has_no_fake", "Rerun", 0),
         ("test_it.py::test_passes", "Passed", 0),
-    ] == pictures(pytester)
+    ]
 
 
-def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(pytester):
+def test_pictures_come_from_workers_and_only_for_the_page_of_pytest_html(pytester):
     pytester.makeconftest(
         """
         def pytest_runtest_logreport(report):
@@ -788,5 +788,5 @@ def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(pyt
     )
     assert "PICTURE" not in run(pytester, "-s").stdout.str()
     result = run(pytester, "-s", "-n1", "--html=report.html")
-    assert 1 == result.stdout.str().count("PICTURE call test_it.py::test_money")
-    assert 1 == sum(count for _, _, count in pictures(pytester))
+    assert result.stdout.str().count("PICTURE call test_it.py::test_money") == 1
+    assert sum(count for _, _, count in pictures(pytester)) == 1

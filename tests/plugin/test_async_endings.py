@@ -15,7 +15,7 @@ def run(pytester, source, *args):
 # Never awaited
 
 
-def test_a_chain_that_was_never_awaited_fails_the_test_with_its_count_and_line(pytester):
+def test_a_chain_never_awaited_fails_the_test_with_its_count_and_line(pytester):
     result = run(
         pytester,
         """
@@ -78,7 +78,7 @@ def test_whatever_performs_steps_can_be_forgotten(pytester):
     )
 
 
-def test_the_test_s_own_failure_comes_first_and_the_rest_is_a_section_of_its_report(pytester):
+def test_the_tests_own_failure_comes_first_and_the_rest_in_its_report(pytester):
     result = run(
         pytester,
         """
@@ -223,7 +223,7 @@ def test_async_fixtures_prepare_tests_also_from_another_loop(pytester):
     result.assert_outcomes(passed=2)
 
 
-def test_a_fake_outside_pytest_does_not_hide_the_error_that_ended_its_block(pytester):
+def test_a_fake_outside_pytest_does_not_hide_the_error_of_its_block(pytester):
     result = run(
         pytester,
         """

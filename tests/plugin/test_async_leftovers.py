@@ -173,4 +173,4 @@ def test_tests_in_a_row_leave_nothing(pytester):
     pytester.makepyfile(TESTS)
     result = run_pytest(pytester.path, "-p", "no:cacheprovider")
     result.assert_outcomes(passed=13)
-    assert 0 == result.ret
+    assert result.ret == 0

@@ -256,7 +256,7 @@ def test_a_run_inside_a_test_leaves_the_outer_fixtures_their_own_test(pytester, 
     fake.assert_charged("0.37")
 
 
-def test_the_listener_ends_where_a_run_is_broken_off_and_a_fixture_fails_then(pytester):
+def test_the_listener_ends_when_a_run_is_broken_off_and_a_fixture_fails(pytester):
     users = service._users, len(service._accounts)
     pytester.makepyfile(
         """

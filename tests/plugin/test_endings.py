@@ -197,7 +197,7 @@ def test_what_the_app_prints_at_the_end_is_captured_as_the_tests_own(pytester):
     )
 
 
-def test_the_nearer_of_option_configuration_and_marker_says_how_strict_a_test_is(pytester):
+def test_the_nearest_of_option_configuration_and_marker_sets_strictness(pytester):
     pytester.makeini("[pytest]\nchat_fake_strict = false\n")
     pytester.makepyfile(
         """
@@ -238,13 +238,13 @@ def test_the_nearer_of_option_configuration_and_marker_says_how_strict_a_test_is
     )
 
 
-def test_strictness_that_is_neither_true_nor_false_is_a_mistake_in_the_usage(pytester):
+def test_strictness_that_is_neither_true_nor_false_is_a_usage_error(pytester):
     result = pytester.runpytest("-o", "chat_fake_strict=perhaps")
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: the ini option chat_fake_strict: *'perhaps'*"])
 
 
-def test_a_test_that_failed_anyway_is_told_in_its_report_and_not_in_warnings(pytester):
+def test_a_test_that_failed_anyway_is_told_in_its_report_not_in_warnings(pytester):
     pytester.makepyfile(
         """
         def app(environ, start_response):
@@ -328,7 +328,7 @@ FORGOTTEN = """
 """
 
 
-def test_a_chain_that_was_never_awaited_fails_its_test_and_follows_a_failure_of_its_own(pytester):
+def test_a_chain_never_awaited_fails_its_test_and_follows_its_own_failure(pytester):
     pytester.makepyfile(test_it=FORGOTTEN)
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=2, skipped=1)

@@ -118,7 +118,7 @@ def test_one_url_serves_an_app_that_is_configured_once_for_the_session(pytester)
 # -- configuration ---------------------------------------------------------------------------------
 
 
-def test_configuration_comes_from_the_fixture_and_markers_override_field_by_field(pytester):
+def test_markers_override_the_configuration_of_the_fixture_field_by_field(pytester):
     pytester.makeconftest(
         """
         import pytest

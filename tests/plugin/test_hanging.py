@@ -1,7 +1,5 @@
 """A test that hangs says for what it waits, past pytest's capture."""
 
-# Asserts read `expected == actual`.
-
 import os
 import sys
 
@@ -78,7 +76,7 @@ def test_the_duplicate_of_the_standard_error_is_closed_at_the_end(pytester):
 
     with pytest.raises(OSError):
         os.fstat(descriptor)
-    assert 2 == terminal._descriptor
+    assert terminal._descriptor == 2
 
 
 def test_without_a_terminal_nothing_is_said_and_nothing_is_raised(monkeypatch):

@@ -1,7 +1,5 @@
 """Where the API listens: on this machine alone, or where a container reaches it."""
 
-# Asserts read `expected == actual`.
-
 from types import SimpleNamespace
 
 import pytest
@@ -35,7 +33,7 @@ def test_an_address_that_others_may_reach_is_said_once(pytester, options):
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    chat_fake.send_text()")  # no socket
     result = run_pytest(pytester.path, "-o", "chat_fake_host=0.0.0.0", *options)
 
-    assert 1 == result.stdout.lines.count(WARNING)
+    assert result.stdout.lines.count(WARNING) == 1
 
 
 @pytest.mark.parametrize("host", ["::1", "localhost", ""])
@@ -50,4 +48,4 @@ def test_on_this_machine_all_addresses_are_reached_by_the_local_one():
     service = Service()
     service._listener = SimpleNamespace(host="0.0.0.0", port=7, is_running=lambda: True)
 
-    assert "http://127.0.0.1:7" == service.url
+    assert service.url == "http://127.0.0.1:7"

@@ -47,7 +47,7 @@ def test_only_the_plugins_are_imported_where_no_fixture_is_used(pytester):
     result.assert_outcomes(passed=2)
 
 
-def test_a_test_in_process_imports_neither_a_listener_nor_models_nor_a_loop(pytester):
+def test_a_test_in_process_imports_neither_listener_nor_models_nor_a_loop(pytester):
     pytester.makeconftest("pytest_plugins = ['time_machine']")
     result = run(
         pytester,

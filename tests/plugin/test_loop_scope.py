@@ -1,7 +1,5 @@
 """How long the loop lasts on which plain tests run ASGI apps: as a fake, or as the session."""
 
-# Asserts read `expected == actual`.
-
 import pytest
 
 from ..forked_pytest import run_pytest
@@ -93,7 +91,7 @@ def share(pytester):
     [("ask", "Event loop is closed"), ("queue", "is bound to a different event loop")],
 )
 @pytest.mark.parametrize("shares", [True, False])
-def test_what_belongs_to_a_loop_lasts_as_long_and_its_error_says_what_to_do(
+def test_what_belongs_to_a_loop_lasts_as_long_and_its_error_has_a_hint(
     pytester, path, error, shares
 ):
     if shares:
@@ -125,7 +123,7 @@ def test_each_worker_of_xdist_has_a_loop_of_its_own(pytester):
     result = run_pytest(pytester.path, "-n", "2", "--dist=each")
     result.assert_outcomes(passed=8)
     for worker in ("gw0", "gw1"):
-        assert 4 == (pytester.path / f"notes-{worker}").read_text().count("cancelled")
+        assert (pytester.path / f"notes-{worker}").read_text().count("cancelled") == 4
 
 
 # What is left running
@@ -158,7 +156,7 @@ def test_what_an_app_left_running_is_cancelled_at_the_end_of_the_scope(pytester,
     # Not in a process that is forked: those end before Python says what it had to destroy.
     result = pytester.runpytest_subprocess("-o", f"chat_fake_loop_scope={scope}", timeout=60)
     result.assert_outcomes(passed=2)
-    assert 3 == (pytester.path / "notes-None").read_text().count("cancelled")
+    assert (pytester.path / "notes-None").read_text().count("cancelled") == 3
     assert "Task was destroyed" not in result.stdout.str() + result.stderr.str()
 
 
@@ -179,7 +177,7 @@ def test_a_session_that_ends_badly_cancels_it_too(pytester, how):
         """
     )
     run_pytest(pytester.path)
-    assert "cancelled\n" == (pytester.path / "notes-None").read_text()
+    assert (pytester.path / "notes-None").read_text() == "cancelled\n"
 
 
 # What else a session of tests does with it
@@ -187,7 +185,7 @@ def test_a_session_that_ends_badly_cancels_it_too(pytester, how):
 
 def test_another_scope_is_a_mistake_in_the_usage(pytester):
     result = pytester.runpytest_inprocess("-p", "no:xdist", "-o", "chat_fake_loop_scope=module")
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         ["ERROR: the ini option chat_fake_loop_scope: expected function or session, got 'module'"]
     )

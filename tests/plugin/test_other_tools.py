@@ -173,7 +173,7 @@ def test_the_cause_of_an_error_is_looked_at_too():
         error = ValueError("no answer")
         error.__cause__ = sqlite3.ProgrammingError(FOREIGN)
         add_hint(error)
-        assert 1 == len(error.__notes__)
+        assert len(error.__notes__) == 1
 
 
 @pytest.mark.usefixtures("_with_a_test_client")

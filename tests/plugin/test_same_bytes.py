@@ -43,7 +43,7 @@ def _tests(pytester):
 def notes(pytester, *args):
     """What each test of a run emitted."""
     place = pytester.path / "-".join(["notes", *re.findall(r"\w+", " ".join(args))])
-    assert 0 == run_pytest(pytester.path, *args, **FEW_PLUGINS, NOTES=str(place)).ret
+    assert run_pytest(pytester.path, *args, **FEW_PLUGINS, NOTES=str(place)).ret == 0
     return {file.name: file.read_text() for file in place.iterdir()}
 
 
@@ -79,4 +79,4 @@ def test_a_seed_of_ones_own_takes_the_node_ids_place(pytester):
     )
     found = notes(pytester, "-k", "numbers")
 
-    assert 1 == len({keys[64:] for keys in found.values()})
+    assert len({keys[64:] for keys in found.values()}) == 1

@@ -1,7 +1,5 @@
 """What ids are derived from: the same in every run, or in none, or by a text of one's own."""
 
-# Asserts read `expected == actual`.
-
 import re
 
 import pytest
@@ -42,7 +40,7 @@ def test_ids_repeat_from_run_to_run_and_nothing_is_said_of_it(pytester):
     assert [] == first.seeds == second.seeds
 
 
-def test_random_ids_differ_in_every_run_and_come_back_with_the_seed_of_the_header(pytester):
+def test_random_ids_differ_in_every_run_and_come_back_with_the_shown_seed(pytester):
     pytester.makeini("[pytest]\nchat_fake_seed = random\n")
     first, second = Run(pytester), Run(pytester)
     (seed,) = first.seeds
@@ -51,7 +49,7 @@ def test_random_ids_differ_in_every_run_and_come_back_with_the_seed_of_the_heade
     assert {"ours"} == {name for name in first.ids if first.ids[name] == second.ids[name]}
     assert first.ids == again.ids
     assert [seed] == again.seeds != second.seeds
-    assert [] == Run(pytester, "--chat-fake-seed=fixed").seeds
+    assert Run(pytester, "--chat-fake-seed=fixed").seeds == []
 
 
 def test_all_workers_of_xdist_have_the_seed_of_the_header(pytester):
@@ -63,7 +61,7 @@ def test_all_workers_of_xdist_have_the_seed_of_the_header(pytester):
 def test_a_text_of_ones_own_gives_its_own_ids_every_time(pytester):
     pytester.makeini("[pytest]\nchat_fake_seed = build 7\n")
     first, second, other = Run(pytester), Run(pytester), Run(pytester, "--chat-fake-seed=build 8")
-    assert ["build 7"] == first.seeds
+    assert first.seeds == ["build 7"]
     assert first.ids == second.ids
     assert {"ours"} == {name for name in first.ids if first.ids[name] == other.ids[name]}
 
@@ -71,14 +69,14 @@ def test_a_text_of_ones_own_gives_its_own_ids_every_time(pytester):
 @pytest.mark.parametrize("option", ["--chat-fake-seed=", "--chat-fake-seed= ", "-ochat_fake_seed="])
 def test_an_empty_seed_is_a_mistake_in_the_usage(pytester, option):
     result = run_pytest(pytester.path, option)
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(
         ["ERROR: chat_fake_seed: expected fixed, random, or a text of your own, got nothing"]
     )
 
 
 def test_the_option_and_the_header_are_there_without_xdist(pytester):
-    assert ["1"] == Run(pytester, "-p", "no:xdist", "--chat-fake-seed=1").seeds
+    assert Run(pytester, "-p", "no:xdist", "--chat-fake-seed=1").seeds == ["1"]
 
 
 def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester):
@@ -88,7 +86,12 @@ def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester):
 
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert chat_fake.events")
     result = run_pytest(pytester.path, *options)
-    assert 1 == len(
-        re.findall(r"^chat fake: ids by --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE)
+    assert (
+        len(
+            re.findall(
+                r"^chat fake: ids by --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE
+            )
+        )
+        == 1
     )
     assert "chat fake: ids by" not in run_pytest(pytester.path, "-q").stdout.str()

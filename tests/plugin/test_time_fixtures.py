@@ -44,7 +44,7 @@ def test_a_start_that_is_no_moment_is_a_usage_error(pytester):
         ("2026-01-01", ": expected a moment with a time zone, got 2026-01-01T00:00:00"),
     ]:
         result = pytester.runpytest("-o", f"chat_clock_start={value}")
-        assert 4 == result.ret  # a usage error
+        assert result.ret == 4  # a usage error
         result.stderr.fnmatch_lines([f"ERROR: the ini option chat_clock_start{words}*"])
 
 

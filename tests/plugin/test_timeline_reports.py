@@ -252,8 +252,10 @@ def test_each_phase_that_fails_tells_what_is_new(printed):
     phases = [sections(printed[name]) for name in ("test_setup", "test_teardown", "test_both")]
 
     # Errors stand before failures: of the last one, what the teardown adds.
-    assert [[["m1"]], [["m1", "m2"]], [["m3"], ["m1", "m2"]]] == [
-        [messages(section) for section in found] for found in phases
+    assert [[messages(section) for section in found] for found in phases] == [
+        [["m1"]],
+        [["m1", "m2"]],
+        [["m3"], ["m1", "m2"]],
     ]
     assert "What happened since the section above" in phases[-1][0]
 
@@ -265,17 +267,18 @@ def test_each_fake_of_a_test_has_its_own(printed):
 
 
 def test_a_fake_that_outlives_a_test_tells_of_the_test_that_failed_only(printed):
-    assert ["m2"] == messages(told(printed, "test_after"))
+    assert messages(told(printed, "test_after")) == ["m2"]
 
 
 def test_of_a_hundred_fakes_the_last_ten_are_told_of(printed):
-    assert 10 == len(sections(printed["test_a_hundred_fakes"]))
+    assert len(sections(printed["test_a_hundred_fakes"])) == 10
 
 
 def test_a_timeline_that_can_t_be_told_does_not_spoil_the_report(printed):
     assert "assert 1 == 2" in printed["test_broken_journal"]
-    assert "it can't be shown: AttributeError: 'int' object has no attribute '_marks'" == told(
-        printed, "test_broken_journal"
+    assert (
+        told(printed, "test_broken_journal")
+        == "it can't be shown: AttributeError: 'int' object has no attribute '_marks'"
     )
 
 
@@ -290,13 +293,13 @@ def test_what_a_route_raised_has_its_traceback(printed):
 def test_a_long_timeline_is_folded_and_keeps_what_matters(printed):
     shown = told(printed, "test_folded").partition("What happened\n")[2]
 
-    assert [
+    assert re.findall(r"\.\.\. .+ \.\.\.$", shown, re.MULTILINE) == [
         "... the same 19 times more: 5 to 80 ...",
         "... the same 19 times more: 95 to 170 ...",
-    ] == re.findall(r"\.\.\. .+ \.\.\.$", shown, re.MULTILINE)
+    ]
     kept = re.findall(r"^ +\d+ .*", shown, re.MULTILINE)
-    assert 4 + 4 + 6 + 4 == len(kept)
-    assert 4 == sum(" m21" in line for line in kept)
+    assert len(kept) == 4 + 4 + 6 + 4
+    assert sum(" m21" in line for line in kept) == 4
 
 
 @pytest.mark.parametrize("test", ["test_refused", "test_marked[True]", "test_campaign"])
@@ -309,7 +312,7 @@ def test_what_an_expectation_names_is_kept_however_much_is_marked(printed, total
     shown = told(printed, f"test_marked[{total}]")
 
     kept = re.findall(r"^ +\d+ .*\b(verb|hold|event|attempt)  .* m31\b", shown, re.MULTILINE)
-    assert ["verb", "hold", "event", "attempt", "attempt"] == kept
+    assert kept == ["verb", "hold", "event", "attempt", "attempt"]
 
 
 def test_each_verb_names_the_tests_line_and_then_the_helpers(printed):
@@ -339,7 +342,7 @@ def test_it_belongs_to_the_failure_and_not_to_what_is_captured(tmp_path, option)
     (failure,) = ET.parse(tmp_path / "junit.xml").iter("failure")
 
     for text in (result.stdout.str(), failure.text or ""):
-        assert 1 == text.count(f" {TITLE} -")
+        assert text.count(f" {TITLE} -") == 1
         assert "11 attempt: delivered m1 -> Receiver(): 200 [duplicate: " in text
 
 
@@ -354,7 +357,7 @@ def test_the_ini_option_says_which_reports_have_it(tmp_path, when, count):
 def test_another_word_in_the_ini_option_is_refused(tmp_path):
     result = run(tmp_path, FAILING, "-o", "chat_fake_timeline=sometimes")
 
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert (
         "chat_fake_timeline: expected failed, always or never, got 'sometimes'"
         in result.stdout.str()
@@ -447,9 +450,9 @@ def test_of_a_property_only_the_example_that_falsifies_it_is_told_of(tmp_path):
 
     parts = result.stdout.str().split(f"- {TITLE} -")[1:]
     told = [re.findall(r"to (\+\d+), sent", one.partition("\n=====")[0]) for one in parts]
-    assert [["+17"], ["+27"]] == told[:2]
+    assert told[:2] == [["+17"], ["+27"]]
     assert {"+17", "+1901"} == {one for addresses in told[2:4] for one in addresses}
-    assert [["+17"]] == told[4:]
+    assert told[4:] == [["+17"]]
 
 
 # -- interrupts and outside pytest -----------------------------------------------------------------
@@ -472,7 +475,7 @@ def test_what_ends_the_run_prints_it_on_lines_of_its_own(tmp_path, end):
         "-q",
     )
 
-    assert 1 == result.stdout.str().count(f" {TITLE} ")
+    assert result.stdout.str().count(f" {TITLE} ") == 1
     title = f"===*= {TITLE} =*"
     result.stdout.fnmatch_lines([title, "What to look at"], consecutive=True)
     result.stdout.fnmatch_lines([title, "*verb   send_text() m1*"])

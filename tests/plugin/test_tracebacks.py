@@ -241,7 +241,7 @@ def files_of(report, test):
 def test_of_an_app_that_raises_the_frames_of_its_framework_are_folded(report_of_apps, wrong, app):
     shown = files_of(report_of_apps, f"test_it[{wrong}-{app}]")
 
-    assert "test_it.py" == shown[0]
+    assert shown[0] == "test_it.py"
     assert {"test_it.py"} == {*shown}
     assert 3 <= len(shown) <= 5
 

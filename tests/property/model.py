@@ -202,7 +202,7 @@ class Model:
         running = found is not None and found.started is not None
         paid = running and not self.knobs.each_message
         estimate = ZERO if paid else price  # an open session costs nothing more (§1)
-        if self.knobs.fail_when_low and 0 < estimate and self.available < Fraction(estimate):
+        if self.knobs.fail_when_low and estimate > 0 and self.available < Fraction(estimate):
             self.took("submitted -accept-> failed (balance too low)")
             self._fail_before_sent(message, self.knobs.low_balance_code, SOME_TEXT, None)
             return

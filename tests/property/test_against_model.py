@@ -1,7 +1,5 @@
 """Random scripts of sends, verbs, people, time and money: the fake and the model never disagree."""
 
-# Asserts read `expected == actual`.
-
 from collections import Counter
 
 from hypothesis import given

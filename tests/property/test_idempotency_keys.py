@@ -1,7 +1,5 @@
 """Random send calls with and without keys, lost and refused, against a service of a few lines."""
 
-# Asserts read `expected == actual`.
-
 from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import Client

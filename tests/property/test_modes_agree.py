@@ -189,4 +189,4 @@ def test_sync_and_async_mode_tell_the_same_story(record_property):
         play()
 
     record_property("chatfake paths", dict(paths))
-    assert 5 == len(+paths)
+    assert len(+paths) == 5

@@ -81,4 +81,4 @@ def test_a_tick_changes_the_times_in_events_and_nothing_else(record_property):
     play()
 
     record_property("chatfake paths", dict(paths))
-    assert 3 == len(+paths)
+    assert len(+paths) == 3

@@ -1,7 +1,5 @@
 """What is due when, and why: `clock.agenda`, `advance_to_next()`, `run_until()`."""
 
-# Asserts read `expected == actual`.
-
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -37,7 +35,7 @@ def test_the_agenda_lists_every_kind_in_due_order():
         ] == [due(entry) for entry in fake.clock.agenda]
         assert retried == fake.clock.agenda[2].message
         fake.clock.advance(days=40)
-        assert [] == fake.clock.agenda
+        assert fake.clock.agenda == []
         _ = fake.webhooks.attempts
 
 
@@ -70,7 +68,7 @@ def test_no_retry_is_due_at_an_endpoint_that_is_disconnected(when):
         fake.send_text()
         endpoint.disconnect()
 
-        assert ["drop"] == [entry.kind for entry in fake.clock.agenda]
+        assert [entry.kind for entry in fake.clock.agenda] == ["drop"]
         _ = fake.webhooks.attempts
 
 
@@ -80,7 +78,7 @@ def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left(fake):
         fake.send_text()
     first.endpoint.disconnect()
 
-    assert ["attempt", "drop"] == [entry.kind for entry in fake.clock.agenda]
+    assert [entry.kind for entry in fake.clock.agenda] == ["attempt", "drop"]
 
 
 def test_sentences_of_attempts_and_expiries():
@@ -109,14 +107,14 @@ def agenda(fake):
 def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play):
     async def scenario(fake, do):
         message = await do(fake.send_text())
-        assert ["drop"] == [entry.kind for entry in fake.clock.agenda]
+        assert [entry.kind for entry in fake.clock.agenda] == ["drop"]
         await do(message.deliver())
         await do(fake.send_text().deliver())
-        assert [("expiry", 24 * 60)] == [due(entry) for entry in fake.clock.agenda]
+        assert [due(entry) for entry in fake.clock.agenda] == [("expiry", 24 * 60)]
         assert fake.clock.next_due is None
 
         await do(fake.clock.advance(days=1))
-        assert [] == fake.clock.agenda
+        assert fake.clock.agenda == []
 
     play(scenario)
 
@@ -129,7 +127,7 @@ def test_advance_to_next_goes_from_one_due_moment_to_the_next(play):
             await do(fake.clock.advance_to_next())
             seen.append((fake.clock.now.timestamp() - START, message.status, len(message.events)))
 
-        assert [(60, "delivered", 3), (120, "read", 4)] == seen
+        assert seen == [(60, "delivered", 3), (120, "read", 4)]
 
     play(scenario)
 
@@ -152,17 +150,17 @@ def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(play):
         message = await do(fake.send_text().after(60).deliver().after(60).read().after(60).cancel())
         message = await do(fake.send_text(to="+2").after(90).deliver().after(60).read())
         await do(fake.clock.run_until(lambda: message.status == "delivered", limit=3600))
-        assert START + 90 == fake.clock.now.timestamp()
+        assert fake.clock.now.timestamp() == START + 90
 
         await do(fake.clock.run_until(lambda: True, limit=0))
-        assert START + 90 == fake.clock.now.timestamp()
+        assert fake.clock.now.timestamp() == START + 90
         await do(
             fake.clock.run_until(
                 lambda: fake.clock.now >= datetime.fromtimestamp(START + 7200, UTC),
                 limit=timedelta(seconds=7110),
             )
         )
-        assert "read" == message.status
+        assert message.status == "read"
 
     play(scenario)
 
@@ -172,7 +170,7 @@ def test_the_predicate_may_look_and_do_nothing(play):
         with pytest.raises(ChatFakeError, match=r"send_text\(\) from the predicate"):
             await do(fake.clock.run_until(fake.send_text, limit=60))
 
-        assert [] == list(fake.messages)
+        assert list(fake.messages) == []
 
     play(scenario)
 
@@ -189,7 +187,7 @@ def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused(fake):
         fake.clock.run_until(later, limit=1)
 
 
-def test_in_async_mode_the_agenda_wants_pending_steps_awaited_and_moves_are_steps():
+def test_the_async_agenda_wants_pending_steps_awaited_and_moves_are_steps():
     import asyncio
 
     async def scenario():
@@ -201,7 +199,7 @@ def test_in_async_mode_the_agenda_wants_pending_steps_awaited_and_moves_are_step
             last = fake.send_text(to="+2")
             await until
 
-            assert ["delivered", "sent"] == [message.status, last.status]
-            assert START + 60 == fake.clock.now.timestamp()
+            assert [message.status, last.status] == ["delivered", "sent"]
+            assert fake.clock.now.timestamp() == START + 60
 
     asyncio.run(scenario())

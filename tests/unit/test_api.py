@@ -32,7 +32,7 @@ def test_the_amount_reads_back_digit_for_digit(call_api, amount):
     with frozen_fake(opening_balance=amount, currency="EUR") as fake:
         answer = call_api(fake)
 
-        assert (200, "application/json") == (answer.status, answer.headers["content-type"])
+        assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
         assert str(len(answer.body)) == answer.headers["content-length"]
         assert f'{{"amount":{Decimal(amount):f},"currency":"EUR"}}'.encode() == answer.body
 
@@ -47,7 +47,7 @@ def test_the_balance_follows_what_happens(call_api):
         fake.top_up("0.05")
         seen.append(call_api(fake).json()["amount"])
 
-        assert ["1", "0.70", "0.80", "0.85"] == [str(amount) for amount in seen]
+        assert [str(amount) for amount in seen] == ["1", "0.70", "0.80", "0.85"]
 
 
 def test_the_balance_knows_of_a_drop_that_is_due(call_api):
@@ -60,16 +60,16 @@ def test_the_balance_knows_of_a_drop_that_is_due(call_api):
 
 @pytest.mark.parametrize("query", ["?", "?currency=EUR", "?a=1&a=2#x", "?%00"])
 def test_a_query_string_changes_nothing(fake, call_api, query):
-    assert {"amount": 100, "currency": "USD"} == call_api(fake, path=f"/v2/balance{query}").json()
+    assert call_api(fake, path=f"/v2/balance{query}").json() == {"amount": 100, "currency": "USD"}
 
 
 def test_head_has_the_headers_of_get_and_no_body(fake, call_api):
     get, head = call_api(fake), call_api(fake, "HEAD")
 
-    assert (200, b"") == (head.status, head.body)
+    assert (head.status, head.body) == (200, b"")
     assert get.headers["content-length"] == head.headers["content-length"]
     assert get.headers["content-type"] == head.headers["content-type"]
-    assert ["GET", "HEAD"] == [one.method for one in fake.api.requests]
+    assert [one.method for one in fake.api.requests] == ["GET", "HEAD"]
 
 
 # -- the key ---------------------------------------------------------------------------------------
@@ -88,25 +88,25 @@ BAD_KEYS = {
 def test_any_other_key_is_401(fake, call_api, key):
     answer = call_api(fake, key=key)
 
-    assert (401, INVALID_KEY_BODY) == (answer.status, answer.json())
-    assert "application/json" == answer.headers["content-type"]
-    assert (401, b"") == call_api(fake, "HEAD", key=key)[::2]
+    assert (answer.status, answer.json()) == (401, INVALID_KEY_BODY)
+    assert answer.headers["content-type"] == "application/json"
+    assert call_api(fake, "HEAD", key=key)[::2] == (401, b"")
 
 
 def test_several_accounts_are_told_apart_by_their_keys(call_api):
     with frozen_fake(opening_balance="1") as one, ChatFake(opening_balance="2") as other:
         assert one.api_key != other.api_key
-        assert [1, 2] == [call_api(one).json()["amount"], call_api(other).json()["amount"]]
-        assert 2 == call_api(one, key=other.api_key).json()["amount"]
-        assert 1 == len(one.api.requests)
-        assert 2 == len(other.api.requests)
+        assert [call_api(one).json()["amount"], call_api(other).json()["amount"]] == [1, 2]
+        assert call_api(one, key=other.api_key).json()["amount"] == 2
+        assert len(one.api.requests) == 1
+        assert len(other.api.requests) == 2
 
 
 def test_the_key_of_a_fake_that_is_closed_is_401(call_api):
     with frozen_fake() as fake:
         key = fake.api_key
     with frozen_fake() as other:
-        assert INVALID_KEY_BODY == call_api(other, key=key).json()
+        assert call_api(other, key=key).json() == INVALID_KEY_BODY
 
 
 def test_a_rotated_key_is_the_only_one_that_is_taken(fake, call_api):
@@ -114,7 +114,7 @@ def test_a_rotated_key_is_the_only_one_that_is_taken(fake, call_api):
     new = fake.rotate_key()
 
     assert new == fake.api_key != old
-    assert [401, 200] == [call_api(fake, key=old).status, call_api(fake, key=new).status]
+    assert [call_api(fake, key=old).status, call_api(fake, key=new).status] == [401, 200]
     assert new != fake.rotate_key()
 
 
@@ -157,25 +157,25 @@ def test_the_log_holds_method_path_key_status_and_time(call_api):
         call_api(fake, key=None)
         call_api(fake, key="short")
 
-        assert [
+        assert [str(one) for one in fake.api.requests] == [
             "GET /v2/balance with the API key ...1234: 200",
             "POST /x with the API key ...1234: 201",
             "GET /nowhere with the API key ...1234: 404 (your routes: POST /x)",
             "GET /v2/balance with the API key ...9876 (not this fake's): 401",
             "GET /v2/balance with no X-API-Key: 401",
             "GET /v2/balance with the API key ... (not this fake's): 401",
-        ] == [str(one) for one in fake.api.requests]
-        assert [0, 5] == [(one.at - NOON).seconds for one in fake.api.requests[:2]]
+        ]
+        assert [(one.at - NOON).seconds for one in fake.api.requests[:2]] == [0, 5]
         assert not any("secret" in repr(one) for one in fake.api.requests)
 
 
-def test_a_request_that_a_test_holds_gets_its_status_when_the_response_leaves(fake, call_api):
+def test_a_held_request_gets_its_status_when_the_response_leaves(fake, call_api):
     held = []
 
     @fake.route("/v2/messages")
     def send(_):
         held.extend(fake.api.requests)
-        assert [(None, NOON)] == [(request.status, request.at) for request in held]
+        assert [(request.status, request.at) for request in held] == [(None, NOON)]
         fake.clock.advance(7)
         return {}, 202
 
@@ -203,7 +203,7 @@ def test_a_reset_forgets_requests_and_keeps_key_and_routes(fake, call_api):
     fake.send_text()
     fake.reset()
 
-    assert () == fake.api.requests
+    assert fake.api.requests == ()
     assert key == fake.api_key
-    assert 200 == call_api(fake, "GET", "/x").status
-    assert 100 == call_api(fake).json()["amount"]
+    assert call_api(fake, "GET", "/x").status == 200
+    assert call_api(fake).json()["amount"] == 100

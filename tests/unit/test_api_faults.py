@@ -21,10 +21,10 @@ def test_a_failure_has_the_shape_of_the_apis_errors(fake):
 
     expected = {"status": 503, "code": "SERVICE_UNAVAILABLE", "message": "SERVICE_UNAVAILABLE"}
     assert (503, {"error": expected}) == (answer.status_code, answer.json)
-    assert "application/json" == answer.content_type
-    assert [200] == answers(fake, 1)
-    assert 1 == fault.fired
-    assert "<ApiFault api.fail(503), fired 1 time>" == repr(fault)
+    assert answer.content_type == "application/json"
+    assert answers(fake, 1) == [200]
+    assert fault.fired == 1
+    assert repr(fault) == "<ApiFault api.fail(503), fired 1 time>"
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_a_body_can_be_anything(fake, status, body):
 
 def test_the_account_is_down_until_told_otherwise(fake):
     fault = fake.api.fail(times=None)
-    assert [503] * 3 == answers(fake, 3)
+    assert answers(fake, 3) == [503] * 3
     fault.remove()
-    assert [200] == answers(fake, 1)
+    assert answers(fake, 1) == [200]
     with fake.api.fail(times=None):
-        assert [503] * 2 == answers(fake, 2)
-    assert [200] == answers(fake, 1)
+        assert answers(fake, 2) == [503] * 2
+    assert answers(fake, 1) == [200]
 
 
 @pytest.mark.parametrize(("length", "kept"), [(None, 16), (0, 0), (5, 5), (1_000, 33)])
@@ -93,21 +93,21 @@ def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock(fake):
     third = query(fake)
     fake.clock.advance(microseconds=1)
 
-    assert [429, 429, 429] == [one.status_code for one in (first, second, third)]
-    assert ["30", "18", "1"] == [one.headers["Retry-After"] for one in (first, second, third)]
-    assert {
+    assert [one.status_code for one in (first, second, third)] == [429, 429, 429]
+    assert [one.headers["Retry-After"] for one in (first, second, third)] == ["30", "18", "1"]
+    assert first.json["error"] == {
         "status": 429,
         "code": "TOO_MANY_REQUESTS",
         "message": "RATE_LIMIT_EXCEEDED",
-    } == first.json["error"]
-    assert [200, 200] == answers(fake, 2)
-    assert 3 == fault.fired
+    }
+    assert answers(fake, 2) == [200, 200]
+    assert fault.fired == 3
 
 
 def test_a_rate_limit_may_be_met_a_number_of_times_only(fake):
     fake.api.rate_limit(timedelta(hours=1), times=2, start=2)
 
-    assert [200, 429, 429, 200] == answers(fake, 4)
+    assert answers(fake, 4) == [200, 429, 429, 200]
 
 
 @pytest.mark.parametrize("more", ["code", "message"])

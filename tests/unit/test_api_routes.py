@@ -19,16 +19,16 @@ def test_a_route_is_behind_the_key_check_and_gets_the_request(fake, call_api):
         return {"id": message.id, "price": message.total_price}, 202
 
     body = json.dumps({"text": "Sale"}).encode()
-    assert 401 == call_api(fake, "POST", "/v2/messages", key="wrong", body=body).status
-    assert 0 == len(fake.messages)
+    assert call_api(fake, "POST", "/v2/messages", key="wrong", body=body).status == 401
+    assert len(fake.messages) == 0
     answer = call_api(fake, "POST", "/v2/messages", body=body)
 
-    assert 202 == answer.status
+    assert answer.status == 202
     assert {"id": fake.messages[0].id, "price": Decimal("0.05")} == answer.json()
     assert b'"price":0.05' in answer.body  # exact, as everywhere
-    assert "Sale" == fake.messages[0].body
-    assert 405 == call_api(fake, "GET", "/v2/messages").status
-    assert "POST" == call_api(fake, "GET", "/v2/messages").headers["allow"]
+    assert fake.messages[0].body == "Sale"
+    assert call_api(fake, "GET", "/v2/messages").status == 405
+    assert call_api(fake, "GET", "/v2/messages").headers["allow"] == "POST"
 
 
 def test_a_route_has_variables_and_methods(fake, call_api):
@@ -37,10 +37,10 @@ def test_a_route_has_variables_and_methods(fake, call_api):
         return {"method": request.method, "id": id, "number": number}
 
     path = "/v2/messages/a-1/parts/7"
-    assert {"method": "GET", "id": "a-1", "number": 7} == call_api(fake, "GET", path).json()
-    assert {"method": "DELETE", "id": "a-1", "number": 7} == call_api(fake, "DELETE", path).json()
-    assert 404 == call_api(fake, "GET", "/v2/messages/a-1/parts/x").status
-    assert 405 == call_api(fake, "POST", path).status
+    assert call_api(fake, "GET", path).json() == {"method": "GET", "id": "a-1", "number": 7}
+    assert call_api(fake, "DELETE", path).json() == {"method": "DELETE", "id": "a-1", "number": 7}
+    assert call_api(fake, "GET", "/v2/messages/a-1/parts/x").status == 404
+    assert call_api(fake, "POST", path).status == 405
 
 
 def test_a_route_may_return_a_response_of_its_own(fake, call_api):
@@ -57,18 +57,18 @@ def test_a_request_is_handed_on_to_what_stood_before(fake, receiver, call_api):
     for path in ("/x", "/x", "/x/y"):
         fake.route(path, webhooks_first=True)(lambda _: NotImplemented)
 
-    assert b'{"x":0.05}' == call_api(fake, "POST", "/x").body
-    assert [] == received_statuses(receiver)
-    assert 404 == call_api(fake, "POST", "/x/y").status
+    assert call_api(fake, "POST", "/x").body == b'{"x":0.05}'
+    assert received_statuses(receiver) == []
+    assert call_api(fake, "POST", "/x/y").status == 404
     fake.http.expect_request("/x/y").respond_with_data("by a handler")
-    assert b"by a handler" == call_api(fake, "POST", "/x/y").body
+    assert call_api(fake, "POST", "/x/y").body == b"by a handler"
 
 
 def test_a_route_can_be_another_method_of_the_balance_path(fake, call_api):
     fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})
 
-    assert {"topped": "up"} == call_api(fake, "POST").json()
-    assert 200 == call_api(fake).status
+    assert call_api(fake, "POST").json() == {"topped": "up"}
+    assert call_api(fake).status == 200
     assert {"GET", "HEAD", "POST"} == set(call_api(fake, "PUT").headers["allow"].split(", "))
 
 
@@ -96,7 +96,7 @@ def test_a_route_may_return_nothing_or_exact_bytes(fake, call_api, result, statu
 def test_a_status_that_is_none_is_a_500_and_an_error_in_the_test(fake, call_api, status, response):
     fake.route("/x")(lambda _: response(status))
 
-    assert 500 == call_api(fake, "POST", "/x").status
+    assert call_api(fake, "POST", "/x").status == 500
     with pytest.raises(ValueError, match=f"route /x: expected a status .* got {status}"):
         fake.settle()
 
@@ -107,7 +107,7 @@ def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(fake, c
 
     answer = call_api(fake, "GET", "/x")
 
-    assert (500, "INTERNAL_SERVER_ERROR") == (answer.status, answer.json()["error"]["code"])
+    assert (answer.status, answer.json()["error"]["code"]) == (500, "INTERNAL_SERVER_ERROR")
     with pytest.raises(TypeError, match="route /x: expected a Response"):
         fake.settle()
 
@@ -115,7 +115,7 @@ def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(fake, c
 def test_a_route_may_abort_with_a_status(fake, call_api):
     fake.route("/x", ["GET"])(lambda _: abort(422))
 
-    assert 422 == call_api(fake, "GET", "/x").status
+    assert call_api(fake, "GET", "/x").status == 422
     fake.settle()  # and nothing comes back
 
 
@@ -136,8 +136,8 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(fake, call_api, use):
         raise LookupError("no such campaign")
 
     answer = call_api(fake, "GET", "/x")
-    assert 500 == answer.status
-    assert "a handler raised LookupError" == answer.json()["error"]["message"]
+    assert answer.status == 500
+    assert answer.json()["error"]["message"] == "a handler raised LookupError"
 
     with pytest.raises(LookupError, match="no such campaign") as caught:
         use(fake)
@@ -158,7 +158,7 @@ def test_webhooks_may_win_the_race_against_the_answer(call_api):
         call_api(fake, "POST", "/send")
         order.append("answer")
 
-    assert ["sent", "answer"] == order
+    assert order == ["sent", "answer"]
 
 
 def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(fake, call_api):
@@ -182,7 +182,7 @@ def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(fake, c
 
     answer = call_api(fake, "POST", "/send")
 
-    assert 200 == answer.status
+    assert answer.status == 200
     with pytest.raises(RuntimeError, match="the app is wrong"):
         fake.settle()
 
@@ -200,4 +200,4 @@ def test_what_a_route_sent_is_attempted_before_time_moves(fake, call_api):
     fake.clock.advance(hours=25)
 
     assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
-    assert ["sent"] == [event.status for event in receiver.events]
+    assert [event.status for event in receiver.events] == ["sent"]

@@ -1,7 +1,5 @@
 """The contracts of import-linter in pyproject.toml leave out no library and no extra."""
 
-# Asserts read `expected == actual`.
-
 import ast
 import sys
 import tomllib

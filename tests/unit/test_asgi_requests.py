@@ -32,14 +32,14 @@ def test_the_body_arrives_in_one_message_and_the_answer_comes_back(run):
     app = App()
 
     assert Response(200, b"fine") == post(app, b'{"id":"evt_1"}', run=run)
-    assert [{"type": "http.request", "body": b'{"id":"evt_1"}', "more_body": False}] == app.messages
+    assert app.messages == [{"type": "http.request", "body": b'{"id":"evt_1"}', "more_body": False}]
 
 
 def test_the_scope_is_that_of_a_post_as_a_server_says_it():
     app = App()
     post(app, b"12345", {**JSON, "X-Signature": "v1=abc"}, "/hooks/caf%C3%A9?a=1&b=%20")
 
-    assert {
+    assert app.scopes[0] == {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},
         "http_version": "1.1",
@@ -57,7 +57,7 @@ def test_the_scope_is_that_of_a_post_as_a_server_says_it():
         ],
         "client": ("127.0.0.1", 50000),
         "server": ("testserver", 80),
-    } == app.scopes[0]
+    }
 
 
 def test_what_an_app_writes_into_its_scope_is_not_seen_by_the_next_request():
@@ -73,7 +73,7 @@ def test_what_an_app_writes_into_its_scope_is_not_seen_by_the_next_request():
     in_asyncio(lambda: target.attempt_async(NOTHING))
     in_asyncio(lambda: target.attempt_async(NOTHING))
 
-    assert [(False, False, 2)] * 2 == seen
+    assert seen == [(False, False, 2)] * 2
 
 
 def test_each_request_has_its_own_copy_of_the_state():
@@ -85,7 +85,7 @@ def test_each_request_has_its_own_copy_of_the_state():
     state = {"shared": []}
     post(app, state=state)
 
-    assert {"shared": ["request"]} == state
+    assert state == {"shared": ["request"]}
 
 
 # What happens after the body
@@ -125,10 +125,10 @@ def test_after_the_body_receive_waits_until_the_answer_is_complete(run):
         order.append((await receive())["type"])
 
     assert Response(200, b"ab") == post(app, run=run)
-    assert ["half", "complete", "http.disconnect", "http.disconnect"] == order
+    assert order == ["half", "complete", "http.disconnect", "http.disconnect"]
 
 
-def test_a_task_that_waits_for_the_client_to_go_is_told_when_the_app_returns():
+def test_a_task_that_waits_for_a_disconnect_is_told_when_the_app_returns():
     told = []
 
     async def main():
@@ -148,7 +148,7 @@ def test_a_task_that_waits_for_the_client_to_go_is_told_when_the_app_returns():
         await tasks[0]
 
     in_asyncio(main)
-    assert ["http.disconnect"] == told
+    assert told == ["http.disconnect"]
 
 
 # Frameworks

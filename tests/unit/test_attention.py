@@ -36,13 +36,13 @@ def test_an_event_that_comes_late_or_twice_says_after_what():
         fake.webhooks.redeliver(fake.events[0])
 
         lines = looked_at(fake)
-        assert 4 == sum(not attempt.ok for attempt in fake.webhooks.attempts)
+        assert sum(not attempt.ok for attempt in fake.webhooks.attempts) == 4
 
-    assert [
+    assert lines[4:] == [
         "20 attempt: delivered m1 -> Receiver() #2: 200 [delayed 30 s: LINE], after read m1 (18)",
         "22 attempt: sent m1 -> Receiver(): 200 [again: LINE], which it took before (5)",
         "24 attempt: sent m1 -> Receiver() #2: 200 [again: LINE], which it took before (7)",
-    ] == lines[4:]
+    ]
     assert not [line for line in lines[:4] if "before" in line or "after" in line]
 
 
@@ -134,15 +134,15 @@ def test_what_is_alike_is_one_line_with_a_count():
         fake.reset()
 
     assert [
+        re.sub(r"\S+\.py:\d+", "LINE", line).strip()
+        for line in shown.partition("\n\n")[0].splitlines()[1:]
+    ] == [
         (
             "5 attempt: sent m1 -> <lambda>(): 500 (did it raise? its log has the error), "
             "and 29 more like it"
         ),
         "unused fault: drop(status='read', times=None), set up at LINE",
         "unused fault: drop(status='failed'), set up at LINE (2 times)",
-    ] == [
-        re.sub(r"\S+\.py:\d+", "LINE", line).strip()
-        for line in shown.partition("\n\n")[0].splitlines()[1:]
     ]
     assert "  ... the same 29 times more: 6 to 121 ..." in shown.splitlines()
 
@@ -151,9 +151,7 @@ def test_what_is_alike_is_one_line_with_a_count():
     ("messages", "named", "shown"),
     [(4, None, 4 * 4), (5, None, 2 * 4 + 1), (11, 10, 2 * 4 + 1), (11, 3, 5 * 4 + 1)],
 )
-def test_what_comes_again_is_folded_where_that_saves_lines_and_not_what_is_named(
-    messages, named, shown
-):
+def test_repeats_are_folded_where_that_saves_lines_unless_they_are_named(messages, named, shown):
     with frozen_fake() as fake:
         fake.webhooks.receiver()
         sent = [fake.send_text(to=f"+{number}") for number in range(messages)]
@@ -180,10 +178,10 @@ def test_a_forgotten_settle_is_named_with_its_call():
         call_with_werkzeug(fake, "POST", "/send")
         fake.settle()
 
-    assert [
+    assert found == [
         ["sent m1 is still queued: call chat_fake.settle()"],
         ["sent m1 and 2 more are still queued: call chat_fake.settle()"],
-    ] == found
+    ]
 
 
 def test_a_send_call_that_was_refused_has_the_beginning_of_its_response():
@@ -267,13 +265,13 @@ def test_a_long_endpoint_has_a_short_label_that_is_explained():
         fake.send_text()
         shown = str(Section(fake._story))
 
-    assert ["sent m1 -> orders /hooks: 204", "sent m1 -> e2: 204"] == [
-        line.partition("attempt  ")[2] for line in shown.splitlines() if "attempt  " in line
-    ]
     assert [
+        line.partition("attempt  ")[2] for line in shown.splitlines() if "attempt  " in line
+    ] == ["sent m1 -> orders /hooks: 204", "sent m1 -> e2: 204"]
+    assert [line.strip() for line in shown.splitlines()[-2:]] == [
         "orders /hooks = orders (WSGI) /hooks",
         "e2 = orders (WSGI) /api/v1/webhooks/messages/status",
-    ] == [line.strip() for line in shown.splitlines()[-2:]]
+    ]
 
 
 def test_an_event_that_was_emitted_says_nothing_of_a_price(fake):
@@ -297,7 +295,7 @@ def test_a_fake_outside_a_test_is_nobodys(monkeypatch):
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
     with running(None), frozen_fake():
         assert not active_stories.is_in_a_test()
-        assert [] == active_stories.stories()
+        assert active_stories.stories() == []
 
 
 def test_a_fake_that_others_show_is_left_out_however_often_they_say_so():
@@ -305,7 +303,7 @@ def test_a_fake_that_others_show_is_left_out_however_often_they_say_so():
         assert [fake._story] == active_stories.stories()
         active_stories.unwatch(fake._story)
         active_stories.unwatch(fake._story)
-        assert [] == active_stories.stories()
+        assert active_stories.stories() == []
 
 
 def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost():
@@ -495,13 +493,13 @@ def test_that_no_app_was_connected_comes_last(fake):
     fake.send_text().after(60).deliver()
 
     lines = looked_at(fake, AssertionError("assert 'sent' == 'delivered'"))
-    assert [True, UNCONNECTED] == ["clock.advance" in lines[0], *lines[1:]]
+    assert ["clock.advance" in lines[0], *lines[1:]] == [True, UNCONNECTED]
 
 
 # -- the cause first -------------------------------------------------------------------------------
 
 
-def test_an_event_that_nobody_listens_for_comes_with_the_remedy_before_an_attempt_that_failed():
+def test_an_unheard_event_comes_with_its_remedy_before_a_failed_attempt():
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda request: 500)
         fake.send_text()
@@ -511,37 +509,37 @@ def test_an_event_that_nobody_listens_for_comes_with_the_remedy_before_an_attemp
         list(fake.webhooks.attempts)  # they are seen
         fake._engine.outbox.unheard.clear()
 
-    assert [
+    assert lines == [
         (
             "no endpoint listened for chat.inbound_message.received, caused at LINE, and 1 more: "
             'connect the app with events="*"'
         ),
         "4 attempt: sent m1 -> <lambda>(): 500 (did it raise? its log has the error)",
-    ] == lines
+    ]
 
 
 def test_an_app_that_is_connected_after_the_verb_is_told_so(fake):
     fake.send_text()
     fake.webhooks.receiver()
 
-    assert [
+    assert looked_at(fake) == [
         (
             "no endpoint listened for chat.message.updated, caused at LINE: connect the app "
             "before the verb"
         )
-    ] == looked_at(fake)
+    ]
 
 
 def test_an_app_that_listens_for_other_events_only_is_told_so(fake):
     fake.webhooks.connect(handler=print, events=["account.updated"])
     fake.send_text()
 
-    assert [
+    assert looked_at(fake) == [
         (
             "no endpoint listened for chat.message.updated, caused at LINE: connect the app "
             'with events="*"'
         )
-    ] == looked_at(fake)
+    ]
 
 
 def test_how_far_the_clock_moves_is_the_same_once_a_fake_is_closed():
@@ -570,14 +568,14 @@ def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():
         list(fake.webhooks.attempts)  # they are seen
         fake._engine.outbox.faults.ever.clear()
 
-    assert [
+    assert lines == [
         (
             "unused fault: duplicate(), set up at LINE, after the attempt at sent m1 (4): it "
             "reaches later events only"
         ),
         "4 attempt: sent m1 -> <lambda>(): 500 (did it raise? its log has the error)",
         "unused fault: duplicate(status='read'), set up at LINE",
-    ] == lines
+    ]
 
 
 def test_a_read_without_a_delivered_event_is_a_line(fake):
@@ -586,10 +584,10 @@ def test_a_read_without_a_delivered_event_is_a_line(fake):
     fake.send_text(to="+2").read()
     fake.send_text(to="+3").deliver().read()
 
-    assert (
+    assert looked_at(fake)[0] == (
         "m1 and m2 went from sent to read, so there is no delivered event (§3): call deliver() "
         "before read() to get one"
-    ) == looked_at(fake)[0]
+    )
 
 
 def test_a_read_without_read_receipts_is_a_line(fake):
@@ -599,9 +597,9 @@ def test_a_read_without_read_receipts_is_a_line(fake):
         fake.send_text(to=person).deliver().read()
     fake.send_text(to="+2").deliver().read()
 
-    assert (
+    assert looked_at(fake)[0] == (
         "m1 and m2 went to a person without read receipts, so there is no read event (§3 rule 3)"
-    ) == looked_at(fake)[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -650,7 +648,7 @@ def test_that_an_app_responds_is_told_only_if_it_is_all_there_is():
 
     assert lines[0].startswith("pending: deliver() of m1 at ")
     assert lines[1].startswith("m1 was not charged: ")
-    assert 2 == len(lines)
+    assert len(lines) == 2
 
 
 def test_a_404_names_the_routes_that_there_are():
@@ -660,7 +658,7 @@ def test_a_404_names_the_routes_that_there_are():
         call_with_werkzeug(fake, "POST", "/messages")
         lines = looked_at(fake)
 
-    assert [
+    assert lines == [
         "1 request: GET / with the API key ...: 404 (add it: chat_fake.send_endpoint() or route())",
         "2 request: POST /messages with the API key ...: 404 (your routes: POST /v2/messages)",
-    ] == lines
+    ]

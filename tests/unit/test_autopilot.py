@@ -1,7 +1,5 @@
 """The autopilot: people who take delivery, read or fail by themselves."""
 
-# Asserts read `expected == actual`.
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
@@ -37,15 +35,15 @@ def in_another_thread(verb):
         pool.submit(verb).result(10)
 
 
-def test_messages_are_delivered_and_read_and_reading_counts_from_the_delivery(play):
+def test_messages_are_delivered_and_read_and_reading_counts_from_delivery(play):
     async def scenario(fake, do):
         fake.autopilot(deliver_after=HOUR, read_after=timedelta(hours=2))
         message = await do(fake.send_text())
-        assert "sent" == message.status
+        assert message.status == "sent"
         await do(fake.clock.advance(days=1))
 
-        assert ["sent", "delivered", "read"] == statuses(message)
-        assert [0, 1, 3] == hours(message)
+        assert statuses(message) == ["sent", "delivered", "read"]
+        assert hours(message) == [0, 1, 3]
 
     play(scenario)
 
@@ -57,7 +55,7 @@ def test_what_is_not_given_does_not_happen(fake):
     messages = [fake.send_text(to=to) for to in (ANNA, BEN, "+3")]
     fake.clock.advance(days=1)
 
-    assert ["delivered", "sent", "sent"] == [message.status for message in messages]
+    assert [message.status for message in messages] == ["delivered", "sent", "sent"]
 
 
 def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should(fake):
@@ -70,7 +68,7 @@ def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should(fake):
 
     times = [hours(message) for message in messages]
     assert all(1 <= delivered <= 2 for _, delivered, _ in times)
-    assert 50 == len({delivered for _, delivered, _ in times})
+    assert len({delivered for _, delivered, _ in times}) == 50
     assert {1, 5} == {round(read - delivered, 6) for _, delivered, read in times}
 
 
@@ -96,8 +94,8 @@ def test_people_reply_after_reading_where_they_can_write_then(play):
 
         told = [one for one in fake.events if one.message_id is None]
         resources = [one.json()["chatInboundMessage"] for one in told]
-        assert ["+2", "+1", "+4"] == [one["from"] for one in resources]
-        assert [3, 4, 4] == [hours_of(one) for one in told]
+        assert [one["from"] for one in resources] == ["+2", "+1", "+4"]
+        assert [hours_of(one) for one in told] == [3, 4, 4]
 
     play(scenario)
 
@@ -110,15 +108,15 @@ def test_a_share_fails_with_131026_in_place_of_the_delivery(fake):
 
     assert 15 < len(failed) < 45
     assert {1.0} == {hours(message)[-1] for message in failed}
-    assert "131026" == failed[0].events[-1].json()["chatMessage"]["errorCode"]
+    assert failed[0].events[-1].json()["chatMessage"]["errorCode"] == "131026"
     assert {"read", "failed"} == {message.status for message in messages}
 
 
-def test_without_a_delivery_a_share_fails_at_once_even_where_the_phone_is_off(fake):
+def test_without_a_delivery_a_share_fails_at_once_even_with_the_phone_off(fake):
     fake.autopilot(fail_share=1)
     fake.recipient(ANNA, online=False)
 
-    assert ["failed", "failed"] == [fake.send_text(to=to).status for to in (ANNA, "+2")]
+    assert [fake.send_text(to=to).status for to in (ANNA, "+2")] == ["failed", "failed"]
 
 
 def test_a_range_has_both_its_ends(fake):
@@ -156,10 +154,10 @@ def test_one_for_an_address_beats_one_for_all_and_then_the_latest(fake):
     messages = [fake.send_text(to=to) for to in (ANNA, BEN)]
     fake.clock.advance(days=1)
 
-    assert [[0, 2], [0, 4]] == [hours(message) for message in messages]
+    assert [hours(message) for message in messages] == [[0, 2], [0, 4]]
 
 
-def test_an_autopilot_that_is_ended_does_nothing_more_and_gives_way_to_the_one_before(fake):
+def test_an_ended_autopilot_does_nothing_and_gives_way_to_the_one_before(fake):
     fake.autopilot(deliver_after=HOUR)
     with fake.autopilot(deliver_after=2 * HOUR, read_after=HOUR) as autopilot:
         landed = fake.send_text(to="+1")
@@ -169,27 +167,27 @@ def test_an_autopilot_that_is_ended_does_nothing_more_and_gives_way_to_the_one_b
     autopilot.end()
     fake.clock.advance(days=1)
 
-    assert [[0, 2], [2], [2, 3]] == [hours(message) for message in (landed, planned, later)]
+    assert [hours(message) for message in (landed, planned, later)] == [[0, 2], [2], [2, 3]]
     assert "autopilot" not in {entry.kind for entry in fake.clock.agenda}
 
 
 def test_messages_with_a_script_are_left_to_it(fake):
     fake.autopilot(deliver_after=HOUR, read_after=HOUR)
     message = fake.send_text().after(hours=5).deliver()
-    assert ["step", "drop"] == [entry.kind for entry in fake.clock.agenda]
+    assert [entry.kind for entry in fake.clock.agenda] == ["step", "drop"]
     fake.clock.advance(days=1)
 
-    assert [0, 5] == hours(message)
+    assert hours(message) == [0, 5]
 
 
-def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_there(fake):
+def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_it(fake):
     fake.autopilot(deliver_after=5 * HOUR, read_after=HOUR)
     delivered = fake.send_text(to="+1").deliver()
     read = fake.send_text(to="+2").read()
     failed = fake.send_text(to="+3").fail()
     fake.clock.advance(days=1)
 
-    assert [[0, 0, 1], [0, 0], [0, 0]] == [hours(one) for one in (delivered, read, failed)]
+    assert [hours(one) for one in (delivered, read, failed)] == [[0, 0, 1], [0, 0], [0, 0]]
 
 
 def test_what_was_sent_before_is_not_its_business(fake):
@@ -197,7 +195,7 @@ def test_what_was_sent_before_is_not_its_business(fake):
     fake.autopilot(deliver_after=HOUR)
     fake.clock.advance(days=1)
 
-    assert "sent" == message.status
+    assert message.status == "sent"
 
 
 # Phones
@@ -214,8 +212,8 @@ def test_it_waits_for_a_phone_that_is_off(play):
         await do(fake.clock.advance(hours=10))
         await do(anna.comes_online())
 
-        assert ["sent", "delivered", "read"] == statuses(message)
-        assert [0, 10, 20] == hours(message)
+        assert statuses(message) == ["sent", "delivered", "read"]
+        assert hours(message) == [0, 10, 20]
 
     play(scenario)
 
@@ -230,14 +228,14 @@ def test_what_is_undeliverable_stays_sent_until_the_drop(fake, obstacle):
     assert message.dropped
 
 
-def test_a_withheld_person_who_is_let_through_again_gets_what_was_sent_before(fake):
+def test_a_withheld_person_who_is_let_through_again_gets_earlier_messages(fake):
     fake.autopilot(deliver_after=HOUR)
     message = fake.send_text(to=ANNA)
     fake.recipient(ANNA, withheld=True)
     fake.clock.advance(hours=2)
     fake.recipient(ANNA, withheld=False)
 
-    assert [0, 2] == hours(message)
+    assert hours(message) == [0, 2]
 
 
 def test_the_person_comes_before_the_autopilot(fake):
@@ -246,7 +244,7 @@ def test_the_person_comes_before_the_autopilot(fake):
     nobody = fake.send_text(to=fake.recipient(BEN, registered=False))
     fake.clock.advance(days=1)
 
-    assert [["sent", "read"], ["sent", "failed"]] == [statuses(open_chat), statuses(nobody)]
+    assert [statuses(open_chat), statuses(nobody)] == [["sent", "read"], ["sent", "failed"]]
 
 
 # As a whole
@@ -257,7 +255,7 @@ def test_the_agenda_names_the_line_of_the_autopilot(fake):
     message = fake.send_text()
     delivery, reading, drop = fake.clock.agenda
 
-    assert ["autopilot", "autopilot", "drop"] == [entry.kind for entry in fake.clock.agenda]
+    assert [entry.kind for entry in fake.clock.agenda] == ["autopilot", "autopilot", "drop"]
     assert (
         f"2026-01-01T13:00:00.000Z: deliver() of message {message.id} by the "
         f"autopilot, set up at test_autopilot.py:{drop.line.number - 1}"
@@ -309,13 +307,13 @@ def test_the_agenda_follows_the_person(fake):
         fake.recipient(ANNA, **change)
         assert expected == promised(fake)
     fake.recipient(ANNA, withheld=True)
-    assert [] == promised(fake)
+    assert promised(fake) == []
     fake.recipient(ANNA, withheld=False)  # it arrives now
-    assert [("read()", 2)] == promised(fake)
+    assert promised(fake) == [("read()", 2)]
     fake.recipient(ANNA, online=False)
-    assert [] == promised(fake)
+    assert promised(fake) == []
     fake.recipient(ANNA, online=True, blocked=True)
-    assert [("read()", 2)] == promised(fake)
+    assert promised(fake) == [("read()", 2)]
     fake.clock.run_until(lambda: message.status == "read", limit=2 * HOUR)
 
 
@@ -326,19 +324,19 @@ def test_what_was_read_unseen_is_not_seen_later(fake):
     fake.recipient(ANNA, read_receipts=True)
     fake.clock.advance(hours=3)
 
-    assert ["sent", "delivered"] == statuses(message)
+    assert statuses(message) == ["sent", "delivered"]
 
 
 def test_a_reading_at_the_moment_of_the_delivery_is_told_apart(fake):
     fake.autopilot(deliver_after=HOUR, read_after=0)
     fake.send_text()
-    assert [("deliver()", 1), ("read()", 1)] == promised(fake)
+    assert promised(fake) == [("deliver()", 1), ("read()", 1)]
 
 
 def test_a_delivery_that_the_drop_comes_before_is_not_promised(fake):
     fake.autopilot(deliver_after=timedelta(days=30))
     fake.send_text()
-    assert [] == promised(fake)
+    assert promised(fake) == []
 
 
 def test_a_function_that_returns_no_length_is_told_at_the_next_use(fake):
@@ -348,7 +346,7 @@ def test_a_function_that_returns_no_length_is_told_at_the_next_use(fake):
         fake.settle()
 
 
-def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_phone_is_on():
+def test_what_fails_when_a_phone_comes_online_is_told_at_the_next_use():
     def fields(_, status):
         if status == "read":
             raise RuntimeError("no fields")
@@ -365,7 +363,7 @@ def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_pho
             fake.settle()
 
         assert anna.online
-        assert "delivered" == message.status
+        assert message.status == "delivered"
 
 
 def test_where_another_thread_is_faster_it_gives_way():
@@ -379,10 +377,10 @@ def test_where_another_thread_is_faster_it_gives_way():
         message = fake.send_text()
         fake.clock.advance(hours=1)
 
-        assert ["sent", "failed"] == statuses(message)
+        assert statuses(message) == ["sent", "failed"]
 
 
-def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_when_that_is_on(fake):
+def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_more(fake):
     autopilot = fake.autopilot(deliver_after=60, read_after=60)
     message = fake.send_text(to=ANNA).deliver()
     anna = fake.recipient(ANNA).goes_offline()
@@ -390,7 +388,7 @@ def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_when_that_is_
     autopilot.end()
     anna.comes_online()
 
-    assert ["sent", "delivered"] == statuses(message)
+    assert statuses(message) == ["sent", "delivered"]
 
 
 def test_an_autopilot_says_for_whom_it_is_and_where_it_was_set_up(fake):
@@ -407,7 +405,7 @@ def test_a_reset_ends_autopilots(fake):
     message = fake.send_text().deliver()
     fake.clock.advance(days=1)
 
-    assert "delivered" == message.status
+    assert message.status == "delivered"
     autopilot.end()  # once more does no harm
 
 
@@ -420,7 +418,7 @@ def test_a_function_of_it_may_look_and_not_act(fake):
     with pytest.raises(ChatFakeError, match="from a function of autopilot") as refused:
         fake.send_text()
         fake.settle()
-    assert 1 == len(fake.messages)
+    assert len(fake.messages) == 1
     (note, *_) = refused.value.__notes__
     assert note.startswith("in a function of autopilot(), set up at test_autopilot.py:")
 
@@ -434,10 +432,10 @@ def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone(fake):
     message = fake.send_text()
     fake.clock.advance(days=1)
 
-    assert ["sent", "delivered"] == statuses(message)
+    assert statuses(message) == ["sent", "delivered"]
 
 
-def test_after_an_error_of_the_test_s_own_function_it_leaves_the_message_alone():
+def test_after_an_error_of_a_tests_function_it_leaves_the_message_alone():
     errors = [LookupError("no fields")]
 
     def fields(message, status):
@@ -453,7 +451,7 @@ def test_after_an_error_of_the_test_s_own_function_it_leaves_the_message_alone()
         message.deliver()
         fake.clock.advance(days=1)
 
-        assert "delivered" == message.status
+        assert message.status == "delivered"
 
 
 def life(seed):
@@ -470,7 +468,7 @@ def life(seed):
             fake.clock.advance(random.choice((1, 60, HOUR, 24 * HOUR)))
         fake.clock.advance(days=100)
 
-        assert 0 == fake.balance.held
+        assert fake.balance.held == 0
         return [event.body for event in fake.events]
 
 

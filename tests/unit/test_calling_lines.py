@@ -77,7 +77,7 @@ def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble(fake):
     assert done.wait(5)
     fake.settle()
 
-    assert ["sent", "delivered"] == [event.status for event in message.events]
+    assert [event.status for event in message.events] == ["sent", "delivered"]
 
 
 # -- threads and libraries -------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_outside_a_test_a_call_over_a_socket_has_no_line_of_the_server():
         called_over_a_socket(fake)
 
     line = fake.events[0].line
-    assert ("by the app", "the app") == (line.place, str(line))
+    assert (line.place, str(line)) == ("by the app", "the app")
 
 
 def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(monkeypatch):

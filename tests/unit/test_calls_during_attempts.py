@@ -37,7 +37,7 @@ def test_an_async_receiver_does_not_wait_for_its_own_attempt(call):
 
             fake.webhooks.connect(handler=receiver)
             await fake.send_text()
-            assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]
+            assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
 
     asyncio.run(scenario())
 
@@ -60,7 +60,7 @@ def test_an_assertion_beside_an_attempt_does_not_block_the_loop():
             fake.assert_held("0.05")
             looked.set()
             await sending
-            assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]
+            assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
 
     asyncio.run(scenario())
 
@@ -82,7 +82,7 @@ def test_a_route_that_a_receiver_calls_does_not_wait_for_the_attempt(call):
         fake.webhooks.connect(handler=receiver)
         fake.send_text()
 
-        assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]
+        assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
 
 
 def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards():
@@ -94,7 +94,7 @@ def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards():
             async def reply():
                 await over.wait()
                 message = await fake.send_text("reply", to="b").deliver()
-                assert "delivered" == message.status
+                assert message.status == "delivered"
 
             async def receiver(_):
                 if not tasks:
@@ -106,10 +106,10 @@ def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards():
             await asyncio.gather(*tasks)
             return [attempt.event.status for attempt in fake.webhooks.attempts]
 
-    assert ["sent", "sent", "delivered"] == asyncio.run(story())
+    assert asyncio.run(story()) == ["sent", "sent", "delivered"]
 
 
-def test_a_verb_in_an_attempt_acts_at_once_though_its_message_has_steps_to_come():
+def test_a_verb_in_an_attempt_acts_at_once_before_pending_steps():
     async def story():
         with ChatFake(mode="async") as fake:
 
@@ -122,7 +122,7 @@ def test_a_verb_in_an_attempt_acts_at_once_though_its_message_has_steps_to_come(
             await message.read()
             return [event.status for event in message.events]
 
-    assert ["sent", "delivered", "read"] == asyncio.run(story())
+    assert asyncio.run(story()) == ["sent", "delivered", "read"]
 
 
 def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent():
@@ -139,7 +139,7 @@ def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent():
             await fake.settle()
             return [event.status for event in second.events]
 
-    assert ["sent", "delivered"] == asyncio.run(story())
+    assert asyncio.run(story()) == ["sent", "delivered"]
 
 
 def beside_an_attempt(act, *, steps=0):
@@ -176,7 +176,7 @@ def beside_an_attempt(act, *, steps=0):
     return asyncio.run(story())
 
 
-def test_a_forgotten_await_shows_though_an_attempt_of_another_task_is_in_flight():
+def test_a_forgotten_await_shows_while_an_attempt_of_another_task_runs():
     async def act(fake):
         message = fake.send_text("second")
         _ = message.status
@@ -187,9 +187,9 @@ def test_a_forgotten_await_shows_though_an_attempt_of_another_task_is_in_flight(
 
 def test_a_task_reads_while_the_steps_of_another_one_are_performed():
     async def act(fake):
-        assert ["first"] == [message.body for message in fake.messages]
+        assert [message.body for message in fake.messages] == ["first"]
 
-    assert ["first"] == beside_an_attempt(act, steps=3)
+    assert beside_an_attempt(act, steps=3) == ["first"]
 
 
 def test_a_thread_of_an_app_acts_at_once_while_an_attempt_is_in_flight():
@@ -197,28 +197,28 @@ def test_a_thread_of_an_app_acts_at_once_while_an_attempt_is_in_flight():
         thread = threading.Thread(target=fake.send_text, args=("second",))
         thread.start()
         thread.join()
-        assert ["first", "second"] == [message.body for message in fake.messages]
+        assert [message.body for message in fake.messages] == ["first", "second"]
 
-    assert ["first", "second"] == beside_an_attempt(act)
+    assert beside_an_attempt(act) == ["first", "second"]
 
 
 # What is part of a response or an attempt, and what is not
 
 
-def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_request(fake):
+def test_what_a_routes_thread_does_in_its_context_is_caused_by_the_request(fake):
     with ThreadPoolExecutor(1) as pool:
         receiver = fake.webhooks.receiver()
 
         @fake.route("/send")
         def send(_):
             pool.submit(copy_context().run, fake.send_text).result(10)
-            assert [] == received_statuses(receiver)
+            assert received_statuses(receiver) == []
 
         call_with_werkzeug(fake, "POST", "/send")
 
         fake.settle()
-        assert ["sent"] == received_statuses(receiver)
-        assert [1] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
+        assert received_statuses(receiver) == ["sent"]
+        assert [entry.cause for entry in fake.timeline if entry.kind == "verb"] == [1]
 
 
 def test_what_goes_on_after_its_response_is_no_part_of_it(fake):
@@ -232,8 +232,8 @@ def test_what_goes_on_after_its_response_is_no_part_of_it(fake):
     call_with_werkzeug(fake, "POST", "/send")
     contexts[0].run(fake.send_text)
 
-    assert ["sent"] == received_statuses(receiver)
-    assert [None] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
+    assert received_statuses(receiver) == ["sent"]
+    assert [entry.cause for entry in fake.timeline if entry.kind == "verb"] == [None]
 
 
 def test_a_receiver_that_calls_the_api_causes_what_its_request_causes(fake):
@@ -249,4 +249,4 @@ def test_a_receiver_that_calls_the_api_causes_what_its_request_causes(fake):
 
     numbers = {entry.number: entry.kind for entry in fake.timeline}
     causes = [entry.cause for entry in fake.timeline if entry.kind == "verb"]
-    assert [None, "request"] == [cause and numbers[cause] for cause in causes]
+    assert [cause and numbers[cause] for cause in causes] == [None, "request"]

@@ -1,7 +1,5 @@
 """Events that come again under another id, and as a later version of the service may write them."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 import json
 from functools import reduce
@@ -32,7 +30,7 @@ def test_the_same_event_comes_again_under_an_id_that_nothing_else_has(event_ids,
         assert second.id not in {event.id for event in fake.events}
         assert second.id == second.json()["id"] == second.headers["webhook-id"]
         assert first.body.replace(first.id.encode(), second.id.encode()) == second.body
-        assert 3 == len(fake.events)
+        assert len(fake.events) == 3
         assert "[duplicate, new id: " in fake.timeline.text()
 
 
@@ -45,13 +43,13 @@ def test_a_retry_by_the_clock_or_at_a_barrier_has_the_changed_bytes_again(verb):
         fake.clock.advance(60)
 
         changed, retry = receiver.requests[-2:] if verb == "evolve" else receiver.requests[1::2]
-        assert (1, 2) == (changed.number, retry.number)
+        assert (changed.number, retry.number) == (1, 2)
         assert fake.events[0].body != changed.body == retry.body
         assert changed.id == retry.id == retry.json()["id"]
         _ = fake.webhooks.attempts
 
 
-def test_an_evolved_event_has_more_fields_in_another_order_and_the_same_values():
+def test_an_evolved_event_has_added_fields_a_new_order_and_the_same_values():
     with fake_with_receiver(signer=StandardWebhooksSigner(SECRET)) as (fake, receiver):
         with fake.webhooks.evolve():
             fake.send_text(price="0.10")
@@ -103,8 +101,8 @@ def test_no_attempt_is_marked_whose_event_could_not_evolve():
         fault = fake.webhooks.evolve(unknown="errorCode", times=1)
         fake.send_text().fail()
 
-        assert [None, "evolve"] == [each.fault for each in fake.webhooks.attempts]
-        assert 1 == fault.fired
+        assert [each.fault for each in fake.webhooks.attempts] == [None, "evolve"]
+        assert fault.fired == 1
 
 
 def test_a_field_whose_values_are_no_list_has_no_unknown_one(fake):
@@ -133,8 +131,8 @@ def test_what_a_block_makes_at_the_same_time_has_evolved_and_comes_so(fake):
     with fake.webhooks.evolve(), fake.webhooks.concurrently():
         fake.send_text().deliver()
 
-    assert [2, 2] == most
-    assert ["sent", "delivered"] == inside
+    assert most == [2, 2]
+    assert inside == ["sent", "delivered"]
 
 
 def test_a_duplicate_in_a_block_is_made_at_the_same_time(fake):
@@ -150,6 +148,6 @@ def test_a_duplicate_in_a_block_is_made_at_the_same_time(fake):
     with fake.webhooks.duplicate(new_id=True), fake.webhooks.concurrently():
         fake.send_text().deliver()
 
-    assert [3, 3, 3] == most
-    assert ["sent", "sent", "delivered"] == [status for status, _ in inside]
-    assert 3 == len({id_ for _, id_ in inside})
+    assert most == [3, 3, 3]
+    assert [status for status, _ in inside] == ["sent", "sent", "delivered"]
+    assert len({id_ for _, id_ in inside}) == 3

@@ -1,7 +1,5 @@
 """Checks that would pass without having checked anything are refused, with what to write."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 import threading
 from contextlib import contextmanager, nullcontext
@@ -63,8 +61,8 @@ def test_a_receiver_waits_for_no_attempt_of_its_own(check):
         fake.webhooks.connect(handler=lambda request: attrgetter(check)(fake)(list) and None)
         with pytest.raises(ChatFakeError, match=r"^can't call assert_\w+\(\) from a"):
             fake.send_text()
-        assert ["sent", "delivered", "sent"] == [event.status for event in fake.events]
-        assert 4 == len(fake.webhooks.attempts)  # nothing comes again
+        assert [event.status for event in fake.events] == ["sent", "delivered", "sent"]
+        assert len(fake.webhooks.attempts) == 4  # nothing comes again
 
 
 def test_where_nothing_was_taken_there_is_nothing_to_check():
@@ -191,7 +189,7 @@ def test_an_app_is_idempotent_if_everything_again_changes_nothing(fake):
     ids = keeping(fake, once=True)
     fake.send_text().deliver()
     fake.assert_idempotent(lambda: ids)
-    assert 4 == len(fake.webhooks.attempts)
+    assert len(fake.webhooks.attempts) == 4
 
 
 def test_the_event_that_changed_something_is_named(fake):

@@ -16,7 +16,7 @@ from .fakes import NOON, START, at, frozen_fake
 
 
 def test_now_is_aware_utc_and_process_time(fake):
-    assert NOON == fake.clock.now
+    assert fake.clock.now == NOON
     assert UTC is fake.clock.now.tzinfo
     assert time.time_ns() == int(fake.clock.now.timestamp()) * 10**9
 
@@ -92,9 +92,9 @@ def test_a_bad_move_is_refused_and_moves_nothing(fake, move, error, words):
     with pytest.raises(error, match=words):
         move(fake.clock)
 
-    assert NOON == fake.clock.now
+    assert fake.clock.now == NOON
     assert before == fake.clock.next_due
-    assert 1 == len(fake.events)
+    assert len(fake.events) == 1
 
 
 def test_the_clock_of_a_closed_fake_does_not_move():
@@ -104,7 +104,7 @@ def test_the_clock_of_a_closed_fake_does_not_move():
         with pytest.raises(ClosedError, match="its test is over"):
             fake.clock.advance(1)
 
-        assert START == time.time()
+        assert time.time() == START
 
 
 # -- what is due -----------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_each_due_thing_happens_at_its_own_moment_in_order():
         assert at(seconds=3604) == fake.clock.now
 
 
-def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned(fake):
+def test_things_due_at_the_same_moment_keep_the_order_of_their_planning(fake):
     messages = [fake.send_text(to=f"+{number}") for number in range(5)]
 
     fake.clock.advance(days=30)
@@ -146,7 +146,7 @@ def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned
     assert [m.id for m in messages] == [e.message_id for e in fake.ledger if e.kind == "release"]
 
 
-def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_later(fake):
+def test_an_exception_stops_time_at_its_moment_and_the_rest_goes_on_later(fake):
     fake.webhooks.connect(handler=lambda request: 1 / 0 if request.number == 1 else None)
     fake.webhooks.delay(60)
     dropped = fake.send_text()
@@ -192,14 +192,14 @@ def test_only_unplanned_work_is_bounded(monkeypatch):
         fake.clock.advance(days=31)
 
         assert message.dropped
-        assert 3 == len(fake.webhooks.attempts)
+        assert len(fake.webhooks.attempts) == 3
 
 
-def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year():
+def test_the_longest_lengths_stay_within_the_calendar_in_the_farthest_year():
     longest = timedelta(days=36_000)
     with ChatFake(conversation_length=longest, drop_after=longest) as fake:
         fake.clock.move_to("9899-12-31T00:00:00Z")
         message = fake.send_text()
 
-        assert "9998" == message.events[0].json()["chatMessage"]["conversation"]["expireTime"][:4]
+        assert message.events[0].json()["chatMessage"]["conversation"]["expireTime"][:4] == "9998"
         assert fake.clock.next_due is not None

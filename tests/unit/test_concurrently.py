@@ -1,7 +1,5 @@
 """Attempts at the same time: as tasks of one loop, and in threads."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 import json
 import threading
@@ -63,8 +61,8 @@ def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(play):
             return fake.send_text().deliver().read()
 
         await in_a_block(fake, chain)
-        assert ["in sent", "in delivered", "in read"] == app.log[:3]
-        assert 3 == app.most
+        assert app.log[:3] == ["in sent", "in delivered", "in read"]
+        assert app.most == 3
         rows = [(name, 1, None, 204) for name in ("sent", "delivered", "read")]
         assert rows == attempt_rows(fake)
         assert {"at the same time"} == {m.text for one in fake.webhooks.attempts for m in one.marks}
@@ -85,7 +83,7 @@ def test_a_wsgi_app_is_called_in_several_threads(play):
 
         fake.webhooks.connect(wsgi=app)
         await in_a_block(fake, lambda: fake.send_text().deliver())
-        assert [True, True] == seen
+        assert seen == [True, True]
 
     play(scenario)
 
@@ -114,9 +112,9 @@ def test_a_block_with_one_event_or_none_is_as_no_block(fake):
         pass
     with fake.webhooks.concurrently() as block:
         fake.send_text()
-        assert "<Concurrent with 1 event>" == repr(block)
-    assert 1 == len(receiver.requests)
-    assert () == fake.webhooks.attempts[0].marks
+        assert repr(block) == "<Concurrent with 1 event>"
+    assert len(receiver.requests) == 1
+    assert fake.webhooks.attempts[0].marks == ()
 
 
 def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake):
@@ -127,10 +125,10 @@ def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake):
         fake.send_text().deliver()
         gone.endpoint.disconnect()
     fake.settle()
-    assert 2 == len(fake.webhooks.attempts)
+    assert len(fake.webhooks.attempts) == 2
     fake.clock.advance(seconds=60)
-    assert [500, 500, 200, 200] == [one.status_code for one in fake.webhooks.attempts]
-    assert 0 == len(gone.requests)
+    assert [one.status_code for one in fake.webhooks.attempts] == [500, 500, 200, 200]
+    assert len(gone.requests) == 0
 
 
 @pytest.mark.parametrize("outer", ["concurrently", "paused"])
@@ -147,8 +145,8 @@ def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake):
     with fake.webhooks.concurrently():
         fake.send_text().deliver()
     fake.send_text()
-    assert 1 == refused.fired
-    assert [True, True, False] == [one.ok for one in fake.webhooks.attempts]
+    assert refused.fired == 1
+    assert [one.ok for one in fake.webhooks.attempts] == [True, True, False]
     fake.settle()
 
 
@@ -174,21 +172,21 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(play, by, start,
         await do(fake.send_text().deliver().read())
         await do(fake.settle())
         assert expected == ", ".join(app.log)[: len(expected)]
-        assert 1 == fault.fired
-        assert ["concurrently"] == [one.fault for one in fake.webhooks.attempts if one.fault]
+        assert fault.fired == 1
+        assert [one.fault for one in fake.webhooks.attempts if one.fault] == ["concurrently"]
         assert f"concurrently(by={by}" in fault.description
         assert 3 + (by == 0) == len(fake.webhooks.attempts)
 
     play(scenario)
 
 
-def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more(fake):
+def test_one_whose_endpoint_went_away_meanwhile_is_waited_for_no_more(fake):
     gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
     fake.webhooks.concurrently(by=2, endpoint=gone.endpoint)
     message = fake.send_text()
     gone.endpoint.disconnect()
     message.deliver()
-    assert ["sent", "delivered"] == receiver.statuses(message)
+    assert receiver.statuses(message) == ["sent", "delivered"]
     assert {receiver.endpoint} == {one.endpoint for one in fake.webhooks.attempts}
 
 
@@ -207,7 +205,7 @@ def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(fake, overlaps
     fake.webhooks.connect(handler=awaited if overlaps else plain)
     with pytest.raises(LookupError, match="sent"), fake.webhooks.concurrently():
         fake.send_text().deliver()
-    assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
+    assert [str(one.error) for one in fake.webhooks.attempts] == ["sent", "delivered"]
 
 
 def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play):
@@ -217,7 +215,7 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play):
 
         fake.webhooks.connect(handler=settling)
         await in_a_block(fake, lambda: fake.send_text().deliver())
-        assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
+        assert [one.event.status for one in fake.webhooks.attempts] == ["sent", "delivered"]
 
     play(scenario)
 
@@ -233,8 +231,8 @@ def test_one_that_cannot_be_signed_leaves_the_others(fake, failing):
     fake.webhooks.connect(asgi=app, signer=signer)
     with pytest.raises(LookupError, match="no secret"), fake.webhooks.concurrently():
         fake.send_text().deliver().read()
-    assert (2, 4) == (app.most, len(app.log))
-    assert 3 == len(fake.webhooks.attempts)
+    assert (app.most, len(app.log)) == (2, 4)
+    assert len(fake.webhooks.attempts) == 3
     assert [failing] == [one.event.status for one in fake.webhooks.attempts if not one.ok]
 
 
@@ -251,8 +249,8 @@ def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake):
             fake.send_text().deliver()
     errors = [type(one.error).__name__ for one in fake.webhooks.attempts]
     fake.close()
-    assert ["sent"] == called
-    assert ["KeyboardInterrupt", "InterruptedError"] == errors
+    assert called == ["sent"]
+    assert errors == ["KeyboardInterrupt", "InterruptedError"]
 
 
 @BOTH
@@ -302,7 +300,7 @@ def test_a_cancellation_ends_all_of_them_and_the_fake_goes_on(run):
                 await anyio.wait_all_tasks_blocked()
                 group.cancel_scope.cancel()
             await fake.settle()
-            assert [False, False] == [one.ok for one in fake.webhooks.attempts]
+            assert [one.ok for one in fake.webhooks.attempts] == [False, False]
 
     run(main)
     assert {"sent", "delivered"} == set(ended)
@@ -327,7 +325,7 @@ def test_what_hangs_is_ended_when_its_time_is_up():
         fake.webhooks.connect(handler=hanging, raise_exceptions=False)
         fake.webhooks.concurrently(by=1)
         fake.send_text().deliver()
-        assert ["TimeoutError"] * 2 == [type(one.error).__name__ for one in fake.webhooks.attempts]
+        assert [type(one.error).__name__ for one in fake.webhooks.attempts] == ["TimeoutError"] * 2
 
 
 def test_what_each_app_causes_has_its_own_cause_in_the_timeline(fake):
@@ -379,11 +377,11 @@ def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(play):
         fake.webhooks.duplicate(pause=86_400)
         fake.webhooks.duplicate(pause=60.5, start=2)
         await do(fake.send_text().deliver().read())
-        assert [("sent", 0), ("delivered", 0), ("read", 0)] == attempts()
+        assert attempts() == [("sent", 0), ("delivered", 0), ("read", 0)]
         await do(fake.settle())
         await do(fake.settle())
-        assert [("delivered", 60.5), ("sent", 86_400)] == attempts()[3:]
-        assert 86_400 == (fake.clock.now - start).total_seconds()
+        assert attempts()[3:] == [("delivered", 60.5), ("sent", 86_400)]
+        assert (fake.clock.now - start).total_seconds() == 86_400
         assert "duplicate(pause=60.5" in str(fake.timeline)
 
     play(scenario)
@@ -396,4 +394,4 @@ def test_a_settle_inside_a_receiver_moves_no_time(fake):
     fake.send_text()
     assert before == fake.clock.now
     fake.settle()
-    assert 2 == len(fake.webhooks.attempts)
+    assert len(fake.webhooks.attempts) == 2

@@ -1,7 +1,5 @@
 """The models of events, their JSON Schema, and what is said of bodies that deviate from them."""
 
-# Asserts read `expected == actual`.
-
 import copy
 import json
 from datetime import UTC, datetime
@@ -94,13 +92,13 @@ def test_every_event_of_the_fake_satisfies_the_schema_and_the_models(naming):
     own_schema, other_schema = validator(naming), validator(other)
     for body in (body for kind in KINDS for body in emitted(kind, naming)):
         own_schema.validate(body)
-        assert [] == deviations(body, naming)
+        assert deviations(body, naming) == []
         assert not other_schema.is_valid(body)
         assert deviations(body, other)
 
 
 @pytest.mark.parametrize("field", sorted(OWN._message_keys.keys() - {"id", "status"}))
-def test_a_field_that_an_account_omits_is_in_no_event_and_nothing_misses_it(field):
+def test_a_field_that_an_account_omits_is_in_no_event_and_is_not_missed(field):
     schema = validator(OWN, field)
     for kind in KINDS:
         whole = copy.deepcopy(emitted_once(kind, OWN, price=LONG))
@@ -108,7 +106,7 @@ def test_a_field_that_an_account_omits_is_in_no_event_and_nothing_misses_it(fiel
             event["pigeonMessage"].pop(field, None)
             assert event == found
             schema.validate(found)
-            assert [] == deviations(found, OWN, [field])
+            assert deviations(found, OWN, [field]) == []
             found["pigeonMessage"][field] = []
             assert deviations(found, OWN, [field])
 
@@ -126,7 +124,7 @@ HARMLESS = {
 
 
 @shapes
-def test_a_body_that_is_damaged_is_refused_by_the_schema_and_told_in_a_sentence(shape):
+def test_a_damaged_body_is_refused_by_the_schema_and_told_in_a_sentence(shape):
     schema, body = validator(DESCRIBED), emitted(shape)[-1]
     tried = dict(damaged(body))
     harmless = tried.keys() & HARMLESS
@@ -142,13 +140,13 @@ def test_the_schema_has_no_titles_of_fields_and_no_defaults():
     schema = event_schema(DESCRIBED)
     message = schema["$defs"]["SentMessage"]
 
-    assert "https://json-schema.org/draft/2020-12/schema" == schema["$schema"]
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     version = schema["properties"]["apiVersion"]
     version.pop("enum", None)  # older versions of pydantic list the one constant, too
-    assert {"const": "v2", "type": "string"} == version
-    assert {"$ref": "#/$defs/Text"} == message["properties"]["text"]
-    assert {"not": {}} == message["properties"]["readTime"]
-    assert {"type": "number", "minimum": 0} == message["properties"]["totalPrice"]
+    assert version == {"const": "v2", "type": "string"}
+    assert message["properties"]["text"] == {"$ref": "#/$defs/Text"}
+    assert message["properties"]["readTime"] == {"not": {}}
+    assert message["properties"]["totalPrice"] == {"type": "number", "minimum": 0}
     assert '"default"' not in json.dumps(schema)
 
 
@@ -221,16 +219,16 @@ def test_of_a_message_with_an_unknown_status_only_the_status_is_told(status, sho
         "`type`: expected 'chat.message.updated', got 'chat.message.update'",
         f"`chatMessage.status`: expected 'sent', 'delivered', 'read' or 'failed', got {shown}",
     } == set(told("read", change))
-    assert ["`chatMessage.status`: missing"] == told("sent", lambda _, one: one.pop("status"))
+    assert told("sent", lambda _, one: one.pop("status")) == ["`chatMessage.status`: missing"]
 
 
 def test_a_conversation_has_a_type_where_its_session_has_begun():
-    assert ["`chatMessage.conversation.type`: missing in a read message"] == told(
-        "read", lambda _, message: message["conversation"].pop("type")
-    )
-    assert ["`chatMessage.conversation.type`: unexpected in a sent message, got 'REGULAR'"] == told(
-        "sent", lambda _, message: message["conversation"].update(type="REGULAR")
-    )
+    assert told("read", lambda _, message: message["conversation"].pop("type")) == [
+        "`chatMessage.conversation.type`: missing in a read message"
+    ]
+    assert told("sent", lambda _, message: message["conversation"].update(type="REGULAR")) == [
+        "`chatMessage.conversation.type`: unexpected in a sent message, got 'REGULAR'"
+    ]
 
 
 def test_fields_of_an_account_may_be_let_pass():
@@ -238,12 +236,12 @@ def test_fields_of_an_account_may_be_let_pass():
         for place in (event, message["text"], message["chatApiError"]["error_data"]):
             place["colour"] = {"of": "sky"}
 
-    assert [
+    assert sorted(told("failed", change)) == [
         "`chatMessage.chatApiError.error_data.colour`: not in the description",
         "`chatMessage.text.colour`: not in the description",
         "`colour`: not in the description",
-    ] == sorted(told("failed", change))
-    assert [] == told("failed", change, extra_fields=True)
+    ]
+    assert told("failed", change, extra_fields=True) == []
 
 
 def test_a_message_that_is_no_text_has_its_content_under_its_type():
@@ -253,13 +251,13 @@ def test_a_message_that_is_no_text_has_its_content_under_its_type():
 
     link = {"link": "https://example.test/a.png"}
     for content in (link, [link]):
-        assert [] == told("read", lambda *body, of=content: change(*body, of))
-    assert ["`chatMessage.image`: not in the description"] == told(
-        "read", lambda *body: change(*body, "a.png")
-    )
-    assert ["`image`: not in the description"] == told(
-        "read", lambda event, _: event.update(image={})
-    )
+        assert told("read", lambda *body, of=content: change(*body, of)) == []
+    assert told("read", lambda *body: change(*body, "a.png")) == [
+        "`chatMessage.image`: not in the description"
+    ]
+    assert told("read", lambda event, _: event.update(image={})) == [
+        "`image`: not in the description"
+    ]
 
 
 # -- the model that users import -------------------------------------------------------------------
@@ -272,16 +270,16 @@ def test_a_model_reads_an_event_into_pythons_types():
     assert datetime(2026, 1, 1, 12, tzinfo=UTC) == delivered.create_time == message.deliver_time
     assert ("0.05", Decimal) == (str(message.total_price), type(message.total_price))
     assert message.conversation is not None
-    assert ("REGULAR", "marketing") == (message.conversation.type, message.conversation.origin_type)
+    assert (message.conversation.type, message.conversation.origin_type) == ("REGULAR", "marketing")
     assert message.text is not None
-    assert "Hello" == message.text.body
-    assert (None, None, None) == (message.read_time, message.error_code, message.chat_api_error)
+    assert message.text.body == "Hello"
+    assert (message.read_time, message.error_code, message.chat_api_error) == (None, None, None)
     assert sent.chat_message.deliver_time is None
     with pytest.raises(ValidationError, match="frozen"):
         sent.id = "evt_other"
 
 
-def test_a_model_takes_fields_of_an_account_and_numbers_that_were_read_as_floats():
+def test_a_model_takes_fields_of_an_account_and_numbers_read_as_floats():
     body = emitted("read")[-1]
     body["chatMessage"].update(totalPrice=0.05, region="eu")
 
@@ -309,11 +307,11 @@ def test_a_model_of_a_teams_own_names_keeps_the_names_of_its_attributes():
     event = event_model(OWN).model_validate(emitted("failed", OWN)[-1])
 
     message = event.chat_message
-    assert "ChatMessageUpdated" == type(event).__name__
+    assert type(event).__name__ == "ChatMessageUpdated"
     assert message.chat_message_id.startswith("pgid.")
     assert message.chat_api_error is not None
-    assert ("131026", "coo") == (
+    assert (
         message.chat_api_error.code,
         message.chat_api_error.error_data.messaging_product,
-    )
-    assert ("+15550199", "+15550100") == (message.sender, message.recipient)
+    ) == ("131026", "coo")
+    assert (message.sender, message.recipient) == ("+15550199", "+15550100")

@@ -19,4 +19,4 @@ def test_a_conversation_of_before_a_reset_has_no_messages(fake):
     fake.reset()
     fake.send_text()
 
-    assert () == conversation.messages
+    assert conversation.messages == ()

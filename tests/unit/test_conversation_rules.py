@@ -23,7 +23,7 @@ def test_a_recipient_and_an_origin_type_have_a_conversation_of_their_own(fake):
     )
 
     assert first.conversation == second.conversation
-    assert 3 == len({first.conversation, other.conversation, utility.conversation})
+    assert len({first.conversation, other.conversation, utility.conversation}) == 3
 
 
 def test_a_message_joins_the_open_session_until_the_instant_of_its_expiry(fake):
@@ -47,13 +47,13 @@ def test_the_expiry_is_an_estimate_until_the_first_delivery_refreshes_it(fake):
     assert ["2026-01-02T12:00:00.000Z", refreshed, refreshed] == expiries(message)
 
 
-def test_an_id_that_a_test_has_given_is_left_out_where_the_service_gives_ids(fake):
+def test_an_id_that_a_test_has_given_is_left_out_by_the_service(fake):
     first = fake.send_text(to=ALICE).conversation
     assert first is not None
     fake.send_text(to=BOB, conversation=first.id[:-1] + "3")  # that of the third one
     fake.send_text(to=BOB, origin_type="utility")
 
-    assert ["00000001", "00000003", "00000004"] == [one.id[-8:] for one in fake.conversations]
+    assert [one.id[-8:] for one in fake.conversations] == ["00000001", "00000003", "00000004"]
 
 
 def lines_run_by(work):
@@ -74,7 +74,7 @@ def lines_run_by(work):
     return count
 
 
-def test_a_message_costs_no_more_beside_thousands_of_conversations_than_beside_ten(fake):
+def test_a_message_costs_no_more_beside_thousands_of_conversations(fake):
     def beside(numbers):
         for number in numbers:
             fake.send_text(conversation=f"{number:x}")

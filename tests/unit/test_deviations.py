@@ -1,7 +1,5 @@
 """Attempts that come late, again, unheard or refused: counted where they are made."""
 
-# Asserts read `expected == actual`.
-
 from datetime import timedelta
 
 import pytest
@@ -90,7 +88,7 @@ def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(fake, receive
     assert {"reorder": 2, "lose_response": 2, "refuse": 1}[kind] == before
     assert {"reorder": 2, "lose_response": 3, "refuse": 2}[kind] == len(receiver.requests)
     fake.send_text(to="+3")  # the second one that the duplicate waits for
-    assert "+2" == receiver.requests[-1].json()["chatMessage"]["text"]["body"]
+    assert receiver.requests[-1].json()["chatMessage"]["text"]["body"] == "+2"
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)
@@ -99,31 +97,31 @@ def test_a_repeat_comes_at_a_barrier_if_too_few_attempts_came_before(fake, recei
     message = fake.send_text()
     BARRIERS[barrier](fake)
 
-    assert ["sent", "sent"] == receiver.statuses(message)
-    assert 1 == fault.fired
+    assert receiver.statuses(message) == ["sent", "sent"]
+    assert fault.fired == 1
 
 
 def test_a_read_of_results_is_no_barrier():
     with fake_with_receiver() as (fake, _):
         fake.webhooks.reorder()
         fake.send_text()
-        assert () == fake.webhooks.attempts
-        assert 100 == fake.balance.available + fake.balance.held
-        assert () == fake.webhooks.attempts
+        assert fake.webhooks.attempts == ()
+        assert fake.balance.available + fake.balance.held == 100
+        assert fake.webhooks.attempts == ()
         fake.settle()
 
 
-def test_what_the_app_refuses_after_a_fault_comes_when_its_retries_say_and_settle_waits():
+def test_what_the_app_refuses_after_a_fault_comes_when_its_retries_say():
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
         fake.webhooks.reorder()
         receiver.respond(409)
         began = fake.clock.now
         fake.send_text().deliver()
-        assert ["delivered", "sent"] == [request.event.status for request in receiver.requests]
+        assert [request.event.status for request in receiver.requests] == ["delivered", "sent"]
         fake.settle()
 
         came = [(request.event.status, request.number) for request in receiver.requests]
-        assert [("delivered", 1), ("sent", 1), ("delivered", 2)] == came
+        assert came == [("delivered", 1), ("sent", 1), ("delivered", 2)]
         assert timedelta(seconds=60) == fake.clock.now - began
 
 
@@ -133,9 +131,9 @@ def test_without_a_fault_that_fires_retries_are_the_clocks_alone():
         receiver.respond(409)
         fake.send_text()
         fake.settle()
-        assert [1] == [request.number for request in receiver.requests]
+        assert [request.number for request in receiver.requests] == [1]
         fake.clock.advance(60)
-        assert [1, 2] == [request.number for request in receiver.requests]
+        assert [request.number for request in receiver.requests] == [1, 2]
         fault.remove()
         fake.reset()
 
@@ -176,8 +174,8 @@ def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it(fake, re
     message = fake.send_text().deliver().read()
     fake.settle()
 
-    assert (1, 1, 1) == (first.fired, second.fired, third.fired)
-    assert ["delivered", "sent", "delivered", "read"] == receiver.statuses(message)
+    assert (first.fired, second.fired, third.fired) == (1, 1, 1)
+    assert receiver.statuses(message) == ["delivered", "sent", "delivered", "read"]
 
 
 def test_a_deviation_ends_with_its_block_and_what_it_holds_comes_later(fake, receiver):
@@ -186,7 +184,7 @@ def test_a_deviation_ends_with_its_block_and_what_it_holds_comes_later(fake, rec
     fake.send_text(to="+2")
     assert 1 == len(receiver.requests) == deviation.fired
     fake.settle()
-    assert 2 == len(receiver.requests)
+    assert len(receiver.requests) == 2
 
 
 def test_an_app_s_error_comes_back_though_its_answer_is_lost(fake):
@@ -209,7 +207,7 @@ def test_what_waits_is_forgotten_by_a_reset(fake, receiver):
     fake.settle()
     fake.send_text()
 
-    assert ["sent"] == [event.status for event in receiver.events]
+    assert [event.status for event in receiver.events] == ["sent"]
 
 
 @pytest.mark.parametrize(
@@ -263,6 +261,6 @@ def test_time_is_not_moved_for_a_repeat_that_nobody_waits_for():
         receiver.endpoint.disconnect()
         fake.settle()
         assert before == fake.clock.now
-        assert ["sent"] == receiver.statuses(message)
+        assert receiver.statuses(message) == ["sent"]
 
-    assert [] == warnings_at_the_end(scenario)
+    assert warnings_at_the_end(scenario) == []

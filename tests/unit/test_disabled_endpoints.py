@@ -1,7 +1,5 @@
 """Endpoints that are disabled after failed attempts in a row, and enabled again."""
 
-# Asserts read `expected == actual`.
-
 from random import Random
 
 import pytest
@@ -12,9 +10,7 @@ from .fakes import NOON, frozen_fake, played, warnings_at_the_end
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
-def test_so_many_failures_in_a_row_disable_an_endpoint_until_it_is_enabled_or_the_fake_reset(
-    fake, limit
-):
+def test_failures_in_a_row_disable_an_endpoint_until_enabled_or_reset(fake, limit):
     status, in_a_row, expected = 200, 0, []
     endpoint = fake.webhooks.connect(handler=lambda _: status, disable_after=limit)
     beside = fake.webhooks.receiver()
@@ -57,9 +53,9 @@ def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(mode):
 
     outcomes, told = played(mode, scenario)
     assert [*["status 500"] * 3, "not attempted", "status 200"] == outcomes
-    assert 1 == told.count("500 [endpoint disabled: test_disabled_endpoints.py:")
-    assert 1 == told.count("not attempted [endpoint disabled: test_disabled_endpoints.py:")
-    assert 1 == told.count("verb     endpoint.enable()  at test_disabled_endpoints.py:")
+    assert told.count("500 [endpoint disabled: test_disabled_endpoints.py:") == 1
+    assert told.count("not attempted [endpoint disabled: test_disabled_endpoints.py:") == 1
+    assert told.count("verb     endpoint.enable()  at test_disabled_endpoints.py:") == 1
 
 
 def test_what_was_not_attempted_is_no_failure_of_its_own():
@@ -72,7 +68,7 @@ def test_what_was_not_attempted_is_no_failure_of_its_own():
     assert warning.startswith("1 attempt failed")
 
 
-def test_what_is_not_attempted_does_not_count_for_a_repeat_that_waits_for_attempts():
+def test_what_is_not_attempted_does_not_count_for_a_repeat_after_attempts():
     with frozen_fake(strict=False) as fake:
         fake.webhooks.connect(handler=lambda _: 500, disable_after=1)
         other = fake.webhooks.receiver()
@@ -92,11 +88,11 @@ def test_nobody_waits_for_a_repeat_at_a_disabled_endpoint(fake):
     fake.send_text().deliver()
     fake.settle()
 
-    assert (NOON, 2) == (fake.clock.now, len(fake.webhooks.attempts))
+    assert (fake.clock.now, len(fake.webhooks.attempts)) == (NOON, 2)
 
 
 @pytest.mark.parametrize("enables", [False, True])
-def test_a_delayed_event_still_comes_when_its_time_is_up_and_what_failed_does_not(fake, enables):
+def test_a_delayed_event_still_comes_when_due_and_what_failed_does_not(fake, enables):
     statuses = iter([500, 204])
     endpoint = fake.webhooks.connect(handler=lambda _: next(statuses), disable_after=2)
     fake.webhooks.delay(60)
@@ -110,7 +106,7 @@ def test_a_delayed_event_still_comes_when_its_time_is_up_and_what_failed_does_no
     fake.clock.advance(60)
 
     refused, failed, last = fake.webhooks.attempts
-    assert ("refuse", "status 500") == (refused.fault, failed.outcome)
+    assert (refused.fault, failed.outcome) == ("refuse", "status 500")
     assert (fake.messages[0].id, enables) == (last.event.message_id, last.ok)
 
 
@@ -120,14 +116,14 @@ def test_what_a_disabled_endpoint_missed_is_named_after_the_setting():
         fake.send_text().deliver()
 
         failed, missed = fake.webhooks.attempts
-        assert (None, "status 500") == (failed.fault, failed.outcome)
-        assert ("disable_after", "not attempted") == (missed.fault, missed.outcome)
-        assert [("disable", "endpoint disabled")] == [one[:2] for one in failed.marks]
-        assert [("disable_after", "endpoint disabled")] == [one[:2] for one in missed.marks]
-        assert (None, None, b"") == (missed.status_code, missed.error, missed.body)
+        assert (failed.fault, failed.outcome) == (None, "status 500")
+        assert (missed.fault, missed.outcome) == ("disable_after", "not attempted")
+        assert [one[:2] for one in failed.marks] == [("disable", "endpoint disabled")]
+        assert [one[:2] for one in missed.marks] == [("disable_after", "endpoint disabled")]
+        assert (missed.status_code, missed.error, missed.body) == (None, None, b"")
 
 
-def test_an_endpoint_that_is_not_disabled_keeps_its_failures_when_it_is_enabled(fake):
+def test_an_endpoint_that_is_not_disabled_keeps_its_failures_if_enabled(fake):
     endpoint = fake.webhooks.connect(handler=lambda _: 500, disable_after=2)
     fake.send_text()
     endpoint.enable()
@@ -136,7 +132,7 @@ def test_an_endpoint_that_is_not_disabled_keeps_its_failures_when_it_is_enabled(
     endpoint.enable()
     fake.send_text()
     assert not endpoint.disabled
-    assert 3 == len(fake.webhooks.attempts)
+    assert len(fake.webhooks.attempts) == 3
 
 
 def test_an_endpoint_of_a_closed_fake_is_not_enabled():
@@ -150,9 +146,7 @@ def test_an_endpoint_of_a_closed_fake_is_not_enabled():
 
 
 @pytest.mark.parametrize("kind", ["refuse", "lose_response"])
-def test_what_would_have_come_at_the_next_barrier_is_lost_though_the_endpoint_is_enabled(
-    fake, kind
-):
+def test_what_would_have_come_at_the_next_barrier_is_lost_though_enabled(fake, kind):
     seen = []
     endpoint = fake.webhooks.connect(
         handler=lambda request: seen.append(request.event) or 500, disable_after=2
@@ -166,5 +160,5 @@ def test_what_would_have_come_at_the_next_barrier_is_lost_though_the_endpoint_is
     fake.settle()
 
     assert before == len(seen)
-    assert "sent" == beside.events[-1].status
+    assert beside.events[-1].status == "sent"
     assert fake.webhooks.attempts

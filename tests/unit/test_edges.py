@@ -1,7 +1,5 @@
 """Edges: a millisecond before, at and after the end of a session, and the drop."""
 
-# Asserts read `expected == actual`.
-
 from datetime import timedelta
 
 import pytest
@@ -34,9 +32,11 @@ def test_each_edge_stands_where_it_says(edge, play):
 
 def test_an_edge_is_shown_by_its_name_and_equal_to_its_like():
     edge = edges("session")[0]
-    assert "session-1ms-before" == str(edge)
-    assert ["<Edge drop, 1 ms before>", "<Edge drop, at>", "<Edge drop, 1 ms after>"] == [
-        *map(repr, edges("drop"))
+    assert str(edge) == "session-1ms-before"
+    assert [*map(repr, edges("drop"))] == [
+        "<Edge drop, 1 ms before>",
+        "<Edge drop, at>",
+        "<Edge drop, 1 ms after>",
     ]
     assert edge == edges("session")[0]
     assert edge != edges("session")[1]

@@ -56,7 +56,7 @@ def test_any_status_can_follow_any_other_and_status_and_money_stay(fake, receive
     assert event.create_time == fake.clock.now
     assert len({one.id for one in fake.events}) == len(fake.events)
     # A receiver meets an unexpected status, and no missing field.
-    assert [] == deviations(event.json(), fake.config.naming)
+    assert deviations(event.json(), fake.config.naming) == []
 
 
 def test_what_did_not_happen_is_shown_as_of_now(fake):
@@ -66,8 +66,8 @@ def test_what_did_not_happen_is_shown_as_of_now(fake):
 
     resource = message.events[-1].json()["chatMessage"]
     assert "2026-01-01T12:00:05.000Z" == resource["deliverTime"] == resource["readTime"]
-    assert "2026-01-01T12:00:00.000Z" == resource["sendTime"]
-    assert "2026-01-02T12:00:00.000Z" == resource["conversation"]["expireTime"]
+    assert resource["sendTime"] == "2026-01-01T12:00:00.000Z"
+    assert resource["conversation"]["expireTime"] == "2026-01-02T12:00:00.000Z"
 
 
 def test_what_did_happen_is_shown_as_it_was(fake):
@@ -86,8 +86,8 @@ def test_a_failure_that_never_was_is_131026_and_one_that_was_is_itself(fake):
     fake.webhooks.emit(failed, "failed")
 
     first, second = (event.json()["chatMessage"] for event in fake.events[-2:])
-    assert ("131026", "Message Undeliverable") == (first["errorCode"], first["errorMessage"])
-    assert ("999", "Own") == (second["errorCode"], second["errorMessage"])
+    assert (first["errorCode"], first["errorMessage"]) == ("131026", "Message Undeliverable")
+    assert (second["errorCode"], second["errorMessage"]) == ("999", "Own")
 
 
 @pytest.mark.parametrize("state", ["sent", "delivered", "read"])
@@ -97,7 +97,7 @@ def test_an_unknown_status_has_exactly_the_fields_of_a_sent_event(fake, state):
     sent = message.events[0].json()["chatMessage"]
     played = message.events[-1].json()["chatMessage"]
 
-    assert "played" == played["status"]
+    assert played["status"] == "played"
     assert sent.keys() == played.keys()
     assert sent["conversation"].keys() == played["conversation"].keys()
 
@@ -115,11 +115,11 @@ def test_a_rejected_message_can_have_any_event_too(fake, receiver):
     message = fake.submit_text().reject()
     fake.webhooks.emit(message, "delivered")
 
-    assert ["failed", "delivered"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["failed", "delivered"]
     assert "conversation" not in receiver.events[-1].json()["chatMessage"]
 
 
-def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path(fake, receiver):
+def test_fields_of_the_message_and_the_envelope_are_changed_by_their_path(fake, receiver):
     message = bring(fake, "delivered")
     changes = {
         "totalPrice": Decimal("0.123456789012345678901234567890"),
@@ -139,13 +139,13 @@ def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path(fak
     assert {"id": "c0ffee", "list": [1, None, True, {"a": Decimal("1.5")}]} == resource[
         "conversation"
     ]
-    assert ("evt_own", [], "EUR", None, "é") == (
+    assert (
         event["id"],
         event["own"],
         resource["currency"],
         resource["own"],
         resource["text"]["body"],
-    )
+    ) == ("evt_own", [], "EUR", None, "é")
     assert b"0.123456789012345678901234567890" in receiver.requests[-1].body
 
 
@@ -169,7 +169,7 @@ def test_paths_go_by_the_teams_own_names():
         fake.webhooks.emit(fake.send_text(), "sent", changes={"status": "x"}, remove=["currency"])
 
         resource = receiver.events[-1].json()["brandMessage"]
-        assert "x" == resource["status"]
+        assert resource["status"] == "x"
         assert "currency" not in resource
 
 
@@ -179,7 +179,7 @@ def test_a_whole_body_can_be_anything(fake, receiver, raw):
 
     expected = raw if isinstance(raw, bytes) else raw.encode()
     assert expected == received_bodies(receiver)[-1]
-    assert "delivered" == receiver.events[-1].status
+    assert receiver.events[-1].status == "delivered"
 
 
 def test_a_refused_forgery_is_no_news():
@@ -192,7 +192,7 @@ def test_a_refused_forgery_is_no_news():
         fake.webhooks.connect(wsgi=app)
         fake.webhooks.emit(fake.send_text(), "sent", raw="{")
 
-    assert [] == warnings_at_the_end(scenario)
+    assert warnings_at_the_end(scenario) == []
 
 
 # -- redeliver -------------------------------------------------------------------------------------
@@ -210,21 +210,21 @@ def test_a_past_event_comes_again_byte_for_byte_with_a_fresh_signature():
         fake.webhooks.redeliver(message.events[0])
 
         assert before == money(fake)
-        assert ["sent", "delivered", "sent"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["sent", "delivered", "sent"]
         first, _, again = receiver.requests
         assert (first.id, first.body) == (again.id, again.body)
-        assert 3 * 86_400 == int(again.headers["X-Time"]) - int(first.headers["X-Time"])
-        assert 2 == len(fake.events)
-        assert [1, 1, 1] == [one.number for one in fake.webhooks.attempts]
+        assert int(again.headers["X-Time"]) - int(first.headers["X-Time"]) == 3 * 86_400
+        assert len(fake.events) == 2
+        assert [one.number for one in fake.webhooks.attempts] == [1, 1, 1]
 
 
-def test_an_event_from_before_an_endpoint_was_connected_can_be_delivered_to_it(fake):
+def test_an_event_from_before_an_endpoint_was_connected_can_come_to_it(fake):
     message = fake.send_text().deliver()
     receiver = fake.webhooks.receiver()
     for event in reversed(message.events):
         fake.webhooks.redeliver(event)
 
-    assert ["delivered", "sent"] == receiver.statuses(message)
+    assert receiver.statuses(message) == ["delivered", "sent"]
 
 
 def test_only_an_event_of_this_fake_comes_again(fake, receiver):
@@ -236,7 +236,7 @@ def test_only_an_event_of_this_fake_comes_again(fake, receiver):
             fake.webhooks.redeliver(stranger)
         with pytest.raises(TypeError, match=r"one of fake\.events"):
             fake.webhooks.redeliver(own.id)
-        assert ["sent"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["sent"]
 
         fake.reset()
         with pytest.raises(ValueError, match="was not emitted by this fake"):

@@ -1,7 +1,5 @@
 """Characters that a terminal would obey, and no page may contain, are written out."""
 
-# Asserts read `expected == actual`.
-
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -34,7 +32,7 @@ def test_what_is_said_past_pytest_s_capture_is_written_out(monkeypatch, tmp_path
         terminal.say("\x1b[31m\ud800")
         file.seek(0)
 
-        assert b"\nchat fake: \\x1b[31m\\ud800\n" == file.read()
+        assert file.read() == b"\nchat fake: \\x1b[31m\\ud800\n"
 
 
 def test_what_a_test_holds_tells_the_essentials_in_one_line():
@@ -56,17 +54,17 @@ def test_what_a_test_holds_tells_the_essentials_in_one_line():
             *fake.timeline,
         ]
 
-        assert 15 < len(shown)
-        assert [] == [repr(one) for one in shown if repr(one) != one_line(repr(one))]
+        assert len(shown) > 15
+        assert [repr(one) for one in shown if repr(one) != one_line(repr(one))] == []
     assert r"+1\n\x1b2: sent" in repr(message)
 
 
 def test_a_line_stays_one_and_markup_is_none():
-    assert r"a\nb" == one_line("a\nb")
-    assert r"&lt;b&gt;\x00&amp;" == escape("<b>\x00&")
+    assert one_line("a\nb") == r"a\nb"
+    assert escape("<b>\x00&") == r"&lt;b&gt;\x00&amp;"
 
 
-def test_the_timeline_has_a_line_for_each_happening_whatever_an_address_or_a_path_has_in_it():
+def test_the_timeline_has_one_line_for_each_happening_whatever_its_text():
     with frozen_fake() as fake:
         fake.webhooks.receiver(events="*")
         fake.send_text("\x1b[31m", to="+1\n\x1b[2J")

@@ -1,7 +1,5 @@
 """What `import pytest_chatfake` gives: the names, and nothing heavy before it is used."""
 
-# Asserts read `expected == actual`.
-
 import ast
 import re
 import subprocess
@@ -49,7 +47,7 @@ def test_a_name_is_the_thing_of_that_name(name):
         assert thing is import_module(f"pytest_chatfake.{pytest_chatfake._HOMES[name]}").DEFAULT
         return
     assert name == thing.__name__
-    assert "pytest_chatfake" == thing.__module__.partition(".")[0]
+    assert thing.__module__.partition(".")[0] == "pytest_chatfake"
 
 
 def test_type_checkers_see_the_same_names():

@@ -1,7 +1,5 @@
 """The texts with which expectations fail, and explanations: each cause once, and some whole."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 import re
 from functools import partial
@@ -352,7 +350,7 @@ def test_a_reason_that_the_failure_has_is_not_in_the_section_again():
         "m3 was not charged: no delivery",
     ]
     assert receiver.events
-    assert [1, 1] == [text.count(reason) for text, reason in zip(texts, reasons, strict=True)]
+    assert [text.count(reason) for text, reason in zip(texts, reasons, strict=True)] == [1, 1]
     assert "not charged" not in to_look_at
     assert "m1 was charged 0.05 once (7)" in to_look_at
 
@@ -388,7 +386,7 @@ def test_a_cause_that_cannot_be_told_hides_no_failure():
         fake._engine.core.history.records[1] = 94
         text = failure(lambda: fake.assert_charged("0.05", message=message))
 
-    assert "charged: expected 0.05 USD, got 0 USD" == text.splitlines()[0]
+    assert text.splitlines()[0] == "charged: expected 0.05 USD, got 0 USD"
     assert "The cause can't be shown: AttributeError: 'int' object" in text
 
 
@@ -475,8 +473,8 @@ def test_a_long_ledger_is_cut_in_the_middle(fake):
     many(fake, 100)
     ledger = failure(lambda: fake.assert_held(0)).partition("ledger:\n")[2].splitlines()
 
-    assert 13 == len(ledger)
-    assert "  ... 89 more ..." == ledger[6]
+    assert len(ledger) == 13
+    assert ledger[6] == "  ... 89 more ..."
     assert ledger[0].endswith("opening  100")
     assert ledger[-1].endswith("m100")
 
@@ -702,19 +700,19 @@ def test_each_fact_rests_on_its_rule():
     )
 
 
-def test_where_each_message_is_charged_no_failure_and_no_rule_speaks_of_what_a_session_saves():
+def test_where_messages_are_charged_no_text_speaks_of_a_sessions_savings():
     texts = ""
     for make in (*RULED.values(), shared, second_of_two):
         with frozen_fake(charge_per="message") as fake:
             texts += fake.explain(make(fake)) + str(Section(fake._story))
-    assert (0, 0) == (texts.count("(§1"), texts.count("None"))
-    assert (15, 1) == (texts.count("is the default"), texts.count("gave the final price"))
+    assert (texts.count("(§1"), texts.count("None")) == (0, 0)
+    assert (texts.count("is the default"), texts.count("gave the final price")) == (15, 1)
     cases = [
         *CASES.values(),
         lambda f: [shared(f), f.send_text(price=0).deliver(), f.assert_charged(1)],
     ]
     told = [" ".join(causes(case, charge_per="message")) for case in cases]
-    assert [] == [text for text in told if "(§1" in text or "shares conversation" in text]
+    assert [text for text in told if "(§1" in text or "shares conversation" in text] == []
 
 
 @pytest.mark.parametrize("price", [None, "0.07"])

@@ -30,11 +30,11 @@ def test_a_duplicate_is_the_same_event_twice_byte_for_byte(fake, receiver):
 
     fake.send_text()
 
-    assert 2 == len(receiver.requests)
-    assert 1 == len(set(received_bodies(receiver)))
-    assert 1 == len(fake.events)
-    assert [("sent", 1, None, 200), ("sent", 1, "duplicate", 200)] == attempt_rows(fake)
-    assert 1 == fault.fired
+    assert len(receiver.requests) == 2
+    assert len(set(received_bodies(receiver))) == 1
+    assert len(fake.events) == 1
+    assert attempt_rows(fake) == [("sent", 1, None, 200), ("sent", 1, "duplicate", 200)]
+    assert fault.fired == 1
 
 
 def test_a_dropped_event_is_emitted_and_never_attempted():
@@ -44,12 +44,12 @@ def test_a_dropped_event_is_emitted_and_never_attempted():
         message = fake.send_text().deliver()
         fake.clock.advance(hours=1)  # nor is it attempted again
 
-        assert ["delivered"] == received_statuses(receiver)
-        assert ["sent", "delivered"] == [event.status for event in message.events]
-        assert [("sent", 1, "drop", None), ("delivered", 1, None, 200)] == attempt_rows(fake)
+        assert received_statuses(receiver) == ["delivered"]
+        assert [event.status for event in message.events] == ["sent", "delivered"]
+        assert attempt_rows(fake) == [("sent", 1, "drop", None), ("delivered", 1, None, 200)]
         assert not fake.webhooks.attempts[0].ok
-        assert "not attempted" == fake.webhooks.attempts[0].outcome
-        assert 1 == fault.fired
+        assert fake.webhooks.attempts[0].outcome == "not attempted"
+        assert fault.fired == 1
 
 
 @pytest.mark.parametrize("duration", [30, 30.0, timedelta(seconds=30)])
@@ -57,15 +57,15 @@ def test_a_delayed_event_comes_so_much_later_on_the_fakes_clock(fake, receiver, 
     fake.webhooks.delay(duration)
     fake.send_text().deliver()
 
-    assert ["delivered"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["delivered"]
     assert NOON + timedelta(seconds=30) == fake.clock.next_due
     fake.clock.advance(seconds=29, microseconds=999_999)
-    assert ["delivered"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["delivered"]
     fake.clock.advance(microseconds=1)
-    assert ["delivered", "sent"] == received_statuses(receiver)
-    assert ("sent", 1, "delay", 200) == attempt_rows(fake)[-1]
+    assert received_statuses(receiver) == ["delivered", "sent"]
+    assert attempt_rows(fake)[-1] == ("sent", 1, "delay", 200)
     assert NOON + timedelta(seconds=30) == fake.webhooks.attempts[-1].at
-    assert NOON == fake.webhooks.attempts[-1].event.create_time
+    assert fake.webhooks.attempts[-1].event.create_time == NOON
 
 
 @pytest.mark.parametrize("kind", [*FAULT_KINDS, "reorder", "lose_response", "refuse"])
@@ -82,7 +82,7 @@ def test_no_fault_concerns_what_a_test_redelivers(fake, receiver, kind):
         fake.clock.advance(30)
 
     again = fake.webhooks.attempts[before]
-    assert (1, None, 200) == (again.number, again.fault, again.status_code)
+    assert (again.number, again.fault, again.status_code) == (1, None, 200)
     assert fake.events[0] == again.event != fake.webhooks.attempts[before + 1].event
     assert fake.events[0].body in received_bodies(receiver)
 
@@ -101,11 +101,11 @@ def test_a_tampered_body_is_changed_after_it_was_signed():
         (request,) = receiver.requests
         assert fake.events[0].body == signed[0]
         assert signed[0] + b" " == request.body
-        assert "yes" == request.headers["X-Signed"]
-        assert [("sent", 1, "tamper", 200)] == attempt_rows(fake)
+        assert request.headers["X-Signed"] == "yes"
+        assert attempt_rows(fake) == [("sent", 1, "tamper", 200)]
 
 
-def test_a_body_is_tampered_with_in_the_order_in_which_the_faults_were_set_up(fake, receiver):
+def test_a_body_is_tampered_with_in_the_order_the_faults_were_set_up(fake, receiver):
     fake.webhooks.tamper(lambda body: body + b"1")
     fake.webhooks.duplicate()
     fake.webhooks.tamper(lambda body: body + b"2", times=2)
@@ -123,7 +123,7 @@ def test_of_two_other_signers_the_last_one_signs():
 
         assert "X-Signature" not in receiver.requests[0].headers
         (attempt,) = fake.webhooks.attempts
-        assert ["missing signature"] * 2 == [mark.text for mark in attempt.marks]
+        assert [mark.text for mark in attempt.marks] == ["missing signature"] * 2
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_of_two_other_signers_the_last_one_signs():
         (lambda body: body[10**9], IndexError, "out of range"),
     ],
 )
-def test_a_tampering_function_that_goes_wrong_is_met_and_spares_other_endpoints(
+def test_a_tampering_function_that_goes_wrong_raises_and_spares_the_others(
     fake, receiver, change, error, words
 ):
     other = fake.webhooks.receiver()
@@ -142,7 +142,7 @@ def test_a_tampering_function_that_goes_wrong_is_met_and_spares_other_endpoints(
     with pytest.raises(error, match=words):
         fake.send_text()
 
-    assert [[], ["sent"]] == [received_statuses(receiver), received_statuses(other)]
+    assert [received_statuses(receiver), received_statuses(other)] == [[], ["sent"]]
     errors = {one.endpoint: type(one.error) for one in fake.webhooks.attempts}
     assert {receiver.endpoint: error, other.endpoint: type(None)} == errors
 
@@ -153,8 +153,10 @@ def test_another_signer_signs_in_place_of_the_configured_one():
         fake.webhooks.sign(lambda request: {}, start=2)
         fake.send_text().deliver().read()
 
-        assert ["wrong", None, "right"] == [
-            request.headers.get("X-Signature") for request in receiver.requests
+        assert [request.headers.get("X-Signature") for request in receiver.requests] == [
+            "wrong",
+            None,
+            "right",
         ]
 
 
@@ -163,9 +165,9 @@ def test_faults_work_together_in_the_order_in_which_they_were_set_up_fault(fake,
     fake.webhooks.delay(60)
     fake.send_text()
 
-    assert [] == received_statuses(receiver)
+    assert received_statuses(receiver) == []
     fake.clock.advance(60)
-    assert ["sent", "sent"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["sent", "sent"]
 
 
 def test_what_is_dropped_is_not_duplicated(fake, receiver):
@@ -173,8 +175,8 @@ def test_what_is_dropped_is_not_duplicated(fake, receiver):
     fake.webhooks.duplicate()
     fake.send_text()
 
-    assert [] == received_statuses(receiver)
-    assert [("sent", 1, "drop", None)] * 2 == attempt_rows(fake)
+    assert received_statuses(receiver) == []
+    assert attempt_rows(fake) == [("sent", 1, "drop", None)] * 2
 
 
 # -- which events ----------------------------------------------------------------------------------
@@ -227,7 +229,7 @@ def test_an_event_counts_once_for_each_endpoint_whatever_the_fault(kind):
 
         hit = {(one.event.status, one.endpoint) for one in fake.webhooks.attempts if one.fault}
         assert {("sent", first.endpoint), ("delivered", second.endpoint)} == hit
-        assert [1, 1] == [fault.fired for fault in faults]
+        assert [fault.fired for fault in faults] == [1, 1]
 
 
 def test_several_faults_of_the_content_and_a_repeat_come_together():
@@ -243,20 +245,20 @@ def test_several_faults_of_the_content_and_a_repeat_come_together():
         signed = [one.headers["X-Signature"] for one in receiver.requests]
         evolved = [b"addedLater" in one.body for one in receiver.requests]
         tampered = [one.body.endswith(b" ") for one in receiver.requests]
-        assert ["delivered", "sent", "sent"] == received_statuses(receiver)
-        assert ["right", "wrong", "right"] == signed
-        assert [False, True, True] == evolved  # a retry keeps what was written
-        assert [False, True, False] == tampered
-        assert [
+        assert received_statuses(receiver) == ["delivered", "sent", "sent"]
+        assert signed == ["right", "wrong", "right"]
+        assert evolved == [False, True, True]  # a retry keeps what was written
+        assert tampered == [False, True, False]
+        assert attempt_rows(fake) == [
             ("sent", 1, "refuse", None),
             ("delivered", 1, None, 200),
             ("sent", 1, "duplicate", 200),
             ("sent", 2, None, 200),
-        ] == attempt_rows(fake)
+        ]
 
 
 @pytest.mark.parametrize("kind", ["refuse", "lose_response"])
-def test_a_repeat_is_no_new_choice_of_a_fault_that_lets_the_first_attempt_fail(kind):
+def test_a_repeat_is_no_new_choice_of_a_fault_that_fails_the_first_attempt(kind):
     with fake_with_receiver() as (fake, _):
         fake.webhooks.duplicate()
         fault = getattr(fake.webhooks, kind)(times=None)
@@ -264,8 +266,8 @@ def test_a_repeat_is_no_new_choice_of_a_fault_that_lets_the_first_attempt_fail(k
         fake.settle()
 
         repeat, retry = attempt_rows(fake)[1:]
-        assert (("sent", 1, "duplicate", 200), ("sent", 2, None, 200)) == (repeat, retry)
-        assert 1 == fault.fired
+        assert (repeat, retry) == (("sent", 1, "duplicate", 200), ("sent", 2, None, 200))
+        assert fault.fired == 1
 
 
 def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate(fake):
@@ -278,8 +280,8 @@ def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate(fake):
     with pytest.raises(LookupError, match="mine"):
         fake.send_text()
 
-    assert ["sent"] == received_statuses(receiver)
-    assert 3 == len(fake.webhooks.attempts)
+    assert received_statuses(receiver) == ["sent"]
+    assert len(fake.webhooks.attempts) == 3
 
 
 def test_a_retry_is_not_concerned():
@@ -289,9 +291,9 @@ def test_a_retry_is_not_concerned():
         fake.webhooks.drop(times=1, status="sent")
         fake.clock.advance(1)
 
-        assert ["sent", "sent"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["sent", "sent"]
         fake.send_text()
-        assert ["sent", "sent"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["sent", "sent"]
 
 
 @pytest.mark.parametrize("kind", ["drop", "delay"])
@@ -302,10 +304,10 @@ def test_what_is_lost_or_late_leaves_retries_to_the_clock(kind):
         message = fake.send_text()
         fake.settle()
 
-        assert ["sent"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["sent"]
         message.read()
         fake.clock.advance(60)
-        assert 2 == received_statuses(receiver).count("sent")
+        assert received_statuses(receiver).count("sent") == 2
 
 
 # -- how it ends -----------------------------------------------------------------------------------
@@ -318,16 +320,16 @@ def test_a_fault_is_over_when_it_is_removed(fake, receiver):
     fault.remove()
     fake.send_text()
 
-    assert 1 == len(received_statuses(receiver))
-    assert 1 == fault.fired
+    assert len(received_statuses(receiver)) == 1
+    assert fault.fired == 1
 
 
 def test_a_fault_names_itself():
     with fake_with_receiver() as (fake, _):
         fault = fake.webhooks.drop(status="read", start=2)
 
-        assert "<Fault drop(status='read', start=2), fired 0 times>" == repr(fault)
-        assert "drop" == fault.kind
+        assert repr(fault) == "<Fault drop(status='read', start=2), fired 0 times>"
+        assert fault.kind == "drop"
         with fault:
             fake.send_text().read()
             fake.send_text().read()
@@ -357,7 +359,7 @@ def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt():
         fake.webhooks.drop()
         fake.send_text()
 
-    assert [] == warnings_at_the_end(scenario)
+    assert warnings_at_the_end(scenario) == []
 
 
 def test_a_reset_forgets_faults_and_warns_of_none():
@@ -370,9 +372,9 @@ def test_a_reset_forgets_faults_and_warns_of_none():
         fake.reset()
         fake.send_text()
 
-        assert ["sent"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["sent"]
 
-    assert [] == warnings_at_the_end(scenario)
+    assert warnings_at_the_end(scenario) == []
 
 
 def test_crash_and_error_name_the_folder_that_they_need(fake, monkeypatch):

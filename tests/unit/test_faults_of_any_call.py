@@ -63,9 +63,9 @@ def test_a_call_that_fails_has_no_effect(fake, kind):
     fault = set_up(fake)
 
     assert expected == status(fake)
-    assert (0, 1) == (len(fake.messages), fault.fired)
-    assert 200 == status(fake)
-    assert 1 == len(fake.messages)
+    assert (len(fake.messages), fault.fired) == (0, 1)
+    assert status(fake) == 200
+    assert len(fake.messages) == 1
 
 
 @pytest.mark.parametrize("kind", AFTERWARDS)
@@ -74,7 +74,7 @@ def test_a_call_whose_response_suffers_takes_effect(fake, kind):
     fault = set_up(fake)
 
     assert expected == status(fake)
-    assert (1, 1) == (len(fake.messages), fault.fired)
+    assert (len(fake.messages), fault.fired) == (1, 1)
     fake.assert_held("0.05")
 
 
@@ -83,16 +83,16 @@ def test_a_response_in_place_of_the_lost_one_is_that_of_a_failure(fake):
     fake.api.lose_response(status=599)
 
     assert post(fake).json() == post(fake).json()
-    assert 1 == len(fake.messages)
+    assert len(fake.messages) == 1
 
 
 def test_a_call_that_is_refused_has_no_webhooks_that_come_first(fake):
     fake.api.fail(path="/v2/messages")
     first = fake.api.webhooks_first(times=None)
 
-    assert (200, 0) == (status(fake, "/v2/balance", "GET"), first.fired)
-    assert (503, 0) == (status(fake), first.fired)
-    assert (200, 1) == (status(fake), first.fired)
+    assert (status(fake, "/v2/balance", "GET"), first.fired) == (200, 0)
+    assert (status(fake), first.fired) == (503, 0)
+    assert (status(fake), first.fired) == (200, 1)
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -115,15 +115,15 @@ def test_every_request_with_the_key_is_concerned(fake, kind, path, method, usual
     assert {200: usual}.get(expected, expected) == status(fake, place, method)
     assert [fault.description] == [one.text for one in fake.api.requests[-1].marks]
     assert usual == status(fake, place, method)
-    assert 1 == fault.fired
+    assert fault.fired == 1
 
 
 @pytest.mark.parametrize("key", ["wrong", None])
 def test_a_401_is_no_request_of_this_fake(fake, key):
     fault = fake.api.fail(path="/v2/messages")
 
-    assert 401 == status(fake, key=key)
-    assert (0, 503) == (fault.fired, status(fake))
+    assert status(fake, key=key) == 401
+    assert (fault.fired, status(fake)) == (0, 503)
 
 
 def test_what_an_endpoint_returns_is_cut_off_whatever_it_is(fake):
@@ -136,8 +136,8 @@ def test_what_an_endpoint_returns_is_cut_off_whatever_it_is(fake):
     fake.api.truncate(7)
     answer = post(fake, "/parts")
 
-    assert (299, b"whole b") == (answer.status, answer.body)
-    assert {"x-own": "é", "content-type": "a/b", "content-length": "10"} == answer.headers
+    assert (answer.status, answer.body) == (299, b"whole b")
+    assert answer.headers == {"x-own": "é", "content-type": "a/b", "content-length": "10"}
 
 
 def test_delays_add_up_and_the_first_other_fault_decides(fake):
@@ -148,10 +148,11 @@ def test_delays_add_up_and_the_first_other_fault_decides(fake):
         fake.api.delay(2),
     ]
 
-    assert [None, 500, 200] == [status(fake) for _ in range(3)]
-    assert [3, 1, 1, 1] == [one.fired for one in faults]
-    assert ["api.delay(1, times=None)", "api.lose_response()"] == [
-        one.text for one in fake.api.requests[0].marks
+    assert [status(fake) for _ in range(3)] == [None, 500, 200]
+    assert [one.fired for one in faults] == [3, 1, 1, 1]
+    assert [one.text for one in fake.api.requests[0].marks] == [
+        "api.delay(1, times=None)",
+        "api.lose_response()",
     ]
 
 
@@ -191,7 +192,7 @@ def test_each_fault_counts_the_calls_that_match_it(fake):
     fake.api.fail(501, start=4)
     asked = [("/v2/balance", "GET"), *[("/v2/messages", "POST")] * 2, ("/own", "GET")]
 
-    assert [200, 200, 500, 501] == [status(fake, *one) for one in asked]
+    assert [status(fake, *one) for one in asked] == [200, 200, 500, 501]
 
 
 def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost():
@@ -203,8 +204,8 @@ def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost():
         paths = ["/v2/messages", "/v3/messages"] * 2
 
         came = [(status(fake, path), len(receiver.events)) for path in paths]
-        assert [(200, 0), (200, 0), (200, 0), (None, 4)] == came
-        assert (1, 1) == (first.fired, lost.fired)
+        assert came == [(200, 0), (200, 0), (200, 0), (None, 4)]
+        assert (first.fired, lost.fired) == (1, 1)
 
 
 @pytest.mark.parametrize("path", ["/v2/messages/<", "/v2/<no:id>", "/<id>/<id>"])
@@ -212,7 +213,7 @@ def test_a_route_refuses_the_same_and_is_not_added(fake, path):
     with pytest.raises(ValueError, match=r"^path: expected a path, or a rule such as .*, got '/"):
         fake.route(path)(lambda _: {})
 
-    assert 200 == status(fake)
+    assert status(fake) == 200
 
 
 # A call that raises
@@ -227,14 +228,14 @@ def test_a_fault_of_a_route_that_raises_has_not_fired(fake, kind):
         raise LookupError("no such campaign")
 
     fault = set_up(fake)
-    assert (500, 0) == (status(fake), fault.fired)
+    assert (status(fake), fault.fired) == (500, 0)
     with pytest.raises(LookupError, match="no such campaign"):
         fake.settle()
-    assert (500, ()) == (fake.api.requests[0].status, fake.api.requests[0].marks)
+    assert (fake.api.requests[0].status, fake.api.requests[0].marks) == (500, ())
 
     fake.send_endpoint()
     assert expected == status(fake)
-    assert 1 == fault.fired
+    assert fault.fired == 1
 
 
 def test_a_body_that_raises_while_it_is_read_is_a_route_that_raises(fake):
@@ -245,7 +246,7 @@ def test_a_body_that_raises_while_it_is_read_is_a_route_that_raises(fake):
     fake.route("/parts")(lambda _: Response(parts()))
     fault = fake.api.truncate()
 
-    assert (500, 0) == (status(fake, "/parts"), fault.fired)
+    assert (status(fake, "/parts"), fault.fired) == (500, 0)
     with pytest.raises(LookupError, match="no more"):
         fake.settle()
 
@@ -257,8 +258,8 @@ def test_a_fault_of_a_handler_that_raises_has_not_fired(fake):
     fake.http.expect_request("/broken").respond_with_handler(broken)
     fault = fake.api.lose_response()
 
-    assert (500, 0) == (status(fake, "/broken"), fault.fired)
-    assert () == fake.api.requests[0].marks
+    assert (status(fake, "/broken"), fault.fired) == (500, 0)
+    assert fake.api.requests[0].marks == ()
     with pytest.raises(LookupError, match="no such page"):
         fake.http.check()
     assert status(fake) is None
@@ -268,7 +269,7 @@ def test_a_route_that_aborts_has_responded(fake):
     fake.route("/v2/messages")(lambda _: abort(422))
     fault = fake.api.lose_response()
 
-    assert (None, 422, 1) == (status(fake), status(fake), fault.fired)
+    assert (status(fake), status(fake), fault.fired) == (None, 422, 1)
 
 
 # What is told
@@ -290,19 +291,19 @@ def test_requests_and_the_timeline_show_what_went_wrong(fake):
         f"POST /own {key}: 404",
         f"POST /own {key}: 418",
     ] == [str(one) for one in fake.api.requests]
-    assert [
+    assert [mark.text for one in fake.api.requests for mark in one.marks] == [
         "api.lose_response(path='/v2/messages', method='POST')",
         "api.fail(404, code='GONE', start=2)",
         "api.fail(418, body=..., times=None)",
-    ] == [mark.text for one in fake.api.requests for mark in one.marks]
+    ]
     assert lost.line == fake.api.requests[0].marks[0].line
-    assert [
+    assert [(one.kind, one.cause) for one in fake.timeline][:5] == [
         ("fault", None),
         ("request", None),
         ("verb", 2),
         ("hold", 3),
         ("event", 3),
-    ] == [(one.kind, one.cause) for one in fake.timeline][:5]
+    ]
 
 
 def test_a_request_is_shown_where_it_arrived(fake):
@@ -314,9 +315,10 @@ def test_a_request_is_shown_where_it_arrived(fake):
     begin = fake.clock.now
     status(fake, "/slow")
 
-    assert (5, 200) == ((fake.api.requests[0].at - begin).seconds, fake.api.requests[0].status)
-    assert [("request", 0), ("clock", 0)] == [
-        (one.kind, (one.at - begin).seconds) for one in fake.timeline
+    assert ((fake.api.requests[0].at - begin).seconds, fake.api.requests[0].status) == (5, 200)
+    assert [(one.kind, (one.at - begin).seconds) for one in fake.timeline] == [
+        ("request", 0),
+        ("clock", 0),
     ]
 
 
@@ -327,15 +329,15 @@ def test_a_reset_forgets_a_request_that_is_being_answered(fake):
 
     fake.api.delay(1)
 
-    assert 204 == status(fake, "/reset")
-    assert ((), []) == (fake.api.requests, list(fake.timeline))
+    assert status(fake, "/reset") == 204
+    assert (fake.api.requests, list(fake.timeline)) == ((), [])
 
 
 def test_a_long_method_is_cut(fake):
     status(fake, "/own", "M" * 1_000)
 
     assert str(fake.api.requests[0]).startswith("M" * 20 + " /own with")
-    assert "M" * 1_000 == fake.api.requests[0].method
+    assert fake.api.requests[0].method == "M" * 1_000
 
 
 @pytest.mark.parametrize(
@@ -428,16 +430,16 @@ def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(fake, kind):
 
 def statuses_at_the_response(fake, receiver):
     """Call, and return what the app had got when the response came."""
-    assert 200 == status(fake)
+    assert status(fake) == 200
     return [request.event.status for request in receiver.requests]
 
 
 @pytest.mark.parametrize("devices", [None, 1, 2])
-def test_an_early_delivery_comes_in_place_of_the_next_one_that_the_test_asks_for(devices):
+def test_an_early_delivery_replaces_the_next_one_that_the_test_asks_for(devices):
     with fake_with_receiver() as (fake, receiver):
         fake.send_endpoint()
         fake.api.webhooks_first(delivered=True)
-        assert ["sent", "delivered"] == statuses_at_the_response(fake, receiver)
+        assert statuses_at_the_response(fake, receiver) == ["sent", "delivered"]
         (message,) = fake.messages
         fake.assert_charged("0.05", message=message)
 
@@ -445,7 +447,7 @@ def test_an_early_delivery_comes_in_place_of_the_next_one_that_the_test_asks_for
         assert ["sent", *["delivered"] * (devices or 1)] == receiver.statuses(message)
         message.deliver()
         message.read()
-        assert ["delivered", "read"] == receiver.statuses(message)[-2:]
+        assert receiver.statuses(message)[-2:] == ["delivered", "read"]
         fake.assert_charged("0.05", message=message)
 
 
@@ -461,14 +463,14 @@ def test_an_early_delivery_uses_up_no_tick(devices):
         assert [0, *[1] * devices, 2] == times
 
 
-def test_an_early_delivery_that_an_autopilot_reads_is_no_illegal_transition():
+def test_an_early_delivery_an_autopilot_reads_is_no_illegal_transition():
     with fake_with_receiver() as (fake, receiver):
         fake.send_endpoint()
         fake.autopilot(deliver_after=60, read_after=0)
         fake.api.webhooks_first(delivered=True)
-        assert 200 == status(fake)
+        assert status(fake) == 200
         fake.messages[0].deliver()
-        assert ["sent", "delivered", "read"] == receiver.statuses(fake.messages[0])
+        assert receiver.statuses(fake.messages[0]) == ["sent", "delivered", "read"]
 
 
 def test_a_phone_that_is_off_gets_no_early_delivery():
@@ -476,7 +478,7 @@ def test_a_phone_that_is_off_gets_no_early_delivery():
         fake.send_endpoint()
         person = fake.recipient("+4915", online=False)
         fake.api.webhooks_first(delivered=True)
-        assert ["sent"] == statuses_at_the_response(fake, receiver)
+        assert statuses_at_the_response(fake, receiver) == ["sent"]
         person.comes_online()
         fake.messages[0].deliver()
         fake.assert_statuses(fake.messages[0], "sent", "delivered", "delivered")
@@ -486,4 +488,4 @@ def test_what_an_autopilot_delivers_at_once_comes_before_the_response_too():
     with fake_with_receiver() as (fake, receiver):
         fake.send_endpoint(webhooks_first=True)
         fake.autopilot(deliver_after=0)
-        assert ["sent", "delivered"] == statuses_at_the_response(fake, receiver)
+        assert statuses_at_the_response(fake, receiver) == ["sent", "delivered"]

@@ -15,19 +15,19 @@ class Counted(list[Any]):
         return super().__getitem__(index)
 
 
-def test_the_records_of_a_key_are_found_without_looking_at_all_of_them_again():
+def test_the_records_of_a_key_are_found_without_looking_at_all_again():
     records = Counted(["Ada", "Bert", "Anna"])
     index = GrowingIndex[str](records, lambda name: name[0])
-    assert [0, 2] == index.places("A")
-    assert 3 == records.looks
+    assert index.places("A") == [0, 2]
+    assert records.looks == 3
 
     records.append("Carl")
-    assert ["Carl"] == index.all("C")
-    assert "Ada" == index.first("A")
-    assert 3 + 1 + 2 == records.looks
+    assert index.all("C") == ["Carl"]
+    assert index.first("A") == "Ada"
+    assert records.looks == 3 + 1 + 2
 
 
-def test_a_record_that_another_thread_adds_while_an_index_reads_is_found_later():
+def test_a_record_that_another_thread_adds_meanwhile_is_found_later():
     class Added(list[str]):
         """A list to which another thread adds a record when the end was read."""
 
@@ -37,11 +37,11 @@ def test_a_record_that_another_thread_adds_while_an_index_reads_is_found_later()
             return super().__getitem__(index)
 
     index = GrowingIndex[str](Added(["Ada"]), str)
-    assert "Ada" == index.first("Ada")
-    assert "Bert" == index.first("Bert")
+    assert index.first("Ada") == "Ada"
+    assert index.first("Bert") == "Bert"
 
 
 def test_a_key_that_no_record_has_gives_nothing():
     index = GrowingIndex[str](["Ada"], str)
 
-    assert ([], None) == (index.all("Zoe"), index.first("Zoe"))
+    assert (index.all("Zoe"), index.first("Zoe")) == ([], None)

@@ -20,24 +20,24 @@ def test_a_conversation_tells_its_life(fake):
     conversation = first.conversation
     assert conversation is not None
 
-    assert ("pending", None, None) == (
+    assert (
         conversation.state,
         conversation.started_at,
         conversation.expires_at,
-    )
-    assert ("+1", "marketing", "marketing") == (
+    ) == ("pending", None, None)
+    assert (
         conversation.recipient,
         conversation.origin_type,
         first.origin_type,
-    )
+    ) == ("+1", "marketing", "marketing")
     assert (first, second) == conversation.messages
     fake.clock.advance(60)
     second.deliver()
-    assert "open" == conversation.state
+    assert conversation.state == "open"
     assert at(minutes=1) == conversation.started_at
     assert at(minutes=1, days=1) == conversation.expires_at
     fake.clock.advance(hours=24)
-    assert "expired" == conversation.state
+    assert conversation.state == "expired"
     assert f"<Conversation {conversation.id} with +1: expired>" == repr(conversation)
 
 
@@ -45,10 +45,10 @@ def test_handles_of_the_same_thing_are_equal(fake):
     message, other = fake.send_text(), fake.send_text(to="+2")
 
     assert message == fake.messages[0] == fake.message(message.id)
-    assert 1 == len({message, fake.messages[0]})
+    assert len({message, fake.messages[0]}) == 1
     assert message != other
     assert message != message.id
-    assert 1 == len({message.conversation, fake.conversations[0]})
+    assert len({message.conversation, fake.conversations[0]}) == 1
     assert message.conversation != other.conversation
 
 
@@ -77,12 +77,12 @@ def test_handles_show_themselves_in_a_word(fake):
     submission = fake.submit_text()
     message = fake.send_text()
 
-    assert "<Submission to +15550100: submitted>" == repr(submission)
+    assert repr(submission) == "<Submission to +15550100: submitted>"
     assert f"<Message {message.id} to +15550100: sent, held 0.05>" == repr(message)
     assert f"<Event {fake.events[0].id} sent m1 (message {message.id})>" == repr(fake.events[0])
-    assert "<Clock at 2026-01-01T12:00:00+00:00>" == repr(fake.clock)
-    assert "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>" == repr(fake)
-    assert "<Receiver of 0 webhooks>" == repr(fake.webhooks.receiver())
+    assert repr(fake.clock) == "<Clock at 2026-01-01T12:00:00+00:00>"
+    assert repr(fake) == "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>"
+    assert repr(fake.webhooks.receiver()) == "<Receiver of 0 webhooks>"
     assert [timedelta(seconds=1)] == list(
         fake.webhooks.connect(handler=print, retry_after=[1]).retry_after
     )
@@ -90,7 +90,7 @@ def test_handles_show_themselves_in_a_word(fake):
 
 def test_views_are_sequences_that_go_on_growing(fake):
     messages = fake.messages
-    assert [] == messages
+    assert messages == []
     first, second = (fake.send_text(to=f"+{number}") for number in range(2))
 
     assert (first, second) == messages == fake.messages
@@ -104,7 +104,7 @@ def test_views_are_sequences_that_go_on_growing(fake):
         messages[2]
     first.deliver(devices=30)
     assert repr(fake.events).endswith(", ...]")
-    assert 2 == len([fake.send_text() for _ in messages])  # those of when it began
+    assert len([fake.send_text() for _ in messages]) == 2  # those of when it began
 
 
 # -- corners ---------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(play)
             await do(fake.send_text())
         endpoint.disconnect()
         fake.route("/close")(lambda _: fake.close())
-        assert 500 == call_with_werkzeug(fake, "POST", "/close").status
+        assert call_with_werkzeug(fake, "POST", "/close").status == 500
         with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
             await do(fake.settle())
         await do(fake.send_text().deliver())
@@ -141,7 +141,7 @@ def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end():
     time_machine.travel(START).stop()  # ends the one on top, which is the fake's
     fake.close()
 
-    assert [] == time_machine.traveller_stack
+    assert time_machine.traveller_stack == []
 
 
 def test_what_stands_for_many_things_counts_them(fake):
@@ -150,7 +150,7 @@ def test_what_stands_for_many_things_counts_them(fake):
     (attempt,) = fake.webhooks.attempts
     (request,) = receiver.requests
 
-    assert "<Webhooks: 1 endpoint, 1 event, 1 attempt>" == repr(fake.webhooks)
+    assert repr(fake.webhooks) == "<Webhooks: 1 endpoint, 1 event, 1 attempt>"
     assert f"<chat_fake.api of the key ...{fake.api_key[-4:]}: 0 requests>" == repr(fake.api)
     about = f"sent m1 (message {fake.messages[0].id})"
     assert f"<WebhookRequest 1 of {about} at Receiver()>" == repr(request)
@@ -161,11 +161,11 @@ def test_what_stands_for_many_things_counts_them(fake):
 async def test_what_is_to_be_awaited_says_so():
     with frozen_fake(mode="async") as fake:
         pending = fake.top_up(1)
-        assert "<Pending: steps to await>" == repr(pending)
+        assert repr(pending) == "<Pending: steps to await>"
         await pending
-        assert "<Pending: performed>" == repr(pending)
+        assert repr(pending) == "<Pending: performed>"
     with frozen_fake() as fake:
-        assert "<Pending: nothing to await>" == repr(fake.top_up(1))
+        assert repr(fake.top_up(1)) == "<Pending: nothing to await>"
 
 
 @pytest.mark.asyncio

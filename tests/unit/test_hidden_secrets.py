@@ -16,11 +16,11 @@ def test_a_configuration_shows_the_end_of_its_key_and_no_value_of_its_url():
     config = ChatFakeConfig(api_key=KEY, webhook_url=URL)
 
     assert f"ChatFakeConfig(api_key='...cdef', webhook_url={SHOWN!r})" == repr(config)
-    assert (KEY, URL) == (config.api_key, config.webhook_url)
+    assert (config.api_key, config.webhook_url) == (KEY, URL)
 
 
 def test_a_configuration_shows_what_is_not_as_it_is_by_default():
-    assert "ChatFakeConfig()" == repr(ChatFakeConfig())
+    assert repr(ChatFakeConfig()) == "ChatFakeConfig()"
     text = repr(ChatFakeConfig(price="0.10", currency="USD", naming=Naming(biz_type="brand")))
     assert text.startswith("ChatFakeConfig(price='0.10', naming=Naming(")
     assert "currency" not in text
@@ -56,9 +56,9 @@ def test_a_short_key_is_no_reason_to_hide_letters_of_words():
     with frozen_fake(api_key="e") as fake:
         fake.webhooks.connect(handler=lambda _: (500, "the shed"))
         message = fake.send_text()
-        assert "sent m1 -> <lambda>(): 500 the shed" == fake.timeline[-1].text
+        assert fake.timeline[-1].text == "sent m1 -> <lambda>(): 500 the shed"
         assert not fake.webhooks.attempts[0].ok
-        assert "sent" == message.status
+        assert message.status == "sent"
 
 
 def test_two_fakes_with_one_key_are_refused_without_the_key():
@@ -87,7 +87,7 @@ def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url():
             fake.send_text()
         texts = [repr(endpoint), str(fake.timeline), str(caught.value.__notes__)]
 
-    assert [] == [text for text in texts if "hush" in text or "/hooks?..." not in text]
+    assert [text for text in texts if "hush" in text or "/hooks?..." not in text] == []
     assert "hush-hush" in endpoint.name
 
 
@@ -104,5 +104,5 @@ def test_everything_that_is_told_of_an_endpoint_hides_the_token(fake):
         str(fake.timeline),
         fake.timeline.svg(),
     ]
-    assert [] == [text for text in texts if "hush" in text]
-    assert URL == endpoint.name
+    assert [text for text in texts if "hush" in text] == []
+    assert endpoint.name == URL

@@ -1,7 +1,5 @@
 """Identifiers: the same by the same seed, and nobody else's without one."""
 
-# Asserts read `expected == actual`.
-
 import re
 
 import pytest
@@ -22,9 +20,9 @@ def ids(fake):
 def test_fakes_without_a_seed_share_no_ids():
     with ChatFake() as first, ChatFake() as second:
         every = ids(first) + ids(second)
-    assert 8 == len(set(every))
+    assert len(set(every)) == 8
     parts = {one[:8].lower() for one in every}
-    assert 8 == len(parts)  # nor do they differ by a number alone
+    assert len(parts) == 8  # nor do they differ by a number alone
 
 
 def test_a_reset_begins_with_the_same_ids_also_without_a_seed():
@@ -43,21 +41,21 @@ def test_the_same_seed_gives_the_same_ids():
 def test_ids_have_the_shapes_of_the_services():
     with ChatFake() as fake:
         shapes = ["[0-9a-f]{24}", "[0-9A-F]{24}", "[0-9a-f]{24}", "[0-9a-f]{32}"]
-        assert [] == [
+        assert [
             (shape, one)
             for shape, one in zip(shapes, ids(fake), strict=True)
             if not re.fullmatch(shape, one)
-        ]
+        ] == []
 
 
-def test_an_event_of_another_type_has_an_id_of_the_same_shape_and_none_that_is_taken():
+def test_an_event_of_another_type_has_an_id_of_its_own_in_the_same_shape():
     with ChatFake(seed="a") as fake:
         fake.webhooks.connect(handler=lambda request: None, events="*")
         fake.send_text()
         fake.webhooks.emit_event("chat.template.updated", {"name": "sale"})
         ids = [attempt.event.id for attempt in fake.webhooks.attempts]
     assert all(re.fullmatch("evt_[0-9a-f]{24}", one) for one in ids)
-    assert 2 == len({one[:12] for one in ids})
+    assert len({one[:12] for one in ids}) == 2
 
 
 def test_a_derived_key_is_32_hex_digits():

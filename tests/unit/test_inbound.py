@@ -50,8 +50,8 @@ def test_a_function_shapes_what_people_write():
     assert ("w-1", "wave.in", resource) == (body["id"], body["type"], body["m"])
     assert fields == {name: resource[name] for name in fields}
     assert id_ != "in-7"
-    assert TYPE == written(inbound=lambda _: {"resource": {}})["type"]
-    assert [1] == written(inbound=lambda _: {"type": "in", "body": "[1]"})
+    assert written(inbound=lambda _: {"resource": {}})["type"] == TYPE
+    assert written(inbound=lambda _: {"type": "in", "body": "[1]"}) == [1]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_shape_that_can_not_be_used_is_refused_and_nothing_is_emitted(shape, e
         fake_of.append(fake)
         with pytest.raises(error):
             fake.recipient(ANNA).writes("STOP")
-        assert [] == [*fake.events]
+        assert [*fake.events] == []
 
 
 def test_ids_begin_anew_after_a_reset_and_people_of_before_it_do_not_write(fake):
@@ -101,7 +101,7 @@ def test_in_the_script_of_a_message_its_person_writes_if_they_can_then(mode):
         first, *_ = map(str, fake.clock.agenda)
         assert first.startswith(f"{at(seconds=20):%FT%X}.000Z: writes() of message {message.id}, ")
         await do(fake.clock.advance(20))
-        assert [None, TYPE] == [fake.events[-1].status, fake.events[-1].type]
+        assert [fake.events[-1].status, fake.events[-1].type] == [None, TYPE]
         await do(fake.recipient(ANNA).goes_offline())
         with pytest.raises(IllegalTransition, match=r"the phone of .* is off.* scheduled for"):
             await do(fake.clock.advance(20))

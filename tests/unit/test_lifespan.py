@@ -79,14 +79,14 @@ class App:
             await respond(send)
 
     async def lifespan(self, scope, receive, send):
-        assert {"type": "lifespan.startup"} == await receive()
+        assert await receive() == {"type": "lifespan.startup"}
         self.log.append("startup")
         scope["state"]["pool"] = "open"
         if isinstance(self.startup, BaseException):
             raise self.startup
         await send(self.startup or {"type": "lifespan.startup.complete"})
         if not self.startup:
-            assert {"type": "lifespan.shutdown"} == await receive()
+            assert await receive() == {"type": "lifespan.shutdown"}
             self.log.append("shutdown")
             if isinstance(self.shutdown, Exception):
                 raise self.shutdown
@@ -127,7 +127,7 @@ def test_a_lifespan_can_run_again_but_not_twice_at_once(run, both):
             pass
 
     run(main)
-    assert ["startup", "shutdown"] * 2 == app.log
+    assert app.log == ["startup", "shutdown"] * 2
 
 
 async def raises(scope, receive, send):
@@ -146,7 +146,7 @@ def test_an_app_that_knows_no_lifespan_is_left_alone(run, both, app):
         async with both.lifespan(app):
             return "block"
 
-    assert "block" == run(main)
+    assert run(main) == "block"
 
 
 def failed(phase, message):
@@ -215,7 +215,7 @@ def test_an_app_may_clean_up_after_it_said_that_its_startup_failed(run, both):
 
     with pytest.raises(RuntimeError, match="no database"):
         run(main)
-    assert [True] == cleaned
+    assert cleaned == [True]
 
 
 @THREE
@@ -227,7 +227,7 @@ def test_an_app_that_asks_for_more_after_its_shutdown_is_ended(run, both):
             pass
 
     run(main)
-    assert ["startup", "shutdown", "ended"] == app.log
+    assert app.log == ["startup", "shutdown", "ended"]
 
 
 @BOTH
@@ -258,7 +258,7 @@ def test_the_block_s_own_error_comes_out_as_it_is_after_the_shutdown(run, both):
     with pytest.raises(LookupError) as raised:
         run(main)
     assert error is raised.value
-    assert ["startup", "shutdown"] == app.log
+    assert app.log == ["startup", "shutdown"]
 
 
 @BOTH
@@ -296,8 +296,8 @@ def test_a_cancellation_anywhere_leaves_nothing_behind(run, where, portal):
                     await body()
 
     run(main)
-    assert [True] == ended
-    assert {} == portal.app_states
+    assert ended == [True]
+    assert portal.app_states == {}
 
 
 def test_in_asyncio_an_interrupt_of_the_startup_comes_out_before_the_block(portal):
@@ -309,7 +309,7 @@ def test_in_asyncio_an_interrupt_of_the_startup_comes_out_before_the_block(porta
 
     with pytest.raises(pytest.fail.Exception, match="not that"):
         in_asyncio(main)
-    assert ["startup"] == app.log
+    assert app.log == ["startup"]
 
 
 def test_in_asyncio_a_fixture_may_start_and_stop_it_in_different_tasks(portal):
@@ -321,4 +321,4 @@ def test_in_asyncio_a_fixture_may_start_and_stop_it_in_different_tasks(portal):
         await asyncio.create_task(lifespan.__aexit__(None, None, None))
 
     in_asyncio(main)
-    assert ["startup", "shutdown"] == app.log
+    assert app.log == ["startup", "shutdown"]

@@ -1,7 +1,5 @@
 """Each lock, tested by taking it away: what must wait with it gets in without it."""
 
-# Asserts read `expected == actual`.
-
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -230,7 +228,7 @@ def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(fake, locked, meet
     fake.api.fail(times=None)
     meeting.stands_in(monkeypatch, ApiFault, "_is_due")
 
-    assert [503, 503] == meeting.hold(*[partial(ask_balance, fake)] * 2)
+    assert meeting.hold(*[partial(ask_balance, fake)] * 2) == [503, 503]
     assert expected(locked) == meeting.outcome
 
 
@@ -240,7 +238,7 @@ def test_a_fault_of_the_api_is_taken_back_while_no_query_is_counted(
     faults = [fake.api.delay(1, times=None)]
     meeting.stands_in(monkeypatch, ApiFault, "_is_due")
     meeting.hold(partial(ask_balance, fake), partial(fake.api._take_back, faults))
-    assert 200 == ask_balance(fake)
+    assert ask_balance(fake) == 200
 
     assert expected(locked) == meeting.outcome
 

@@ -35,13 +35,13 @@ def test_the_last_error_that_is_logged_before_a_500_counts(fake):
 
     fake.webhooks.connect(handler=app)
     fake.send_text()
-    assert [("ValueError", "two")] == failed(fake)
+    assert failed(fake) == [("ValueError", "two")]
 
 
 def test_what_is_logged_before_a_response_below_500_is_not_noted(fake):
     fake.webhooks.connect(handler=lambda request: log_an_error("one") or 422)
     fake.send_text()
-    assert [None] == failed(fake)
+    assert failed(fake) == [None]
 
 
 def test_what_another_thread_logs_in_that_time_is_not_the_app_s(fake):
@@ -53,7 +53,7 @@ def test_what_another_thread_logs_in_that_time_is_not_the_app_s(fake):
 
     fake.webhooks.connect(handler=app)
     fake.send_text()
-    assert [None] == failed(fake)
+    assert failed(fake) == [None]
 
 
 def test_attempts_at_the_same_time_have_an_error_each(fake):
@@ -85,5 +85,5 @@ def test_the_root_logger_has_no_other_handlers_and_levels_than_before(fake, monk
         monkeypatch.setattr(logging.root, "handlers", handlers)
         fake.send_text()
 
-    assert [[], [logging.ERROR] * 2] == seen
-    assert [0, 1] == [len(nobody), len(strict)]
+    assert seen == [[], [logging.ERROR] * 2]
+    assert [len(nobody), len(strict)] == [0, 1]

@@ -30,8 +30,8 @@ def test_of_two_routes_for_the_same_request_the_last_one_answers(fake):
     client = Client(fake.wsgi_app)
     headers = {"X-API-Key": fake.api_key}
 
-    assert 503 == client.post("/v2/messages", headers=headers).status_code
-    assert {"route": 1} == client.put("/v2/messages", headers=headers).json
+    assert client.post("/v2/messages", headers=headers).status_code == 503
+    assert client.put("/v2/messages", headers=headers).json == {"route": 1}
 
 
 def test_a_lifespan_is_refused_in_the_other_mode_s_words():
@@ -61,7 +61,7 @@ def test_fakes_that_nobody_has_closed_go_with_the_last_reference():
 
     left = [leave_one() for _ in range(20)]
     gc.collect()
-    assert [None] * 10 == [engine() for engine in left[:10]]  # a failure would show ten
+    assert [engine() for engine in left[:10]] == [None] * 10  # a failure would show ten
 
 
 def test_keys_of_open_fakes_differ_when_a_test_is_run_again(monkeypatch):
@@ -71,4 +71,4 @@ def test_keys_of_open_fakes_differ_when_a_test_is_run_again(monkeypatch):
             monkeypatch.setenv("PYTEST_CURRENT_TEST", f"{name} (call)")
             keys.append(stack.enter_context(ChatFake(seed="the same")).api_key)
 
-    assert 3 == len({*keys})
+    assert len({*keys}) == 3

@@ -23,7 +23,7 @@ def test_without_a_move_time_runs_on():
         time.sleep(0.002)
 
         assert before < fake.clock.now
-        assert [] == time_machine.traveller_stack
+        assert time_machine.traveller_stack == []
 
 
 def test_the_first_move_freezes_at_the_present_and_the_end_gives_time_back():
@@ -36,7 +36,7 @@ def test_the_first_move_freezes_at_the_present_and_the_end_gives_time_back():
         assert first == time.time_ns()
         assert 86_400 <= time.time() - real < 86_460
     assert 0 <= time.time() - real < 60
-    assert [] == time_machine.traveller_stack
+    assert time_machine.traveller_stack == []
 
 
 def test_a_traveller_that_is_there_is_used_and_left_to_its_owner():
@@ -52,7 +52,7 @@ def test_a_traveller_that_is_there_is_used_and_left_to_its_owner():
         assert first == time.time_ns()
 
 
-def test_a_jump_of_somebody_elses_is_caught_up_in_due_order_on_the_next_use():
+def test_a_jump_of_somebody_else_is_caught_up_in_due_order_on_the_next_use():
     with time_machine.travel(START, tick=False) as traveller, ChatFake(retry_after=[60]) as fake:
         fake.webhooks.receiver().respond(500, times=2)
         fake.send_text(to="+1")
@@ -60,10 +60,10 @@ def test_a_jump_of_somebody_elses_is_caught_up_in_due_order_on_the_next_use():
         fake.send_text(to="+2")
         traveller.move_to(at(days=40))
 
-        assert ["0", "100"] == [
+        assert [
             str(fake.balance.held.normalize()),
             str(fake.balance.available.to_integral()),
-        ]
+        ] == ["0", "100"]
         assert [at(days=30), at(days=31)] == [e.at for e in fake.ledger if e.kind == "release"]
         # the retry of the first was due before the second was sent
         assert [
@@ -149,10 +149,10 @@ def test_a_traveller_that_ended_is_forgotten():
         real = time.time()
         fake.clock.advance(hours=1)
         assert 3600 <= time.time() - real < 3660
-    assert [] == time_machine.traveller_stack
+    assert time_machine.traveller_stack == []
 
 
-def test_a_traveller_on_top_is_moved_and_the_one_below_carries_on_when_it_ends():
+def test_a_traveller_on_top_is_moved_and_the_one_below_carries_on_after_it():
     with time_machine.travel(START, tick=False) as below, ChatFake() as fake:
         fake.clock.advance(hours=1)
         with time_machine.travel(START + 7_200, tick=False):
@@ -198,7 +198,7 @@ def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first():
             fake.close()
 
     time_machine.travel(START).stop()  # ends the one on top, which is the fake's
-    assert [] == time_machine.traveller_stack
+    assert time_machine.traveller_stack == []
 
 
 def test_freezegun_can_not_be_moved_by_the_clock_and_is_followed():
@@ -233,7 +233,7 @@ def test_under_freezegun_a_short_lived_thread_reads_the_tests_time():
         thread.start()
         thread.join(5)
 
-        assert [NOON] == seen
+        assert seen == [NOON]
 
 
 def test_the_zone_of_the_process_is_left_alone(monkeypatch):
@@ -244,9 +244,9 @@ def test_the_zone_of_the_process_is_left_alone(monkeypatch):
             fake.clock.advance(days=1)
             fake.clock.move_to(fake.clock.now + timedelta(hours=1))
 
-            assert "America/New_York" == os.environ["TZ"]
-            assert ("EST", "EDT") == time.tzname
-        assert "America/New_York" == os.environ["TZ"]
+            assert os.environ["TZ"] == "America/New_York"
+            assert time.tzname == ("EST", "EDT")
+        assert os.environ["TZ"] == "America/New_York"
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -257,8 +257,8 @@ def test_a_zone_that_a_traveller_set_is_kept():
     with time_machine.travel(tokyo), ChatFake() as fake:
         fake.clock.advance(hours=1)
 
-        assert "Asia/Tokyo" == os.environ["TZ"]
-        assert 22 == time.localtime().tm_hour
+        assert os.environ["TZ"] == "Asia/Tokyo"
+        assert time.localtime().tm_hour == 22
         assert 3600 <= (fake.clock.now - NOON).total_seconds() < 3660
 
 

@@ -1,7 +1,5 @@
 """Status events in another form: nested, or no JSON at all."""
 
-# Asserts read `expected == actual`.
-
 import json
 import threading
 from collections import Counter
@@ -82,11 +80,11 @@ def test_all_attempts_post_the_same_bytes_whatever_the_function_does(seconds):
         fake.send_text()
         fake.clock.advance(120)
         fake.webhooks.redeliver(fake.events[0])
-        assert [b"1"] * 4 == received_bodies(receiver)
+        assert received_bodies(receiver) == [b"1"] * 4
         fake.reset()
         fake.send_text()
-        assert [b"2"] == received_bodies(receiver)
-        assert [2] == [*asked.values()]  # after a reset the first id comes again
+        assert received_bodies(receiver) == [b"2"]
+        assert [*asked.values()] == [2]  # after a reset the first id comes again
 
 
 REFUSED = [
@@ -101,9 +99,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("function", "error"), REFUSED)
 @pytest.mark.parametrize("verb", ["deliver", "emit"])
-def test_what_can_not_be_posted_is_refused_with_the_event_and_nothing_changes(
-    function, error, verb
-):
+def test_what_can_not_be_posted_is_refused_with_its_event_without_changes(function, error, verb):
     def outbound(event):
         return {} if event["chatMessage"]["status"] == "sent" else function(event)
 
@@ -117,12 +113,12 @@ def test_what_can_not_be_posted_is_refused_with_the_event_and_nothing_changes(
             else:
                 message.deliver()
         assert before == visible_state(fake)
-        assert 1 == len(receiver.requests)
+        assert len(receiver.requests) == 1
         (note,) = caught.value.__notes__
         assert f"delivered m1 (message {message.id})" in note
 
 
-def test_a_body_that_fails_for_what_a_person_does_by_themselves_is_not_posted():
+def test_a_body_that_fails_for_what_a_person_does_unasked_is_not_posted():
     def outbound(event):
         return {"status": {"sent": 1, "delivered": 2}[event["chatMessage"]["status"]]}
 
@@ -131,7 +127,7 @@ def test_a_body_that_fails_for_what_a_person_does_by_themselves_is_not_posted():
         fake.recipient("+49151").opens_chat()
         with pytest.raises(KeyError) as caught:
             message.deliver()
-        assert ("read", 2) == (message.status, len(receiver.requests))
+        assert (message.status, len(receiver.requests)) == ("read", 2)
         assert "got read m1, caused at " in caught.value.__notes__[0]
 
 
@@ -164,12 +160,12 @@ def test_what_a_test_makes_whole_or_has_recorded_keeps_its_form(tmp_path):
         fake.webhooks.replay(path)
 
         _, raw, changed, other, recorded = received_bodies(receiver)
-        assert [b"{}", b"a=1", b'{"entry": [ 1 ]}'] == [raw, other, recorded]
+        assert [raw, other, recorded] == [b"{}", b"a=1", b'{"entry": [ 1 ]}']
         assert b'"status":"read","totalPrice":9.90}' in changed
-        assert "chat.message.updated" == fake.events[-1].type
+        assert fake.events[-1].type == "chat.message.updated"
 
 
-def test_a_new_id_comes_in_the_form_too_and_what_was_signed_is_tampered_with():
+def test_a_new_id_comes_in_the_form_and_tampering_changes_the_signed_body():
     signer = StandardWebhooksSigner(SECRET)
     with fake_with_receiver(outbound=nested, signer=signer) as (fake, receiver):
         fake.webhooks.duplicate(new_id=True)
@@ -190,8 +186,8 @@ def test_a_later_version_adds_fields_to_all_objects_of_json_and_to_no_form():
         fake.send_text()
         (body,) = received_bodies(receiver)
         status = nested_status(receiver.requests[0])
-    assert 5 == body.count(b'"addedLater":{"since":"v3"}')
-    assert ["addedLater", "totalPrice", "status", "id"] == [*status]
+    assert body.count(b'"addedLater":{"since":"v3"}') == 5
+    assert [*status] == ["addedLater", "totalPrice", "status", "id"]
 
     with fake_with_receiver(outbound=form) as (fake, receiver):
         fake.webhooks.evolve(start=2)
@@ -229,9 +225,9 @@ def test_an_unknown_value_that_the_form_refuses_is_left_out_alone():
         bodies = [request.json().values() for request in receiver.requests]
         ids, origins = zip(*bodies, strict=True)
         assert [request.id for request in receiver.requests] == [*ids]
-        assert 4 == len({*ids})
+        assert len({*ids}) == 4
         assert [origins[0]] * 2 + ["added_later"] * 2 == [*origins]
-        assert "added_later" != origins[0]
+        assert origins[0] != "added_later"
 
 
 @pytest.mark.parametrize(("outbound", "left_out"), [(nested, False), (form, True)])

@@ -1,7 +1,5 @@
 """Attempts in process that take too long: late, whatever comes of them, and not for ever."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 import threading
 from datetime import timedelta
@@ -49,25 +47,25 @@ def outcomes(fake):
 
 
 @MODES
-def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_raised(mode):
+def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out(mode):
     with a_fake(mode) as fake:
         fake.webhooks.connect(asgi=hangs)
         fake.webhooks.connect(asgi=works)
         message = perform(mode, lambda: fake.send_text().deliver())
 
-        assert [LATE, "status 204"] * 2 == outcomes(fake)
-        assert "delivered" == message.status
+        assert outcomes(fake) == [LATE, "status 204"] * 2
+        assert message.status == "delivered"
         attempt = fake.webhooks.attempts[0]
-        assert (None, b"", False) == (attempt.status_code, attempt.body, attempt.ok)
+        assert (attempt.status_code, attempt.body, attempt.ok) == (None, b"", False)
 
 
 @MODES
-def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mode):
+def test_time_that_stands_still_ends_an_app_and_an_async_handler_anyway(mode):
     with freezegun.freeze_time("2026-01-01"), a_fake(mode) as fake:
         fake.webhooks.connect(asgi=hangs)
         fake.webhooks.connect(handler=lambda _: hang())
         perform(mode, fake.send_text)
-        assert [LATE, LATE] == outcomes(fake)
+        assert outcomes(fake) == [LATE, LATE]
 
 
 @MODES
@@ -108,9 +106,9 @@ def test_a_request_is_cancelled_and_the_apps_lifespan_is_not():
         with fake.webhooks.lifespan(app):
             fake.webhooks.connect(asgi=app)
             fake.send_text()
-            assert [LATE] == outcomes(fake)
-            assert [] == log
-    assert ["shut down"] == log
+            assert outcomes(fake) == [LATE]
+            assert log == []
+    assert log == ["shut down"]
 
 
 def test_a_timeout_of_the_apps_own_comes_back_as_it_is():
@@ -148,13 +146,13 @@ def test_the_tests_own_cancellation_is_the_tests(run):
                     async with asyncio.timeout(None) as limit:
                         end_test = partial(limit.reschedule, 0)
                         await fake.send_text()
-            assert [False] == [attempt.ok for attempt in fake.webhooks.attempts]
+            assert [attempt.ok for attempt in fake.webhooks.attempts] == [False]
 
     run(main)
 
 
 @MODES
-def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mode):
+def test_what_an_app_does_after_its_time_stays_done_and_its_answer_is_late(mode):
     received = []
 
     async def slow(scope, receive, send):
@@ -167,9 +165,9 @@ def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mod
         perform(mode, fake.send_text)
 
         (attempt,) = fake.webhooks.attempts
-        assert ["http.request", "http.disconnect"] == received
-        assert (None, 204, False) == (attempt.status_code, attempt.late, attempt.ok)
-        assert [CAME_LATE] == outcomes(fake)
+        assert received == ["http.request", "http.disconnect"]
+        assert (attempt.status_code, attempt.late, attempt.ok) == (None, 204, False)
+        assert outcomes(fake) == [CAME_LATE]
 
 
 def test_an_exception_that_comes_late_comes_back_in_the_test():
@@ -186,7 +184,7 @@ def test_an_exception_that_comes_late_comes_back_in_the_test():
         endpoint.disconnect()
         fake.webhooks.connect(asgi=breaks, raise_exceptions=False)
         fake.send_text()
-        assert [LATE, LATE] == outcomes(fake)
+        assert outcomes(fake) == [LATE, LATE]
 
 
 @MODES
@@ -198,7 +196,7 @@ def test_work_after_the_response_makes_no_attempt_late(mode):
     with a_fake(mode) as fake:
         fake.webhooks.connect(asgi=goes_on)
         perform(mode, fake.send_text)
-        assert ["status 204"] == outcomes(fake)
+        assert outcomes(fake) == ["status 204"]
         assert None is fake.webhooks.attempts[0].late
 
 
@@ -218,8 +216,8 @@ def test_nothing_is_cancelled_while_somebody_debugs(mode, monkeypatch):
     with a_fake(mode) as fake:
         fake.webhooks.connect(asgi=app)
         perform(mode, fake.send_text)
-        assert ["status 204"] == outcomes(fake)
-    assert [] == said
+        assert outcomes(fake) == ["status 204"]
+    assert said == []
 
 
 @pytest.mark.usefixtures("connected_in_any_time")
@@ -237,7 +235,7 @@ def test_a_server_is_waited_for_while_somebody_debugs_it(monkeypatch):
         fake.http.expect_request("/hooks/chat").respond_with_handler(debugged)
         fake.webhooks.connect(f"{fake.base_url}/hooks/chat")
         fake.send_text()
-        assert ["status 204"] == outcomes(fake)
+        assert outcomes(fake) == ["status 204"]
 
 
 @pytest.mark.parametrize("timeout", [None, 10**9])
@@ -255,7 +253,7 @@ def test_without_a_timeout_it_waits(timeout, monkeypatch):
         fake.webhooks.connect(asgi=app)
         fake.webhooks.connect(f"{fake.base_url}/nowhere")  # a socket takes no infinite time
         fake.send_text()
-        assert ["status 204", "status 401"] == outcomes(fake)
+        assert outcomes(fake) == ["status 204", "status 401"]
 
 
 # -- what can't be ended ---------------------------------------------------------------------------
@@ -296,7 +294,7 @@ def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode, words):
         fake.webhooks.connect(wsgi=slow_app, path="/hooks/chat")
 
         message = perform(mode, lambda: fake.send_text().deliver())
-        assert [CAME_LATE] * 2 == outcomes(fake)
+        assert outcomes(fake) == [CAME_LATE] * 2
         assert [
             f"webhook handler still running after {SHORT:g} s: slow_app /hooks/chat, "
             f"{event.status} m1 (message {message.id}) (from {event.line})"
@@ -330,7 +328,7 @@ def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(words, 
     with a_fake("sync") as fake:
         fake.webhooks.connect(asgi=stubborn)
         fake.send_text()
-        assert [CAME_LATE] == outcomes(fake)
+        assert outcomes(fake) == [CAME_LATE]
     (line,) = words.said
     assert "0.02 s: stubborn /, sent m1 (message " in line
 
@@ -345,7 +343,7 @@ def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(words, monkeypatc
     with a_fake("sync") as fake:
         fake.webhooks.connect(asgi=blocks)
         fake.send_text()
-        assert [CAME_LATE] == outcomes(fake)
+        assert outcomes(fake) == [CAME_LATE]
     (line,) = words.said
     assert "0.02 s: blocks /, sent m1 (message " in line
 
@@ -362,7 +360,7 @@ def test_a_retry_counts_from_the_moment_at_which_the_time_was_up(words):
         assert fake.clock.now + timedelta(seconds=60) == fake.clock.next_due
 
 
-def test_a_retry_that_is_due_when_the_late_response_comes_is_next_and_does_not_overlap(words):
+def test_a_retry_that_is_due_at_a_late_response_comes_only_after_it(words):
     begun = []
 
     def handler(request):
@@ -375,7 +373,7 @@ def test_a_retry_that_is_due_when_the_late_response_comes_is_next_and_does_not_o
     with a_fake("sync", retry_after=[10]) as fake:
         fake.webhooks.connect(handler=handler)
         fake.send_text()
-        assert [1, -1, 2, -2] == begun
+        assert begun == [1, -1, 2, -2]
         assert [f"{LATE}, then status 200", "status 200"] == outcomes(fake)
 
 
@@ -395,7 +393,7 @@ def test_only_what_is_awaited_now_and_under_its_own_key_is_ended(run):
         other = await cancellable.run("a", ends("b"))
         return [before, other, cancellable.cancel("a", why)]
 
-    assert [False, False, False] == run(main)
+    assert run(main) == [False, False, False]
 
 
 @BOTH
@@ -413,7 +411,7 @@ def test_what_is_ended_in_its_last_moment_leaves_the_next_one_alone(run):
     async def main():
         return [await cancellable.run("first", first()), await cancellable.run("second", second())]
 
-    assert ["done", "done, too"] == run(main)
+    assert run(main) == ["done", "done, too"]
 
 
 @BOTH

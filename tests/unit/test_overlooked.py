@@ -29,7 +29,7 @@ def without_ids(text):
     return re.sub(r"\b[0-9a-f]{24}\b", "...", text).splitlines()
 
 
-def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines():
+def test_failed_attempts_that_nobody_saw_are_one_warning_with_their_lines():
     def scenario(fake):
         fake.webhooks.connect(wsgi=page_app, path="/hooks")
         fake.send_text().deliver()
@@ -68,7 +68,7 @@ def test_whether_the_app_raised_is_asked_if_the_text_is_not_its_own(body, is_ask
 
 
 @pytest.mark.parametrize("strict", [None, True])
-def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_warned_about(strict):
+def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_warnings(strict):
     def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         fake.webhooks.emit_event("account.updated")
@@ -78,7 +78,7 @@ def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_war
     expected = [*warnings_at_the_end(scenario), "With strict=False this is a warning."]
     with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake(strict=strict) as fake:
         scenario(fake)
-    assert 5 == len(expected)
+    assert len(expected) == 5
     without_id = re.sub(r" \(message \w+\)", "", "\n".join(expected))  # the timeline explains m1
     assert without_id == own_lines(str(refused.value))
     assert fake._engine.core.closed
@@ -106,7 +106,7 @@ def test_the_error_stands_at_the_first_line_that_it_is_about():
     place = traceback.extract_tb(refused.value.__traceback__)[-1]
     line = fake.webhooks.attempts[0].event.line
     assert (line.file, line.number) == (place.filename, place.lineno)
-    assert "fake.send_text()" == place.line
+    assert place.line == "fake.send_text()"
 
 
 def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once():
@@ -117,7 +117,7 @@ def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once():
     fake.close()
 
 
-def test_a_fault_that_never_fired_is_an_error_of_its_own_name_if_it_is_all_there_is():
+def test_a_fault_that_never_fired_has_an_error_of_its_own_if_it_is_alone():
     with pytest.raises(UnusedFault) as alone, frozen_fake() as fake:
         fake.webhooks.drop(status="read")
     with pytest.raises(UndeliveredWebhooks, match="1 unused fault"), frozen_fake() as fake:
@@ -144,7 +144,7 @@ def test_a_reset_makes_later_failures_news_again():
     def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         fake.send_text().deliver()
-        assert 2 == len(fake.webhooks.attempts)
+        assert len(fake.webhooks.attempts) == 2
         fake.reset()
         fake.send_text()
 
@@ -157,7 +157,7 @@ def test_a_response_that_the_test_asked_for_is_no_news():
         fake.webhooks.receiver().respond(503, times=2)
         fake.send_text().deliver()
 
-    assert [] == warnings_at_the_end(scenario)
+    assert warnings_at_the_end(scenario) == []
 
 
 def test_a_long_list_of_failures_is_cut():
@@ -169,7 +169,7 @@ def test_a_long_list_of_failures_is_cut():
     (text,) = warnings_at_the_end(scenario)
     assert text.startswith("25 attempts failed")
     assert text.endswith("\n  ... and 15 more")
-    assert 12 == len(text.splitlines())
+    assert len(text.splitlines()) == 12
 
 
 # -- the queue -------------------------------------------------------------------------------------
@@ -185,17 +185,17 @@ def send_over_http(fake):
     call_with_werkzeug(fake, "POST", "/send")
 
 
-def test_what_is_queued_at_the_end_is_attempted_then_and_judged_like_the_rest():
+def test_what_is_queued_at_the_end_is_attempted_and_judged_like_the_rest():
     seen = []
 
     def scenario(fake):
         fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
         fake.webhooks.connect(wsgi=failing_app)
         send_over_http(fake)
-        assert [] == seen
+        assert seen == []
 
     (text,) = warnings_at_the_end(scenario)
-    assert ["sent"] == seen
+    assert seen == ["sent"]
     assert text.startswith("1 attempt failed")
 
 
@@ -217,7 +217,7 @@ def test_in_async_mode_the_error_about_the_queue_names_the_await():
 
     (text,) = warnings_at_the_end(scenario, mode="async")
     head, line = without_ids(text)
-    assert "1 event still queued: end the test with `await chat_fake.settle()`:" == head
+    assert head == "1 event still queued: end the test with `await chat_fake.settle()`:"
     number = send_over_http.__code__.co_firstlineno + 5
     assert f"  sent m1 (message ...), caused at test_overlooked.py:{number}" == line
 
@@ -228,7 +228,7 @@ def test_what_is_queued_for_nobody_any_more_is_no_news():
         send_over_http(fake)
         fake.webhooks.disconnect()
 
-    assert [] == warnings_at_the_end(scenario, mode="async")
+    assert warnings_at_the_end(scenario, mode="async") == []
 
 
 def test_in_async_mode_what_is_due_at_the_end_stays_due():
@@ -244,7 +244,7 @@ def test_in_async_mode_what_is_due_at_the_end_stays_due():
         asyncio.run(send())
         traveller.shift(2)  # nobody performs the retry
 
-    assert 1 == len(fake.webhooks.attempts)
+    assert len(fake.webhooks.attempts) == 1
 
 
 # -- what the test caused --------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_a_failure_that_a_fault_caused_is_no_news(caused):
         caused(fake.webhooks)
         fake.send_text()
 
-    assert [] == warnings_at_the_end(scenario)
+    assert warnings_at_the_end(scenario) == []
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_failure_that_a_fault_caused_is_no_news(caused):
         (lambda webhooks: webhooks.lose_response(), "1 attempt failed"),
     ],
 )
-def test_a_fault_after_which_an_attempt_comes_is_no_reason_for_that_one_to_fail(not_caused, failed):
+def test_a_fault_before_another_attempt_is_no_reason_for_that_one_to_fail(not_caused, failed):
     def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         not_caused(fake.webhooks)
@@ -290,7 +290,7 @@ def test_a_fault_after_which_an_attempt_comes_is_no_reason_for_that_one_to_fail(
 
 
 @pytest.mark.parametrize("config", [{}, {"strict": False}, {"mode": "async"}])
-def test_an_error_of_the_block_is_not_covered_by_warnings_or_by_our_own_errors(config):
+def test_an_error_of_the_block_is_not_covered_by_warnings_or_our_errors(config):
     with pytest.raises(KeyError, match="mine"), frozen_fake(**config) as fake:
         fake.webhooks.connect(wsgi=failing_app)
         fake.send_text()

@@ -16,22 +16,22 @@ def test_events_wait_in_the_order_in_which_they_were_emitted(fake, receiver):
     with fake.webhooks.paused() as queue:
         message = fake.send_text().deliver(devices=2).read()
 
-        assert [] == received_statuses(receiver)
-        assert 4 == len(queue)
+        assert received_statuses(receiver) == []
+        assert len(queue) == 4
         assert list(message.events) == list(queue)
         assert message.events[0] == queue[0]
         assert message.events[3] == queue[-1]
-        assert "<Paused with 4 events>" == repr(queue)
+        assert repr(queue) == "<Paused with 4 events>"
 
 
 def test_leaving_the_block_releases_what_is_left_as_it_was_emitted(fake, receiver):
     with fake.webhooks.paused() as queue:
         fake.send_text().deliver().read()
         queue.release([1])
-        assert ["delivered"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["delivered"]
 
-    assert ["delivered", "sent", "read"] == received_statuses(receiver)
-    assert 0 == len(queue)
+    assert received_statuses(receiver) == ["delivered", "sent", "read"]
+    assert len(queue) == 0
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def shuffled(by, seed="unit"):
         return received_bodies(receiver)
 
 
-def test_the_same_seed_shuffles_alike_and_without_one_the_fakes_own_decides():
+def test_the_same_seed_shuffles_alike_and_the_fakes_own_is_the_default():
     assert shuffled(1) == shuffled(1) != shuffled(2)
     assert shuffled(None, seed="a") == shuffled(None, seed="a") == shuffled("a", seed="a")
 
@@ -77,11 +77,11 @@ def test_what_follows_a_release_is_held_back_again(fake, receiver):
         queue.release()
         message.deliver()
 
-        assert ["sent"] == received_statuses(receiver)
-        assert ["delivered"] == [event.status for event in queue]
+        assert received_statuses(receiver) == ["sent"]
+        assert [event.status for event in queue] == ["delivered"]
     message.read()
 
-    assert ["sent", "delivered", "read"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["sent", "delivered", "read"]
 
 
 def test_what_was_queued_before_is_attempted_before(fake, receiver):
@@ -90,13 +90,13 @@ def test_what_was_queued_before_is_attempted_before(fake, receiver):
         return {"id": fake.send_text().id}
 
     call_with_werkzeug(fake, "POST", "/send")
-    assert [] == received_statuses(receiver)
+    assert received_statuses(receiver) == []
     with fake.webhooks.paused() as queue:
-        assert ["sent"] == received_statuses(receiver)
-        assert [] == list(queue)
+        assert received_statuses(receiver) == ["sent"]
+        assert list(queue) == []
 
 
-def test_a_release_runs_due_work_first_and_lets_other_threads_ask_meanwhile():
+def test_a_release_runs_due_work_first_and_other_threads_ask_meanwhile():
     codes = []
 
     def extra(*_):
@@ -114,21 +114,21 @@ def test_a_release_runs_due_work_first_and_lets_other_threads_ask_meanwhile():
             traveller.shift(60)
             queue.release()
 
-            assert ["sent", "delivered"] == received_statuses(receiver)
-            assert [200, 200] == codes
+            assert received_statuses(receiver) == ["sent", "delivered"]
+            assert codes == [200, 200]
 
 
 def test_a_reset_inside_forgets_what_was_held_back(fake, receiver):
     with fake.webhooks.paused() as queue:
         fake.send_text()
         fake.reset()
-        assert 0 == len(queue)
+        assert len(queue) == 0
         fake.send_text()
-        assert 1 == len(queue)
-    assert ["sent"] == received_statuses(receiver)
+        assert len(queue) == 1
+    assert received_statuses(receiver) == ["sent"]
 
 
-def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(fake, receiver):
+def test_a_big_queue_is_released_without_comparing_all_pairs_of_indexes(fake, receiver):
     compared = 0
 
     class Index(int):
@@ -144,7 +144,7 @@ def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(fa
             fake.send_text()
         queue.release([Index(number) for number in reversed(range(1_000))])
 
-        assert 1_000 == len(receiver.requests)
+        assert len(receiver.requests) == 1_000
     assert compared < 10_000  # and not half a million
 
 
@@ -178,8 +178,8 @@ def test_an_order_or_a_seed_that_is_none_is_refused_and_releases_nothing(
         with pytest.raises(error, match=words):
             queue.release(*arguments)
 
-        assert 2 == len(queue)
-        assert [] == received_statuses(receiver)
+        assert len(queue) == 2
+        assert received_statuses(receiver) == []
 
 
 def test_each_mode_has_its_own_block():
@@ -202,10 +202,10 @@ def test_in_async_mode_the_queue_is_released_with_await():
         with fake_with_receiver(mode="async") as (fake, receiver):
             async with fake.webhooks.paused() as queue:
                 message = await fake.send_text().deliver().read()
-                assert 3 == len(queue)
+                assert len(queue) == 3
                 await queue.release([2, 0])
-                assert ["read", "sent"] == receiver.statuses(message)
-            assert ["read", "sent", "delivered"] == receiver.statuses(message)
+                assert receiver.statuses(message) == ["read", "sent"]
+            assert receiver.statuses(message) == ["read", "sent", "delivered"]
 
     asyncio.run(asyncio.wait_for(scenario(), 10))
 
@@ -229,4 +229,4 @@ def test_webhooks_go_on_after_a_paused_block_that_was_refused():
             await fake.send_text()
             return [event.status for event in receiver.events]
 
-    assert ["sent", "failed", "sent"] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ["sent", "failed", "sent"]

@@ -3,8 +3,6 @@
 Random scripts hold the rules against the model, and the rows of fidelity what is assumed.
 """
 
-# Asserts read `expected == actual`.
-
 import threading
 
 import pytest
@@ -20,10 +18,10 @@ def test_an_address_has_one_handle_and_what_is_not_named_stays_as_it_was(fake):
     anna = fake.recipient(ANNA, devices=2, read_receipts=False)
 
     assert anna is fake.recipient(ANNA, withheld=True)
-    assert (2, False, True, True) == (
+    assert (
         *(anna.devices, anna.read_receipts),
         *(anna.withheld, anna.online),
-    )
+    ) == (2, False, True, True)
 
 
 def test_a_reset_forgets_people_and_ends_their_handles(fake):
@@ -32,7 +30,7 @@ def test_a_reset_forgets_people_and_ends_their_handles(fake):
 
     with pytest.raises(ClosedError, match=r"no longer exists: the fake was reset"):
         fake.send_text(to=anna)
-    assert 1 == fake.recipient(ANNA).devices
+    assert fake.recipient(ANNA).devices == 1
 
 
 @pytest.mark.parametrize(
@@ -44,9 +42,7 @@ def test_a_reset_forgets_people_and_ends_their_handles(fake):
         ({"withheld": True}, "withheld=False"),
     ],
 )
-def test_a_verb_that_contradicts_the_person_is_refused_with_the_status_and_the_remedy(
-    fake, description, remedy
-):
+def test_a_verb_that_contradicts_the_person_is_refused_with_the_remedy(fake, description, remedy):
     message = fake.send_text(to=ANNA)
     fake.recipient(ANNA, **description)
 
@@ -99,9 +95,9 @@ def test_a_function_of_extra_fields_that_fails_keeps_no_message_back():
             anna.comes_online()
 
         assert anna.online
-        assert ["delivered"] * 3 == [message.status for message in messages]
+        assert [message.status for message in messages] == ["delivered"] * 3
         fake.clock.advance(60)
-        assert ["read"] * 3 == [message.status for message in messages]  # by the autopilot
+        assert [message.status for message in messages] == ["read"] * 3  # by the autopilot
 
 
 def test_a_consequence_that_another_thread_has_made_illegal_is_left_out():
@@ -117,8 +113,8 @@ def test_a_consequence_that_another_thread_has_made_illegal_is_left_out():
         messages = [fake.send_text(body, to=anna) for body in ("one", "two", "three")]
         anna.comes_online()
 
-        assert ["delivered", "failed", "delivered"] == [message.status for message in messages]
-        assert ["failed", "delivered", "delivered"] == [one.status for one in fake.events[3:]]
+        assert [message.status for message in messages] == ["delivered", "failed", "delivered"]
+        assert [one.status for one in fake.events[3:]] == ["failed", "delivered", "delivered"]
 
 
 def test_a_phone_that_another_thread_turns_off_meanwhile_gets_no_more():
@@ -135,4 +131,4 @@ def test_a_phone_that_another_thread_turns_off_meanwhile_gets_no_more():
         anna.comes_online()
 
         assert not anna.online
-        assert ["sent", "sent"] == [message.status for message in messages]
+        assert [message.status for message in messages] == ["sent", "sent"]

@@ -24,7 +24,7 @@ def test_an_event_has_exactly_the_fields_of_its_status(kind):
     message = body["chatMessage"]
     expected = {name for name, statuses in MESSAGE_FIELDS.items() if kind.status in statuses}
     assert kind.status == message["status"]
-    assert ENVELOPE == body.keys()
+    assert body.keys() == ENVELOPE
     assert expected | ({"chatApiError"} if kind.platform else set()) == message.keys()
     assert {"body"} == message["text"].keys()
     if "conversation" in expected:
@@ -33,8 +33,8 @@ def test_an_event_has_exactly_the_fields_of_its_status(kind):
         }
         assert in_conversation == message["conversation"].keys()
     if kind.platform:
-        assert PLATFORM_ERROR == message["chatApiError"].keys()
-        assert ERROR_DATA == message["chatApiError"]["error_data"].keys()
+        assert message["chatApiError"].keys() == PLATFORM_ERROR
+        assert message["chatApiError"]["error_data"].keys() == ERROR_DATA
 
 
 def test_a_teams_own_naming_replaces_the_neutral_word_everywhere():
@@ -52,8 +52,8 @@ def test_a_teams_own_naming_replaces_the_neutral_word_everywhere():
         body = fake.send_text().fail().events[-1].json()
 
     message = body["waveMessage"]
-    assert ("wave.message.updated", "wave") == (body["type"], message["bizType"])
+    assert (body["type"], message["bizType"]) == ("wave.message.updated", "wave")
     assert message["waveId"].startswith("wv.")
-    assert "wave" == message["waveApiError"]["error_data"]["messaging_product"]
+    assert message["waveApiError"]["error_data"]["messaging_product"] == "wave"
     assert "wtrace_id" in message["waveApiError"]
     assert "chat" not in str(body).lower()

@@ -79,7 +79,7 @@ def test_a_price_function_can_change_nothing(fake, verb):
         fake.send_text(price=price)
 
     assert before == visible_state(fake)
-    assert "2" == str(fake.send_text(price="2").deliver().charged)
+    assert str(fake.send_text(price="2").deliver().charged) == "2"
 
 
 def test_a_price_function_may_look_while_other_steps_are_pending():
@@ -130,7 +130,7 @@ def test_a_message_that_is_sent_while_another_is_priced_keeps_its_own_id():
 
         fake.send_text("slow", price=price)
 
-        assert ["quick", "slow"] == [message.body for message in fake.messages]
+        assert [message.body for message in fake.messages] == ["quick", "slow"]
         assert len({message.id for message in fake.messages}) == 2
         assert fake.messages[0].conversation == fake.messages[1].conversation
 
@@ -148,9 +148,9 @@ def test_a_submission_that_two_threads_accept_is_sent_once():
         errors = [type(future.exception()) for future in ends]
 
         assert {type(None), IllegalTransition} == set(errors)
-        assert ["sent"] == [event.status for event in fake.events]
-        assert ["opening", "hold"] == [entry.kind for entry in fake.ledger]
-        assert "sent" == fake.messages[0].status
+        assert [event.status for event in fake.events] == ["sent"]
+        assert [entry.kind for entry in fake.ledger] == ["opening", "hold"]
+        assert fake.messages[0].status == "sent"
         assert fake.messages[0].id == fake.events[0].message_id
 
 
@@ -170,7 +170,7 @@ def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced():
         pool.submit(fake.send_text, to="+1", price=price).result(5)
         first_is_sent.set()
 
-        assert "sent" == second.result(5).status
+        assert second.result(5).status == "sent"
         fake.top_up(1)  # nobody prices any more
 
 
@@ -191,8 +191,8 @@ def test_a_reset_while_a_price_function_is_asked_is_refused(fake):
 
     fake.send_text(price=price)
 
-    assert ["can't call reset() while a price function is running"] == [
-        str(error) for error in refusals
+    assert [str(error) for error in refusals] == [
+        "can't call reset() while a price function is running"
     ]
     assert 1 == len(fake.messages) == len(fake.events)
 
@@ -203,7 +203,7 @@ def test_a_reset_while_a_price_function_is_asked_is_refused(fake):
 @pytest.mark.parametrize(
     "look", [lambda fake: fake.balance, lambda fake: fake.assert_available("99.95")]
 )
-def test_what_falls_due_while_a_message_is_priced_happens_before_it_is_sent(traveller, look):
+def test_what_falls_due_while_a_message_is_priced_happens_before_its_send(traveller, look):
     """The function of ``extra=`` is called inside the price function then."""
     seen = []
 
@@ -227,8 +227,8 @@ def test_what_falls_due_while_a_message_is_priced_happens_before_it_is_sent(trav
         fake.send_text("first").after(60).deliver()
         second = fake.send_text("second", price=price)
 
-        assert [[["sent"], ["sent", "delivered"]]] == seen  # attempted only when the verb is done
-        assert ["sent", "delivered", "sent"] == received_statuses(receiver)
+        assert seen == [[["sent"], ["sent", "delivered"]]]  # attempted only when the verb is done
+        assert received_statuses(receiver) == ["sent", "delivered", "sent"]
         assert Decimal("0.05") == fake.messages[0].charged
         assert [Decimal(0), "sent"] == [second.held, second.status]  # the session is open already
         fake.top_up(1)  # nobody prices any more
@@ -250,11 +250,11 @@ def test_what_is_queued_is_not_attempted_in_the_middle_of_a_verb(fake):
     call_with_werkzeug(fake, "POST", "/send")
     fake.send_text(price=price)
 
-    assert [[]] == seen
-    assert ["sent", "sent"] == received_statuses(receiver)
+    assert seen == [[]]
+    assert received_statuses(receiver) == ["sent", "sent"]
 
 
-def test_an_error_that_is_found_while_a_message_is_priced_comes_back_after_it(traveller):
+def test_an_error_found_while_a_message_is_priced_comes_back_after_it(traveller):
     def price(_):
         traveller.shift(60)
         _ = fake.balance
@@ -265,7 +265,7 @@ def test_an_error_that_is_found_while_a_message_is_priced_comes_back_after_it(tr
         message.after(60).read().deliver()
         second = fake.send_text("second", price=price)
 
-        assert "sent" == second._state.state
+        assert second._state.state == "sent"
         with pytest.raises(IllegalTransition, match=r"can't deliver message .* was scheduled"):
             _ = fake.messages
 

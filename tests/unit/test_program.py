@@ -1,7 +1,5 @@
 """``python -m pytest_chatfake``: the schema of events, and recorded bodies held against it."""
 
-# Asserts read `expected == actual`.
-
 import json
 import os
 import subprocess
@@ -38,7 +36,7 @@ def out(capsys):
 
 @pytest.mark.parametrize("name", ["", "NAMING", "CONFIG", "CONFIG.naming"])
 def test_schema_prints_the_schema_of_events_with_the_names_of_the_team(name, capsys):
-    assert 0 == main(["schema", *(["--naming", f"{HERE}:{name}"] if name else [])])
+    assert main(["schema", *(["--naming", f"{HERE}:{name}"] if name else [])]) == 0
     naming = NAMING if name else Naming()
     assert event_schema(naming) == json.loads(capsys.readouterr().out)
 
@@ -58,7 +56,7 @@ def test_a_naming_that_is_none_is_refused(text, problem, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["schema", "--naming", text])
 
-    assert 2 == exit_.value.code
+    assert exit_.value.code == 2
     assert problem in capsys.readouterr().err
 
 
@@ -75,7 +73,7 @@ def test_a_naming_whose_module_fails_is_refused_in_one_line(tmp_path, monkeypatc
 def test_fields_that_the_account_omits_are_not_required(tmp_path):
     file = written(tmp_path / "a.jsonl", "\n".join(bodies(omit=["bizType"])))
 
-    assert 0 == main(["validate", "--naming", f"{HERE}:OMITTING", file])
+    assert main(["validate", "--naming", f"{HERE}:OMITTING", file]) == 0
 
 
 def test_bodies_of_the_description_have_no_deviation(tmp_path, capsys):
@@ -83,8 +81,8 @@ def test_bodies_of_the_description_have_no_deviation(tmp_path, capsys):
     array = written(tmp_path / "b.json", f"[{','.join(bodies())}]")
     one = written(tmp_path / "c.json", json.dumps(json.loads(bodies()[0]), indent=2))
 
-    assert 0 == main(["validate", lines, array, one])
-    assert ["7 events, 0 deviations"] == out(capsys)
+    assert main(["validate", lines, array, one]) == 0
+    assert out(capsys) == ["7 events, 0 deviations"]
 
 
 def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(tmp_path, capsys):
@@ -92,7 +90,7 @@ def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(tmp_path
     lines = written(tmp_path / "a.jsonl", f"{sent}\n{delivered}\n{sent.replace('v2', 'v3')}")
     items = written(tmp_path / "b.json", f"[{sent}, {sent.replace('evt_', 'e')}, 3]")
 
-    assert 1 == main(["validate", lines, items])
+    assert main(["validate", lines, items]) == 1
     id_ = json.loads(sent)["id"].replace("evt_", "e")
     assert [
         f"{lines}:3: `apiVersion`: expected 'v2', got 'v3'",
@@ -109,7 +107,7 @@ def test_deviations_are_printed_and_not_kept(tmp_path, monkeypatch):
         main(["validate", path])  # what is imported and cached
 
         tracemalloc.start()
-        assert 1 == main(["validate", path])
+        assert main(["validate", path]) == 1
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert most < 300_000
@@ -122,7 +120,7 @@ def test_a_terminal_obeys_no_name_of_a_field(tmp_path, capsys):
     lines = written(tmp_path / "a.jsonl", f"{odd}\n{lone}")
 
     lone_surrogate = "expected a text without half of a letter (a lone surrogate)"
-    assert 1 == main(["validate", lines])
+    assert main(["validate", lines]) == 1
     assert [
         f"{lines}:1: `\\x1b[2J`: not in the description",
         f"{lines}:1: `\\u202e`: not in the description",
@@ -136,18 +134,18 @@ def test_the_names_of_the_team_and_its_fields_are_options(tmp_path, capsys):
     path = written(tmp_path / "own.jsonl", text)
     naming = ["--naming", f"{HERE}:NAMING"]
 
-    assert 0 == main(["validate", *naming, "--extra-fields", path])
-    assert 1 == main(["validate", *naming, path])
+    assert main(["validate", *naming, "--extra-fields", path]) == 0
+    assert main(["validate", *naming, path]) == 1
     assert f"{path}:1: `chatMessage.region`: not in the description" in out(capsys)
-    assert 1 == main(["validate", "--extra-fields", path])
-    assert "3 events, 3 deviations" == out(capsys)[-1]
+    assert main(["validate", "--extra-fields", path]) == 1
+    assert out(capsys)[-1] == "3 events, 3 deviations"
 
 
 def test_a_file_that_is_not_there_is_refused(capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["validate", "nowhere.json"])
 
-    assert 2 == exit_.value.code
+    assert exit_.value.code == 2
     assert "No such file or directory: 'nowhere.json'" in capsys.readouterr().err
 
 
@@ -171,11 +169,11 @@ def test_events_of_other_types_are_held_to_the_envelope_and_counted(tmp_path, ca
     inbound = other("chat.inbound_message.received", chatInboundMessage={"from": "+1"})
     path = written(tmp_path / "a.jsonl", "\n".join([*bodies(), inbound]))
 
-    assert 0 == main(["validate", path])
-    assert ["4 events, 1 of other types (envelope only), 0 deviations"] == out(capsys)
+    assert main(["validate", path]) == 0
+    assert out(capsys) == ["4 events, 1 of other types (envelope only), 0 deviations"]
 
     path = written(tmp_path / "b.jsonl", inbound.replace("evt_o1", "o1").replace('"v2"', "2"))
-    assert 1 == main(["validate", path])
+    assert main(["validate", path]) == 1
     assert [
         f"{path}:1: `id`: expected the form ^evt_.+, got 'o1'",
         f"{path}:1: `apiVersion`: expected 'v2', got 2",
@@ -195,7 +193,7 @@ def test_events_of_other_types_are_held_to_the_envelope_and_counted(tmp_path, ca
 def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(body, tmp_path, capsys):
     path = written(tmp_path / "a.jsonl", body)
 
-    assert 1 == main(["validate", path])
+    assert main(["validate", path]) == 1
     lines = out(capsys)
     assert any(f"{path}:1: `type`: " in line for line in lines)
     assert "of other types" not in lines[-1]
@@ -208,5 +206,5 @@ def test_a_program_that_nobody_reads_on_ends_quietly(command, tmp_path, capfd, m
     with os.fdopen(write, "w") as closed:
         monkeypatch.setattr(sys, "stdout", closed)
         path = written(tmp_path / "a.jsonl", bodies()[0])
-        assert 141 == main([command, *([path] if command == "validate" else [])])
-    assert "" == capfd.readouterr().err
+        assert main([command, *([path] if command == "validate" else [])]) == 141
+    assert capfd.readouterr().err == ""

@@ -12,7 +12,7 @@ def test_answers_that_were_laid_down_follow_each_other(fake, receiver):
     receiver.respond(404)
     fake.send_text().deliver(devices=4)
 
-    assert [503, 503, 404, 200, 200] == answers(fake)
+    assert answers(fake) == [503, 503, 404, 200, 200]
 
 
 def test_it_records_attempt_by_attempt_and_tells_messages_apart():
@@ -21,9 +21,9 @@ def test_it_records_attempt_by_attempt_and_tells_messages_apart():
         first, second = fake.send_text(), fake.send_text().deliver()
         fake.clock.advance(1)
 
-        assert ["sent", "sent"] == receiver.statuses(first)
-        assert ["sent", "delivered"] == receiver.statuses(second)
-        assert [1, 1, 1, 2] == [one.number for one in receiver.requests]
+        assert receiver.statuses(first) == ["sent", "sent"]
+        assert receiver.statuses(second) == ["sent", "delivered"]
+        assert [one.number for one in receiver.requests] == [1, 1, 1, 2]
         assert receiver.events[0] == receiver.events[3] == fake.events[0]
 
 
@@ -31,7 +31,7 @@ def test_what_it_gives_is_read_only(fake, receiver):
     before = receiver.requests
     fake.send_text()
 
-    assert () == before
+    assert before == ()
     assert isinstance(receiver.events, tuple)
 
 
@@ -40,4 +40,4 @@ def test_an_endpoint_says_what_it_listens_for(fake):
     found = [
         end.listens_for(type) for end in (one, all_types) for type in ("chat.message.updated", "x")
     ]
-    assert [True, False, True, True] == found
+    assert found == [True, False, True, True]

@@ -17,7 +17,7 @@ def raising(error):
     return app
 
 
-def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_from(fake):
+def test_an_exception_surfaces_with_its_traceback_and_a_note_of_its_origin(fake):
     app = Flask("shop")
     app.testing = True
 
@@ -34,7 +34,7 @@ def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_f
     assert note.startswith("raised by shop (WSGI) / at sent m1, caused at test_receiver_errors.py:")
     (attempt,) = fake.webhooks.attempts
     assert caught.value is attempt.error
-    assert "LookupError: no such campaign" == attempt.outcome
+    assert attempt.outcome == "LookupError: no such campaign"
 
 
 def test_an_error_of_a_signer_is_not_said_to_be_of_the_app(fake):
@@ -71,18 +71,18 @@ def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle(fake):
     with pytest.raises(KeyError, match="first device"):
         fake.messages[0].deliver(devices=3)
 
-    assert ["sent", "delivered"] == received_statuses(receiver)
-    assert "delivered" == fake.messages[0].status
+    assert received_statuses(receiver) == ["sent", "delivered"]
+    assert fake.messages[0].status == "delivered"
     fake.settle()
-    assert ["sent", "delivered", "delivered", "delivered"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["sent", "delivered", "delivered", "delivered"]
 
 
 def test_an_exception_may_be_only_recorded(fake):
     fake.webhooks.connect(handler=raising(KeyError("a")), raise_exceptions=False)
     fake.send_text().deliver()
 
-    assert [("sent", 1, None, None), ("delivered", 1, None, None)] == attempt_rows(fake)
-    assert "KeyError: 'a'" == fake.webhooks.attempts[0].outcome
+    assert attempt_rows(fake) == [("sent", 1, None, None), ("delivered", 1, None, None)]
+    assert fake.webhooks.attempts[0].outcome == "KeyError: 'a'"
 
 
 def test_an_error_that_can_not_say_itself_does_not_spoil_the_report(fake):
@@ -94,7 +94,7 @@ def test_an_error_that_can_not_say_itself_does_not_spoil_the_report(fake):
     with pytest.raises(Mute):
         fake.send_text()
 
-    assert "Mute: (its text can't be shown)" == fake.webhooks.attempts[0].outcome
+    assert fake.webhooks.attempts[0].outcome == "Mute: (its text can't be shown)"
     assert "Mute: (its text can't be shown)" in fake.explain(fake.messages[0])
 
 
@@ -107,7 +107,7 @@ def test_an_error_of_an_app_that_the_test_has_met_is_no_news():
         with pytest.raises(LookupError):
             fake.send_text()
 
-    assert [] == warnings_at_the_end(scenario)
+    assert warnings_at_the_end(scenario) == []
 
 
 async def cancelled(chain, began):
@@ -140,7 +140,7 @@ def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs():
             await fake.settle()
         return got
 
-    assert ["sent"] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ["sent"]
 
 
 def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint():

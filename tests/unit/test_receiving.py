@@ -59,7 +59,7 @@ def test_after_a_response_the_connection_can_be_used_again(data):
 
 
 @pytest.mark.parametrize("data", CLOSED.values(), ids=CLOSED)
-def test_after_a_response_that_ends_it_the_connection_can_not_be_used_again(data):
+def test_after_a_response_that_ends_it_a_connection_can_not_be_used_again(data):
     assert (Response(200, b"ok"), False) == received(data)
 
 

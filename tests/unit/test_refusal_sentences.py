@@ -128,11 +128,11 @@ class Silent:
 
 def test_an_argument_is_cited_short_and_without_what_a_url_has_in_secret():
     assert repr("x" * 198) == cited("x" * 198)
-    assert "'" + "x" * 196 + "..." == cited("x" * 199)
-    assert "<Silent without a repr>" == cited(Silent())
-    assert "<int without a repr>" == cited(10**5_000)
+    assert cited("x" * 199) == "'" + "x" * 196 + "..."
+    assert cited(Silent()) == "<Silent without a repr>"
+    assert cited(10**5_000) == "<int without a repr>"
     url = "https://ada:hush@example.com/hook?token=hush"
-    assert "'https://...@example.com/hook?...'" == cited(url)
+    assert cited(url) == "'https://...@example.com/hook?...'"
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,13 @@ def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint(fake):
     receiver = fake.webhooks.receiver()
     fake.send_text("before")
 
-    assert [[], [], []] == [
+    assert [
         received_statuses(receiver),
         list(fake.messages),
         [*fake.webhooks.attempts],
-    ]
+    ] == [[], [], []]
     fake.send_text("after")
-    assert ["sent"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["sent"]
 
 
 def test_what_a_receiver_does_after_its_reset_is_recorded(fake):
@@ -39,8 +39,8 @@ def test_what_a_receiver_does_after_its_reset_is_recorded(fake):
     fake.webhooks.connect(handler=begin_anew)
     fake.send_text("before")
 
-    assert ["after"] == [message.body for message in fake.messages]
-    assert ["drop"] == [attempt.fault for attempt in fake.webhooks.attempts]
+    assert [message.body for message in fake.messages] == ["after"]
+    assert [attempt.fault for attempt in fake.webhooks.attempts] == ["drop"]
 
 
 @pytest.mark.parametrize("where", ["in the receiver", "in another thread"])
@@ -59,7 +59,7 @@ def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(fake, where):
     fake.send_text("before")
 
     assert None is fake.clock.next_due  # no retry either
-    assert (0, 0) == (len(fake.messages), len(fake.webhooks.attempts))
+    assert (len(fake.messages), len(fake.webhooks.attempts)) == (0, 0)
     endpoint.disconnect()
     fake.webhooks.receiver()
     fake.send_text("after")
@@ -90,8 +90,8 @@ def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(fake, what
 
     with pytest.raises(ClosedError, match="no longer exists: the fake was reset"):
         ABOUT[what](fake, old)
-    assert ["old", "sent"] == [old.body, old.status]
-    assert ["sent"] == [event.status for event in new.events]
+    assert [old.body, old.status] == ["old", "sent"]
+    assert [event.status for event in new.events] == ["sent"]
 
 
 def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake):
@@ -100,11 +100,11 @@ def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake):
         raise LookupError("of before")
 
     answer = call_with_werkzeug(fake, "POST", "/send")
-    assert 500 == answer.status
+    assert answer.status == 500
     fake.reset()  # raises nothing, and neither does what follows
 
     fake.settle()
-    assert "sent" == fake.send_text("after").status
+    assert fake.send_text("after").status == "sent"
 
 
 def test_a_block_that_was_reset_can_not_tell_what_it_charged(fake):
@@ -122,8 +122,8 @@ def test_a_conversation_from_before_a_reset_is_gone(fake):
 
     with pytest.raises(ClosedError, match=f"conversation {conversation.id} no longer exists"):
         fake.send_text(conversation=conversation)
-    assert ([], []) == (list(fake.messages), list(fake.conversations))
-    assert "0.05" == str(fake.send_text(conversation=conversation.id).deliver().charged)
+    assert (list(fake.messages), list(fake.conversations)) == ([], [])
+    assert str(fake.send_text(conversation=conversation.id).deliver().charged) == "0.05"
 
 
 @pytest.mark.parametrize("decide", ["accept", "reject"])
@@ -133,8 +133,8 @@ def test_a_submission_of_before_a_reset_is_gone(fake, decide):
     for submission in (text, other):
         with pytest.raises(ClosedError, match="the fake was reset after it was made"):
             getattr(submission, decide)()
-    assert [] == list(fake.messages)
-    assert "sent" == fake.submit_text("after").accept().status
+    assert list(fake.messages) == []
+    assert fake.submit_text("after").accept().status == "sent"
 
 
 def test_in_async_mode_it_counts_when_the_steps_are_performed():
@@ -143,7 +143,7 @@ def test_in_async_mode_it_counts_when_the_steps_are_performed():
         fake.reset()
         after = fake.submit_text("after").accept()
         await after
-        assert "sent" == after.status
+        assert after.status == "sent"
         with pytest.raises(ClosedError, match="the fake was reset after it was made"):
             await before.accept()
 
@@ -188,7 +188,7 @@ def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(fake, bef
 
     assert (200, {"id": fake.messages[0].id}) == (answer.status, answer.json())
     fake.settle()
-    assert AFTER == look(fake)
+    assert look(fake) == AFTER
 
 
 @pytest.mark.parametrize("before", [1, 3])
@@ -206,7 +206,7 @@ def test_a_receiver_that_resets_the_fake_and_sends_leaves_a_whole_history(fake, 
     for _ in range(before):
         fake.send_text("before")
 
-    assert ["sent"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["sent"]
     assert [*AFTER, "attempt by event"] == look(fake)
 
 
@@ -228,5 +228,5 @@ def test_a_route_that_resets_the_fake_responds_and_its_error_comes_back(fake, ra
     if raises:
         with pytest.raises(LookupError, match="after the reset"):
             fake.settle()
-    assert () == fake.api.requests  # they belong to what the reset has forgotten
-    assert "sent" == fake.send_text().status
+    assert fake.api.requests == ()  # they belong to what the reset has forgotten
+    assert fake.send_text().status == "sent"

@@ -26,13 +26,13 @@ def closed_port():
         return f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_it():
+def test_each_retry_comes_its_delay_after_the_last_and_the_list_ends_them():
     with fake_with_receiver(retry_after=[10, 30.5, timedelta(minutes=5)]) as (fake, receiver):
         receiver.respond(503, times=100)
         fake.send_text()
         fake.clock.advance(hours=1)
 
-        assert [0, 10, 40.5, 340.5] == seconds(fake)
+        assert seconds(fake) == [0, 10, 40.5, 340.5]
         assert [("sent", number, None, 503) for number in (1, 2, 3, 4)] == attempt_rows(fake)
 
 
@@ -64,7 +64,7 @@ def test_a_refused_connection_is_tried_again():
         fake.send_text()
         fake.clock.advance(1)
 
-        assert [("sent", 1, None, None), ("sent", 2, None, None)] == attempt_rows(fake)
+        assert attempt_rows(fake) == [("sent", 1, None, None), ("sent", 2, None, None)]
         assert all(isinstance(one.error, ConnectionRefusedError) for one in fake.webhooks.attempts)
 
 
@@ -78,7 +78,7 @@ def test_with_retries_an_exception_is_an_attempt_that_failed():
         fake.send_text()
         fake.clock.advance(10)
 
-        assert [("sent", 1, None, None), ("sent", 2, None, 200)] == attempt_rows(fake)
+        assert attempt_rows(fake) == [("sent", 1, None, None), ("sent", 2, None, 200)]
         assert isinstance(fake.webhooks.attempts[0].error, KeyError)
 
 
@@ -90,7 +90,7 @@ def test_an_endpoint_may_have_retries_of_its_own_or_none():
         fake.clock.advance(60)
 
         tried = [one.endpoint for one in fake.webhooks.attempts]
-        assert [2, 4, 1] == [tried.count(endpoint) for endpoint in endpoints]
+        assert [tried.count(endpoint) for endpoint in endpoints] == [2, 4, 1]
 
 
 def test_a_delay_of_nothing_is_a_retry_at_the_same_moment():
@@ -99,7 +99,7 @@ def test_a_delay_of_nothing_is_a_retry_at_the_same_moment():
         fake.send_text()
         fake.settle()
 
-        assert [0, 0, 0] == seconds(fake)
+        assert seconds(fake) == [0, 0, 0]
 
 
 def app_that_answers(*answers):
@@ -118,7 +118,7 @@ def test_a_retry_that_made_it_good_needs_no_warning():
         fake.send_text()
         fake.clock.advance(1)
 
-    assert [] == warnings_at_the_end(scenario, retry_after=[1])
+    assert warnings_at_the_end(scenario, retry_after=[1]) == []
 
 
 def test_a_failure_is_no_news_while_its_retry_is_due():
@@ -126,7 +126,7 @@ def test_a_failure_is_no_news_while_its_retry_is_due():
         fake.webhooks.connect(wsgi=app_that_answers(500))
         fake.send_text()
 
-    assert [] == warnings_at_the_end(scenario, retry_after=[1])
+    assert warnings_at_the_end(scenario, retry_after=[1]) == []
 
 
 def test_a_failure_whose_retry_will_never_be_made_is_news():
@@ -147,7 +147,7 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning():
 
     (text,) = warnings_at_the_end(scenario, retry_after=[1, 1])
     head, line = text.splitlines()
-    assert "3 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:" == head
+    assert head == "3 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:"
     assert line.startswith("  sent m1 (message ")
     caused = f"), caused at test_retries.py:{scenario.__code__.co_firstlineno + 2}"
     at = ", at app_that_answers.<locals>.app (WSGI) /hooks: status 500 (did it raise?"
@@ -164,23 +164,23 @@ def test_a_retry_that_fails_in_another_way_is_an_attempt_of_its_own():
     (text,) = warnings_at_the_end(scenario, retry_after=[1])
     head, *lines = text.splitlines()
     assert head.startswith("2 attempts failed")
-    assert [["401"], ["302"]] == [re.findall(r"status (\d+)", line) for line in lines]
+    assert [re.findall(r"status (\d+)", line) for line in lines] == [["401"], ["302"]]
 
 
-def test_a_held_back_retry_is_made_when_it_is_released_and_the_next_one_waits_from_there():
+def test_a_held_back_retry_is_made_at_its_release_and_the_next_after_that():
     with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
         receiver.respond(500, times=3)
         fake.send_text()
         with fake.webhooks.paused() as queue:
             fake.clock.advance(60)
             queue.release()
-            assert [0, 60] == seconds(fake)
+            assert seconds(fake) == [0, 60]
         fake.clock.advance(60)
 
-        assert [0, 60, 90] == seconds(fake)
+        assert seconds(fake) == [0, 60, 90]
 
 
-def test_a_retry_that_falls_due_while_the_receiver_moves_time_is_made_after_it():
+def test_a_retry_that_falls_due_while_a_receiver_moves_time_comes_after_it():
     with frozen_fake(retry_after=[10, 30]) as fake:
 
         def app(request):
@@ -192,8 +192,8 @@ def test_a_retry_that_falls_due_while_the_receiver_moves_time_is_made_after_it()
         fake.send_text()
         fake.clock.advance(60)
 
-        assert [1, 2, 3] == [one.number for one in fake.webhooks.attempts]
-        assert [0, 10, 40] == seconds(fake)  # when it was due
+        assert [one.number for one in fake.webhooks.attempts] == [1, 2, 3]
+        assert seconds(fake) == [0, 10, 40]  # when it was due
 
 
 def test_with_retries_an_assertion_of_a_handler_is_a_failure_all_the_same():

@@ -1,7 +1,5 @@
 """What is due comes out by its moment, then by its arrival; what was cancelled never does."""
 
-# Asserts read `expected == actual`.
-
 import random
 
 import pytest
@@ -46,10 +44,10 @@ def test_something_is_due_at_its_moment_and_not_a_nanosecond_before():
     schedule = Schedule()
     key = schedule.add(7, "drop", "subject")
 
-    assert (7, 7) == (schedule.next_due(), due_of(key))
-    assert (False, None) == (schedule.is_due(6), schedule.pop_due(6))
-    assert (True, (7, "drop", "subject")) == (schedule.is_due(7), schedule.pop_due(7))
-    assert (False, None) == (schedule.is_due(7), schedule.pop_due(7))
+    assert (schedule.next_due(), due_of(key)) == (7, 7)
+    assert (schedule.is_due(6), schedule.pop_due(6)) == (False, None)
+    assert (schedule.is_due(7), schedule.pop_due(7)) == (True, (7, "drop", "subject"))
+    assert (schedule.is_due(7), schedule.pop_due(7)) == (False, None)
 
 
 def test_what_was_cancelled_takes_no_place_for_long():
@@ -58,8 +56,8 @@ def test_what_was_cancelled_takes_no_place_for_long():
     for key in keys[:-100]:
         schedule.cancel(key)
 
-    assert 100 == len(schedule.work)
-    assert 300 > len(schedule._heap)
+    assert len(schedule.work) == 100
+    assert len(schedule._heap) < 300
 
 
 def test_after_it_was_cleared_nothing_is_due():
@@ -67,9 +65,9 @@ def test_after_it_was_cleared_nothing_is_due():
     schedule.add(1, "drop", "before")
     schedule.clear()
 
-    assert (0, None, False) == (len(schedule.work), schedule.next_due(), schedule.is_due(2))
+    assert (len(schedule.work), schedule.next_due(), schedule.is_due(2)) == (0, None, False)
     schedule.add(1, "drop", "after")
-    assert [(1, "after")] == all_due(schedule, 2)
+    assert all_due(schedule, 2) == [(1, "after")]
 
 
 def test_what_was_cancelled_is_not_due():
@@ -79,4 +77,4 @@ def test_what_was_cancelled_is_not_due():
 
     schedule.cancel(schedule.add(1, "drop", "cancelled"))
     schedule.add(2, "drop", "subject")
-    assert (False, True) == (schedule.is_due(1), schedule.is_due(2))
+    assert (schedule.is_due(1), schedule.is_due(2)) == (False, True)

@@ -1,7 +1,5 @@
 """Scripts: `message.after(minutes=5).deliver()`, in both modes."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 
 import pytest
@@ -34,13 +32,13 @@ def minutes(message):
 def test_steps_happen_when_the_clock_gets_there(play):
     async def scenario(fake, do):
         message = await do(fake.send_text("x").after(minutes=5).deliver().after(hours=2).read())
-        assert ["sent"] == statuses(message)
+        assert statuses(message) == ["sent"]
 
         await do(fake.clock.advance(minutes=4))
-        assert ["sent"] == statuses(message)
+        assert statuses(message) == ["sent"]
         await do(fake.clock.advance(days=1))
-        assert ["sent", "delivered", "read"] == statuses(message)
-        assert [0, 5, 125] == minutes(message)
+        assert statuses(message) == ["sent", "delivered", "read"]
+        assert minutes(message) == [0, 5, 125]
 
     play(scenario)
 
@@ -52,7 +50,7 @@ def test_in_async_mode_counting_starts_when_the_chain_is_performed():
             message = await fake.send_text().after(minutes=5).deliver()
             await fake.clock.advance(hours=1)
 
-            assert [7, 12] == minutes(message)
+            assert minutes(message) == [7, 12]
 
     asyncio.run(scenario())
 
@@ -75,7 +73,7 @@ def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use):
 # What goes wrong
 
 
-def test_a_step_that_is_illegal_drops_its_script_and_fails_the_move_of_time(play):
+def test_an_illegal_step_drops_its_script_and_fails_the_move_of_time(play):
     async def scenario(fake, do):
         other = await do(fake.send_text(to="+2").after(minutes=20).deliver())
         message = await do(fake.send_text().after(minutes=5).deliver().after(minutes=5).read())
@@ -90,9 +88,9 @@ def test_a_step_that_is_illegal_drops_its_script_and_fails_the_move_of_time(play
         )
         assert scheduled in str(failed.value)
         assert "the rest of the script is cancelled (2 verbs)" in str(failed.value)
-        assert "2026-01-01T12:05:00+00:00" == fake.clock.now.isoformat()  # time stands there
+        assert fake.clock.now.isoformat() == "2026-01-01T12:05:00+00:00"  # time stands there
         await do(fake.clock.advance(hours=2))
-        assert ["failed", "delivered"] == [message.status, other.status]
+        assert [message.status, other.status] == ["failed", "delivered"]
 
     play(scenario)
 
@@ -105,13 +103,13 @@ def test_what_the_thread_of_a_request_comes_upon_is_raised_by_the_next_use():
         key = {"X-API-Key": fake.api_key}
         answer = Client(fake.wsgi_app).get("/v2/balance", headers=key)
 
-        assert 200 == answer.status_code
+        assert answer.status_code == 200
         with pytest.raises(IllegalTransition, match=r"deliver\(\) was scheduled for"):
             _ = message.status
-        assert "failed" == message.status
+        assert message.status == "failed"
 
 
-def test_time_stands_where_a_receiver_that_looked_came_upon_a_step_that_is_illegal(play):
+def test_time_stands_where_a_receiver_that_looked_met_an_illegal_step(play):
     async def scenario(fake, do):
         def look(_):
             _ = fake.balance
@@ -121,12 +119,12 @@ def test_time_stands_where_a_receiver_that_looked_came_upon_a_step_that_is_illeg
         with pytest.raises(IllegalTransition, match=r"fail\(\) was scheduled for 2026-01-01T12:05"):
             await do(fake.clock.advance(hours=2))
 
-        assert "2026-01-01T12:05:00+00:00" == fake.clock.now.isoformat()
+        assert fake.clock.now.isoformat() == "2026-01-01T12:05:00+00:00"
 
     play(scenario)
 
 
-def test_the_function_of_extra_fields_fails_the_test_with_the_line_of_the_step():
+def test_the_function_of_extra_fields_fails_with_the_line_of_the_step():
     def fields(message, status):
         if status == "delivered":
             raise RuntimeError("no fields")
@@ -138,7 +136,7 @@ def test_the_function_of_extra_fields_fails_the_test_with_the_line_of_the_step()
             fake.clock.advance(hours=1)
 
         assert "deliver() was scheduled for" in failed.value.__notes__[0]
-        assert "sent" == message.status
+        assert message.status == "sent"
 
 
 def test_a_length_is_given_once_and_by_known_names(fake):
@@ -159,7 +157,7 @@ def test_bad_arguments_of_a_scheduled_verb_are_refused_at_once(fake):
 def test_a_moment_takes_verbs_until_it_has_passed(fake):
     later = fake.send_text().after(minutes=5)
     fake.clock.advance(minutes=5)
-    assert "delivered" == later.deliver().status
+    assert later.deliver().status == "delivered"
     fake.clock.advance(hours=1)
     with pytest.raises(ClockError, match=r"can't schedule read\(\) for 2026-01-01T12:05:00.000Z"):
         later.read()
@@ -173,7 +171,7 @@ def test_a_script_ends_where_the_calendar_ends(fake):
         message.after(hours=1, microseconds=1)
     fake.clock.move_to("9900-01-01T00:00:00Z")
 
-    assert "read" == message.status
+    assert message.status == "read"
     fake.send_text()
 
 
@@ -186,7 +184,7 @@ def test_a_reset_forgets_scripts_and_ends_their_handles(fake, use):
     fake.send_text()
     fake.clock.advance(hours=1)
 
-    assert ["sent"] == [message.status for message in fake.messages]
+    assert [message.status for message in fake.messages] == ["sent"]
 
 
 def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line():
@@ -200,7 +198,7 @@ def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line():
 
     (text,) = warnings_at_the_end(scenario)
     head, line = text.splitlines()
-    assert "1 after() without a verb: write after(60).deliver():" == head
+    assert head == "1 after() without a verb: write after(60).deliver():"
     assert "  written at test_scripts_in_time.py:" in line
 
 

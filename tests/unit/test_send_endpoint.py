@@ -37,36 +37,36 @@ def test_it_sends_and_answers_the_message_resource_of_the_event(fake, receiver):
     fake.send_endpoint()
     answer = post(fake, ORDER)
 
-    assert 200 == answer.status
+    assert answer.status == 200
     assert fake.events[0].json()["chatMessage"] == answer.json()
-    assert ("+4915", "Sale") == (fake.messages[0].to, fake.messages[0].body)
-    assert [] == received_statuses(receiver)
+    assert (fake.messages[0].to, fake.messages[0].body) == ("+4915", "Sale")
+    assert received_statuses(receiver) == []
     fake.settle()
-    assert ["sent"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["sent"]
 
 
 def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status(fake):
     fake.send_endpoint(reply=lambda _: None)
-    assert 204 == post(fake, ORDER).status
+    assert post(fake, ORDER).status == 204
     fake.send_endpoint(reply=lambda _: (b"{", 202))
     answer = post(fake, ORDER)
-    assert (202, b"{") == (answer.status, answer.body)
+    assert (answer.status, answer.body) == (202, b"{")
 
     fake.send_endpoint(reply=lambda _: ({}, 999))
-    assert 500 == post(fake, ORDER).status
+    assert post(fake, ORDER).status == 500
     with pytest.raises(ValueError, match="expected a status from 200 to 599, got 999"):
         fake.settle()
 
 
-def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource():
+def test_a_message_rejected_at_once_is_answered_with_its_failed_resource():
     with frozen_fake(opening_balance="0", on_insufficient_balance="fail") as fake:
         fake.send_endpoint(status="accepted")
         answer = post(fake, ORDER)
-        assert (200, "failed", "BALANCE_INSUFFICIENT") == (
+        assert (
             answer.status,
             answer.json()["status"],
             answer.json()["errorCode"],
-        )
+        ) == (200, "failed", "BALANCE_INSUFFICIENT")
 
 
 def test_members_that_are_named_come_back_in_every_event_and_others_do_not(fake):
@@ -84,8 +84,8 @@ def test_members_that_are_named_come_back_in_every_event_and_others_do_not(fake)
 def test_the_content_is_named_by_echo_without_harm(fake):
     fake.send_endpoint(echo=["image", "externalId"])
     post(fake, {"to": "+1", "type": "image", "image": {"link": "x"}, "externalId": "o-1"})
-    assert 1 == fake.events[0].body.count(b'"image":')
-    assert "o-1" == fake.events[0].json()["chatMessage"]["externalId"]
+    assert fake.events[0].body.count(b'"image":') == 1
+    assert fake.events[0].json()["chatMessage"]["externalId"] == "o-1"
 
 
 @pytest.mark.parametrize(("to", "content"), [("to", {"name": "sale"}), ("recipient", [{"n": 1}])])
@@ -102,22 +102,22 @@ def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(from_ke
     with frozen_fake(naming=Naming(from_key=from_key)) as fake:
         fake.send_endpoint()
         assert sender == post(fake, ORDER | {"from": "+999"}).json().get("from")
-        assert "sent" == post(fake, ORDER).json()["status"]
+        assert post(fake, ORDER).json()["status"] == "sent"
 
 
 def test_its_webhooks_may_come_first(fake, receiver):
     fake.send_endpoint(webhooks_first=True)
     post(fake, ORDER)
-    assert ["sent"] == received_statuses(receiver)
+    assert received_statuses(receiver) == ["sent"]
 
 
-def test_a_call_whose_key_is_in_flight_is_a_409_and_a_reset_forgets_the_key(fake):
+def test_a_call_whose_key_is_in_use_is_a_409_and_a_reset_forgets_the_key(fake):
     def call():
         return post(fake, ORDER, **{"Idempotency-Key": "order-17"}).json()
 
     fake.send_endpoint(reply=lambda _: {"second": call()}, idempotency_header="Idempotency-Key")
     first = call()
-    assert "IDEMPOTENCY_KEY_IN_USE" == first["second"]["error"]["code"]
+    assert first["second"]["error"]["code"] == "IDEMPOTENCY_KEY_IN_USE"
     assert (first, 1) == (call(), len(fake.messages))
     fake.reset()
     assert (first, 1) == (call(), len(fake.messages))
@@ -131,7 +131,7 @@ def test_the_same_key_with_another_method_is_another_call():
         for method in ("PUT", "DELETE", "PUT"):
             call_with_werkzeug(fake, method, "/x", Key="1")
 
-    assert ["PUT", "DELETE"] == made
+    assert made == ["PUT", "DELETE"]
 
 
 # -- what it turns down ----------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_a_body_that_does_not_say_what_to_send_is_a_400_and_sends_nothing(fake, 
     answer = post(fake, body)
     error = {"status": 400, "code": "BAD_REQUEST", "message": message}
     assert (400, {"error": error}) == (answer.status, answer.json())
-    assert 0 == len(fake.messages)
+    assert len(fake.messages) == 0
 
 
 def test_a_parse_of_ones_own_says_what_to_send(fake):
@@ -184,11 +184,11 @@ def test_a_parse_of_ones_own_says_what_to_send(fake):
         return {"type": "text", "content": {"body": order["msg"]}, "to": "+7", "price": "0.30"}
 
     fake.send_endpoint("/send", parse=parse)
-    assert 200 == post(fake, {"msg": "Hi"}, "/send").status
+    assert post(fake, {"msg": "Hi"}, "/send").status == 200
     assert Decimal("0.30") == fake.messages[0].held
     answer = post(fake, {}, "/send")
-    assert (400, "msg is missing") == (answer.status, answer.json()["error"]["message"])
-    assert 1 == len(fake.messages)
+    assert (answer.status, answer.json()["error"]["message"]) == (400, "msg is missing")
+    assert len(fake.messages) == 1
 
 
 @pytest.mark.parametrize(
@@ -206,10 +206,10 @@ def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(fake, re
         return result
 
     fake.send_endpoint(parse=parse)
-    assert 500 == post(fake, ORDER).status
+    assert post(fake, ORDER).status == 500
     with pytest.raises(error):
         fake.settle()
-    assert 0 == len(fake.messages)
+    assert len(fake.messages) == 0
 
 
 # -- the search ------------------------------------------------------------------------------------
@@ -233,9 +233,9 @@ def test_where_none_fits_the_nearest_are_listed(fake):
         fake.find_message(to="+1", body="text", externalId="o-1")
 
     lines = str(caught.value).splitlines()
-    assert "no message fits (to='+1', body='text', externalId='o-1'). The nearest:" == lines[0]
+    assert lines[0] == "no message fits (to='+1', body='text', externalId='o-1'). The nearest:"
     assert f"  {fake.messages[6]!r} has body='text 6', no externalId" == lines[1]
-    assert 6 == len(lines)
+    assert len(lines) == 6
     assert before == visible_state(fake)
 
 

@@ -127,8 +127,13 @@ def test_an_app_that_trusts_its_own_machine_refuses_a_client_from_outside():
             fake.webhooks.connect(asgi=asgi, client=client)
         fake.send_text()
 
-        assert [204, 204, 403, 403, 403, 403] == [
-            attempt.status_code for attempt in fake.webhooks.attempts
+        assert [attempt.status_code for attempt in fake.webhooks.attempts] == [
+            204,
+            204,
+            403,
+            403,
+            403,
+            403,
         ]
 
 
@@ -163,8 +168,8 @@ def test_an_app_and_a_signer_count_as_given_whatever_their_length():
     with ChatFake() as fake:
         endpoint = fake.webhooks.connect(wsgi=EmptyApp(), path="/hooks", signer=EmptySigner())
 
-    assert "EmptyApp /hooks" == endpoint.label
-    assert {"X-Signature": "signed"} == endpoint.signer(None)
+    assert endpoint.label == "EmptyApp /hooks"
+    assert endpoint.signer(None) == {"X-Signature": "signed"}
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_a_verb_waits_until_another_thread_has_attempted_its_event():
         assert begun.wait(60)
         fake.send_text(to="+1").deliver()
 
-        assert ["sent", "sent", "delivered"] == told
+        assert told == ["sent", "sent", "delivered"]
         thread.join(60)
 
 
@@ -117,7 +117,7 @@ def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(ask):
         fake.webhooks.connect(handler=receiver)
         fake.send_text()
 
-        assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]
+        assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
 
 
 def test_a_reset_may_come_in_the_middle_of_a_look_at_the_history():
@@ -134,7 +134,7 @@ def test_a_reset_may_come_in_the_middle_of_a_look_at_the_history():
     assert not history.has(record)
 
 
-def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly():
+def test_threads_that_send_at_once_lose_no_event_and_record_losses_rightly():
     with ChatFake() as fake:
         receiver = fake.webhooks.receiver()
         fake.webhooks.drop(status="read", times=None)
@@ -142,7 +142,7 @@ def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly
         at_once(4, lambda: [fake.send_text().read() for _ in range(100)])
         fake.settle()
 
-        assert (400, 800) == (len({message.id for message in fake.messages}), len(fake.events))
+        assert (len({message.id for message in fake.messages}), len(fake.events)) == (400, 800)
         sent = [event.id for event in fake.events if event.status == "sent"]
         assert sent == [request.id for request in receiver.requests]
         found = sorted((one.event.id, one.fault) for one in fake.webhooks.attempts)
@@ -151,7 +151,7 @@ def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly
         )
 
 
-def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_waiting_one():
+def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread():
     with ChatFake() as fake:
         begun, turn = threading.Event(), Turn(fake._engine.drain)
         told = []
@@ -174,7 +174,7 @@ def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_wait
         assert begun.wait(60)
         fake.send_text(to="+2")
 
-        assert ["raised", "sent"] == told
+        assert told == ["raised", "sent"]
         thread.join(60)
 
 
@@ -221,7 +221,7 @@ def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile():
     assert number > 3
 
 
-def test_an_endpoint_gets_events_wherever_it_was_connected_in_a_verb_of_another_thread():
+def test_an_endpoint_connected_at_any_point_of_a_threads_verb_gets_events():
     number, came = 1, True
     while came:
         with ChatFake(strict=False) as fake:
@@ -238,7 +238,7 @@ def test_an_endpoint_gets_events_wherever_it_was_connected_in_a_verb_of_another_
     assert number > 3
 
 
-def test_an_error_that_another_thread_has_raised_meanwhile_is_no_error_of_the_fakes_own():
+def test_an_error_raised_by_another_thread_meanwhile_is_not_the_fakes_own():
     with ChatFake() as fake:
         errors = fake._engine.core.errors
         number, came = 1, True
@@ -252,7 +252,7 @@ def test_an_error_that_another_thread_has_raised_meanwhile_is_no_error_of_the_fa
         assert number > 3
 
 
-def test_people_who_write_in_two_threads_at_once_have_messages_of_their_own():
+def test_people_who_write_in_two_threads_at_once_have_their_own_messages():
     begun, over = threading.Event(), threading.Event()
 
     def shape(message):
@@ -271,7 +271,8 @@ def test_people_who_write_in_two_threads_at_once_have_messages_of_their_own():
         thread.join(60)
 
         found = [event.json()["chatInboundMessage"] for event in receiver.events]
-        assert [("+2", {"body": "second"}), ("+1", {"body": "first"})] == [
-            (message["from"], message["text"]) for message in found
+        assert [(message["from"], message["text"]) for message in found] == [
+            ("+2", {"body": "second"}),
+            ("+1", {"body": "first"}),
         ]
-        assert 2 == len({message["id"] for message in found})
+        assert len({message["id"] for message in found}) == 2

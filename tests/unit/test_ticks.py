@@ -1,7 +1,5 @@
 """Events with a tick: what they say, and the clock that stands still."""
 
-# Asserts read `expected == actual`.
-
 from datetime import datetime, timedelta
 
 import pytest
@@ -19,18 +17,18 @@ def test_each_verb_is_later_and_each_of_its_events_says_the_same():
         fake.send_text().deliver(devices=2).read()
 
         times = [event.json()["createTime"] for event in fake.events]
-        assert [0, 2, 2, 4] == seconds(fake, *times)
+        assert seconds(fake, *times) == [0, 2, 2, 4]
         assert [event.create_time for event in fake.events] == [*map(datetime.fromisoformat, times)]
         read = fake.events[-1].json()["chatMessage"]
-        assert [0, 2, 4] == seconds(fake, read["sendTime"], read["deliverTime"], read["readTime"])
+        assert seconds(fake, read["sendTime"], read["deliverTime"], read["readTime"]) == [0, 2, 4]
 
 
-def test_a_message_is_made_no_earlier_than_the_events_before_its_submission():
+def test_a_message_is_made_no_earlier_than_events_before_its_submission():
     with frozen_fake(tick=1) as fake:
         fake.send_text().deliver()
         message = fake.submit_text().accept()
         resource = message.events[0].json()["chatMessage"]
-        assert [2, 2] == seconds(fake, resource["createTime"], resource["sendTime"])
+        assert seconds(fake, resource["createTime"], resource["sendTime"]) == [2, 2]
 
 
 def test_what_people_do_by_themselves_is_later_too():
@@ -41,7 +39,7 @@ def test_what_people_do_by_themselves_is_later_too():
         person.writes("Hello")
 
         times = [event.json()["createTime"] for event in fake.events]
-        assert [0, 1, 2] == seconds(fake, *times)
+        assert seconds(fake, *times) == [0, 1, 2]
         assert times[-1] == fake.events[-1].json()["chatInboundMessage"]["sendTime"]
 
 
@@ -53,7 +51,7 @@ def test_a_verb_that_is_refused_uses_up_no_tick():
         fake.top_up(1)
         fake.webhooks.redeliver(fake.events[0])
         message.read()
-        assert [1] == seconds(fake, fake.events[-1].json()["createTime"])
+        assert seconds(fake, fake.events[-1].json()["createTime"]) == [1]
 
 
 def test_where_the_clock_has_gone_further_it_counts():

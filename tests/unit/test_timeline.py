@@ -62,11 +62,11 @@ def test_entries_have_a_moment_and_the_message_that_they_tell_of(fake):
 
 def test_the_timeline_is_a_sequence_that_goes_on_growing(fake):
     timeline = fake.timeline
-    assert 0 == len(timeline)
+    assert len(timeline) == 0
     fake.send_text()
 
-    assert 3 == len(timeline)
-    assert "<Timeline of 3 entries>" == repr(timeline)
+    assert len(timeline) == 3
+    assert repr(timeline) == "<Timeline of 3 entries>"
     assert str(timeline) == timeline.text()
 
 
@@ -278,11 +278,11 @@ def test_a_fault_stands_at_the_moment_when_it_was_set_up():
         post(fake)
         fake.send_text().fail()
 
-        assert [("drop(status='failed')", 90), ("api.fail(503)", 90)] == [
+        assert [
             (entry.text, (entry.at - NOON).seconds)
             for entry in fake.timeline
             if entry.kind == "fault"
-        ]
+        ] == [("drop(status='failed')", 90), ("api.fail(503)", 90)]
 
 
 def test_each_fault_marks_what_it_did_with_its_line(fake):
@@ -359,7 +359,7 @@ def test_a_fault_that_did_not_fire_says_so(fake):
     with fake.webhooks.drop(status="read"):
         fake.send_text()
 
-    assert "1 fault: drop(status='read') [unused]" == told(fake)[0]
+    assert told(fake)[0] == "1 fault: drop(status='read') [unused]"
     fake.reset()
 
 
@@ -387,7 +387,7 @@ def test_a_request_stands_before_what_its_route_did():
 
         @fake.route("/v2/messages")
         def send(_):
-            assert "request" == fake.timeline[-1].kind
+            assert fake.timeline[-1].kind == "request"
             with ThreadPoolExecutor(1) as pool:
                 pool.submit(fake.send_text, to="+2")
             return {"id": fake.send_text().id}
@@ -420,13 +420,13 @@ def test_another_threads_verb_has_no_cause_though_an_attempt_is_in_flight(fake):
     fake.send_text()
     fake.settle()
 
-    assert [None, None] == [one.cause for one in fake.timeline if one.kind == "verb"]
+    assert [one.cause for one in fake.timeline if one.kind == "verb"] == [None, None]
 
 
 def test_reading_it_performs_nothing():
     with frozen_fake(mode="async") as fake:
         fake.send_text()
-        assert 0 == len(fake.timeline)
+        assert len(fake.timeline) == 0
         assert fake._engine.plan
         fake._engine.plan.drop()
 
@@ -472,7 +472,7 @@ available 89.90, held 10.05, charged 0.05 USD; times are from 2026-01-01T12:00:0
 
 
 def test_nothing_happened(fake):
-    assert "nothing happened" == fake.timeline.text()
+    assert fake.timeline.text() == "nothing happened"
 
 
 @pytest.mark.parametrize(
@@ -490,10 +490,10 @@ def test_an_attempt_that_failed_shows_the_beginning_of_the_answer(fake, body, sh
     fake.send_text()
 
     assert f"sent m1 -> <lambda>(): {shown}" == fake.timeline[-1].text
-    assert 422 == fake.webhooks.attempts[0].status_code
+    assert fake.webhooks.attempts[0].status_code == 422
 
 
-def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_stay_whole():
+def test_texts_hide_keys_secrets_and_parts_of_urls_and_attributes_do_not():
     key = "key_0123456789abcdef"
     with frozen_fake(api_key=key) as fake:
         fake.webhooks.connect(
@@ -509,7 +509,7 @@ def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_sta
         for shown in ("...cdef", "...hush", "postgres://...@db/x?...", "/hook?..."):
             assert shown in text
         first, second = fake.webhooks.attempts
-        assert "http://127.0.0.1:1/hook?token=top-secret&x=1" == first.endpoint.name
+        assert first.endpoint.name == "http://127.0.0.1:1/hook?token=top-secret&x=1"
         assert "top-secret" not in repr(first.endpoint)
         assert key.encode() in second.body
 
@@ -557,29 +557,35 @@ def test_the_picture_has_the_lines_of_the_folded_text_and_says_what_it_is(fake):
     picture = Picture(fake.timeline.svg())
     head, *lines, legend = [" ".join(line.split()) for line in str(fake.timeline).splitlines()]
 
-    assert "chat_fake timeline: 11 entries" == picture.root.get("aria-label")
+    assert picture.root.get("aria-label") == "chat_fake timeline: 11 entries"
     texts = [one.text for one in picture.root.findall(f"{SVG}text")]
     assert [head, legend] == [texts[0], texts[-1].strip()]
     assert lines == picture.texts()
-    assert ["test", "chat_fake", "<lambda>()", "phone", "available", "held", "charged"] == (
-        picture.heads
-    )
-    assert {5: "bad", 10: "bad", 11: "bad"} == picture.tones()
-    assert [1, 2] == [len(row.findall(f"{SVG}text")) for row in picture.rows[8:10]]
+    assert (picture.heads) == [
+        "test",
+        "chat_fake",
+        "<lambda>()",
+        "phone",
+        "available",
+        "held",
+        "charged",
+    ]
+    assert picture.tones() == {5: "bad", 10: "bad", 11: "bad"}
+    assert [len(row.findall(f"{SVG}text")) for row in picture.rows[8:10]] == [1, 2]
 
 
-def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_response_says(fake):
+def test_a_picture_shows_if_an_event_reached_the_app_whatever_it_responds(fake):
     fake.webhooks.connect(handler=lambda request: (500, "payment not attempted"))
     fake.webhooks.drop(status="delivered")
     fake.send_text().deliver()
     assert not any(attempt.ok for attempt in fake.webhooks.attempts)
     arrows = Picture(fake.timeline.svg()).arrows()
 
-    assert "chat_fake -> <lambda>()" == arrows[5]
+    assert arrows[5] == "chat_fake -> <lambda>()"
     assert re.fullmatch(r"chat_fake -> \d+", arrows[10])
 
 
-def test_a_call_of_the_app_begins_in_its_lane_and_what_a_person_does_in_that_of_the_phone(fake):
+def test_an_apps_call_begins_in_its_lane_and_a_persons_deed_in_the_phones(fake):
     def shop(request):
         if request.event.status == "read":
             fake.top_up(1)
@@ -630,9 +636,9 @@ def test_a_row_has_its_number_and_that_of_the_nearest_cause_that_is_shown(fake):
         fake.send_text(to=f"+{number}")
     links = Picture(fake.timeline.svg()).links()
 
-    assert ("4", "6", None) == (links["6"], links["7"], links["4"])
+    assert (links["6"], links["7"], links["4"]) == ("4", "6", None)
     assert "14" not in links  # the event between the send call 12 and the drop
-    assert "12" == links["15"]
+    assert links["15"] == "12"
     rows = {int(number) for number in links if number}
     nearest = {
         entry.number: next((cause for cause in causes(fake, entry) if cause in rows), None)

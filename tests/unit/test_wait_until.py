@@ -1,7 +1,5 @@
 """Waiting for an app that works in the background: real time, many looks, and nobody held up."""
 
-# Asserts read `expected == actual`.
-
 import asyncio
 import re
 import threading
@@ -40,7 +38,7 @@ def test_it_waits_for_something_true_and_returns_it(mode):
     seen = [None, 0, [], "", False, LookupError("none"), AssertionError("not yet"), "it"]
     looks = Mock(side_effect=seen)
     with a_fake(mode) as fake:
-        assert "it" == wait(fake, mode, looks)
+        assert wait(fake, mode, looks) == "it"
     assert len(seen) == looks.call_count
 
 
@@ -68,7 +66,7 @@ def test_any_other_error_comes_out_at_once_and_the_fake_can_be_used(mode):
     with a_fake(mode) as fake:
         with pytest.raises(ValueError, match="broken"):
             wait(fake, mode, Mock(side_effect=[None, ValueError("broken")]))
-        assert "it" == wait(fake, mode, lambda: "it")
+        assert wait(fake, mode, lambda: "it") == "it"
 
 
 @MODES
@@ -80,7 +78,7 @@ def test_a_predicate_may_be_a_coroutine_function(mode):
         return looks()
 
     with a_fake(mode) as fake:
-        assert "it" == wait(fake, mode, predicate)
+        assert wait(fake, mode, predicate) == "it"
 
 
 def test_a_message_that_is_found_is_no_coroutine_to_run():
@@ -127,7 +125,7 @@ def test_a_function_that_only_asserts_is_told_what_it_lacks():
     assert str(in_vain("sync", lambda: None)).endswith("it returned None")
 
 
-def test_a_callable_without_a_line_is_named_by_its_class_and_a_long_value_is_cut():
+def test_a_callable_without_a_line_is_named_by_class_and_a_long_value_cut():
     class Empty:
         def __bool__(self):
             return False
@@ -170,9 +168,7 @@ def test_a_look_that_does_not_end_is_cancelled_when_the_time_is_up(mode):
 
 
 @MODES
-def test_a_plain_look_that_does_not_end_is_waited_for_with_a_word_on_the_terminal(
-    mode, monkeypatch
-):
+def test_a_plain_look_without_end_is_waited_for_and_said_on_the_terminal(mode, monkeypatch):
     said = []
     word = threading.Event()
 
@@ -182,7 +178,7 @@ def test_a_plain_look_that_does_not_end_is_waited_for_with_a_word_on_the_termina
 
     monkeypatch.setattr(waits, "say", lambda text: said.append(text) or word.set())
     with a_fake(mode) as fake:
-        assert "it" == wait(fake, mode, hangs, SHORT)
+        assert wait(fake, mode, hangs, SHORT) == "it"
     line = hangs.__code__.co_firstlineno
     assert [f"still waiting for hangs() at test_wait_until.py:{line}"] == said
 
@@ -196,10 +192,10 @@ def test_a_plain_look_that_does_not_end_is_waited_for_with_a_word_on_the_termina
     [time_machine.travel(START, tick=False), freezegun.freeze_time("2026-01-01T12:00:00Z")],
     ids=["time_machine", "freezegun"],
 )
-def test_real_time_passes_where_time_stands_and_the_fakes_clock_is_not_moved(mode, frozen):
+def test_real_time_passes_where_time_stands_and_the_fakes_clock_stays(mode, frozen):
     with frozen, a_fake(mode) as fake:
         before = fake.clock.now
-        assert "it" == wait(fake, mode, Mock(side_effect=[None, None, "it"]))
+        assert wait(fake, mode, Mock(side_effect=[None, None, "it"])) == "it"
         with pytest.raises(AssertionError, match="did not come true"):
             wait(fake, mode, lambda: None, SHORT)
         assert before == fake.clock.now
@@ -219,8 +215,8 @@ def test_what_is_due_now_is_run_and_what_is_due_later_is_not(mode):
             return looks[-1]
 
         looks = []
-        assert ["sent"] == wait(fake, mode, predicate)
-        assert [[], ["sent"]] == looks
+        assert wait(fake, mode, predicate) == ["sent"]
+        assert looks == [[], ["sent"]]
 
 
 # -- the fake meanwhile ----------------------------------------------------------------------------
@@ -263,7 +259,7 @@ def test_verbs_of_another_thread_go_on_while_the_test_waits():
         assert True is fake.wait_until(predicate, timeout=SECONDS)
         thread.join(SECONDS)
         fake.settle()
-        assert ["sent", "delivered", "read"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["sent", "delivered", "read"]
 
 
 @BOTH
@@ -278,7 +274,7 @@ def test_chains_of_another_task_go_on_while_the_test_waits(run):
             await fake.wait_until(lambda: fake.messages[0].status == "read", timeout=SECONDS)
 
         run(lambda: gather([look, work]))
-        assert ["sent", "delivered", "read"] == received_statuses(receiver)
+        assert received_statuses(receiver) == ["sent", "delivered", "read"]
 
 
 @BOTH
@@ -287,7 +283,7 @@ def test_chains_that_were_laid_before_are_performed_first(run):
         with a_fake("async") as fake:
             message = fake.send_text().deliver()
             statuses = await fake.wait_until(lambda: [one.status for one in message.events])
-            assert ["sent", "delivered"] == statuses
+            assert statuses == ["sent", "delivered"]
 
     run(main)
 
@@ -305,7 +301,7 @@ def test_a_wait_that_is_awaited_leaves_no_step(run, settle):
     async def main():
         with a_fake("async") as fake:
             assert await fake.wait_until(lambda: True, settle=settle)
-            assert () == fake.messages
+            assert fake.messages == ()
 
     run(main)
 
@@ -321,7 +317,7 @@ def test_a_receiver_may_wait_for_a_thread_of_its_app():
 
         fake.webhooks.connect(handler=receive)
         fake.send_text().deliver()
-        assert ["sent", "delivered"] == done
+        assert done == ["sent", "delivered"]
 
 
 # -- what an app left on a loop --------------------------------------------------------------------
@@ -341,8 +337,8 @@ def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on(fake):
 
     fake.webhooks.connect(handler=receive)
     fake.send_text()
-    assert [] == done
-    assert ["it"] == fake.wait_until(lambda: done, timeout=SECONDS)
+    assert done == []
+    assert fake.wait_until(lambda: done, timeout=SECONDS) == ["it"]
 
 
 # -- the end ---------------------------------------------------------------------------------------
@@ -360,10 +356,10 @@ def test_a_cancelled_wait_ends_in_asyncio():
             await fake.send_text()
 
     in_asyncio(main)
-    assert [] == [one for one in threading.enumerate() if one.name == "chatfake-wait"]
+    assert [one for one in threading.enumerate() if one.name == "chatfake-wait"] == []
 
 
-def test_a_coroutine_in_place_of_its_function_is_refused_and_leaves_no_warning():
+def test_a_coroutine_in_place_of_its_function_is_refused_without_a_warning():
     async def done():
         return True
 

@@ -1,7 +1,5 @@
 """The watch: it counts real seconds beside what may hang, in looks and not by a clock."""
 
-# Asserts read `expected == actual`.
-
 import sys
 import threading
 import weakref
@@ -74,22 +72,22 @@ def test_what_goes_on_for_longer_than_its_limit_is_told_once(watchdog, gate):
     work = Work()
     watchdog.add(work)
     gate.looks(3)  # at the first it was seen to begin
-    assert [] == work.heard
+    assert work.heard == []
     gate.looks(1)
-    assert ["first"] == work.heard
+    assert work.heard == ["first"]
     gate.looks(20)
-    assert ["first"] == work.heard
+    assert work.heard == ["first"]
 
 
 def test_it_is_told_again_after_as_many_seconds_as_are_asked_for(watchdog, gate):
     work = Work(2 * TICK, None)
     watchdog.add(work)
     gate.looks(5)
-    assert ["first"] == work.heard
+    assert work.heard == ["first"]
     gate.looks(1)
-    assert ["first", "first"] == work.heard
+    assert work.heard == ["first", "first"]
     gate.looks(20)
-    assert 2 == len(work.heard)
+    assert len(work.heard) == 2
 
 
 @pytest.mark.parametrize("between", [None, "second"])
@@ -99,9 +97,9 @@ def test_the_time_begins_anew_with_each_new_thing(watchdog, gate, between):
     for current in ("first", between, "third"):
         work.current = current
         gate.looks(3)
-    assert [] == work.heard
+    assert work.heard == []
     gate.looks(1)
-    assert ["third"] == work.heard
+    assert work.heard == ["third"]
 
 
 def test_what_does_nothing_or_is_watched_no_more_takes_no_time(watchdog, gate):
@@ -113,7 +111,7 @@ def test_what_does_nothing_or_is_watched_no_more_takes_no_time(watchdog, gate):
     watchdog.remove(gone)
     watchdog.remove(gone)
     gate.looks(10)
-    assert [] == idle.heard + gone.heard
+    assert idle.heard + gone.heard == []
 
 
 def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
@@ -125,9 +123,9 @@ def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
     gate.looks(4)
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
     gate.looks(2)
-    assert [] == work.heard
+    assert work.heard == []
     gate.looks(1)
-    assert ["first"] == work.heard
+    assert work.heard == ["first"]
 
 
 def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(watchdog, gate):
@@ -167,7 +165,7 @@ def test_an_error_of_one_is_reported_and_the_others_are_watched_on(watchdog, gat
     watchdog.add(faulty)
     watchdog.add(work)
     gate.looks(20)
-    assert ["in a callback"] == reported
+    assert reported == ["in a callback"]
     assert ["first"] == faulty.heard == work.heard
 
 

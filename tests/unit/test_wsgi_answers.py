@@ -54,7 +54,7 @@ def test_a_generator_may_start_the_response_when_it_is_first_asked():
     assert Response(202, b"later, but not too late") == post(app)
 
 
-def test_empty_parts_may_come_before_the_response_starts_no_more_than_any_other():
+def test_empty_parts_may_not_come_before_the_response_starts_either():
     def app(environ, start_response):
         yield b""
 
@@ -77,7 +77,7 @@ def test_a_part_that_is_not_bytes_is_refused(part):
     parts = Parts(part)
     with pytest.raises(TypeError, match="WSGI app: expected bytes in its body, got "):
         post(App(parts=parts))
-    assert 1 == parts.closed
+    assert parts.closed == 1
 
 
 def test_a_second_start_without_exc_info_is_refused():
@@ -102,7 +102,7 @@ def test_an_error_page_replaces_a_response_that_is_not_sent_yet():
     assert Response(500, b"sorry") == post(validator(app))
 
 
-def test_an_error_that_comes_after_the_headers_were_sent_leaves_the_app_as_it_is():
+def test_an_error_after_the_headers_were_sent_leaves_the_app_as_it_is():
     error = LookupError("too late")
 
     def app(environ, start_response):
@@ -145,11 +145,11 @@ def test_a_body_that_fails_half_way_is_closed_and_its_error_surfaces():
     with pytest.raises(OSError, match="disk full") as raised:
         post(app)
     assert error is raised.value
-    assert 1 == parts.closed
+    assert parts.closed == 1
 
 
 def test_a_body_without_an_answer_is_closed_too():
     parts = Parts()
     with pytest.raises(RuntimeError, match="without calling start_response"):
         post(lambda environ, start_response: parts)
-    assert 1 == parts.closed
+    assert parts.closed == 1

@@ -142,7 +142,7 @@ class WaitsForTheResponseWithSentOnly(LooksUpTooEarly):
         id = self.send(chat_fake)
         chat_fake.messages[-1].deliver()
         chat_fake.settle()
-        assert "delivered" == self.statuses[id]
+        assert self.statuses[id] == "delivered"
 
 
 class NeedsSentFirst(App):

@@ -56,7 +56,7 @@ class Caller(App):
             if not self.is_confirmed:
                 self.notify()
             chat_fake.settle()
-        assert 1 == len(chat_fake.messages)
+        assert len(chat_fake.messages) == 1
 
 
 class SendsAgainAfterSilence(Caller):
@@ -123,7 +123,7 @@ class GivesUpOnAReply(Caller):
         self.work()
         chat_fake.settle()
         assert [message.id for message in chat_fake.messages] == self.replies
-        assert 1 == len(self.replies)
+        assert len(self.replies) == 1
 
 
 class RepliesInTheBackground(GivesUpOnAReply):
@@ -155,7 +155,7 @@ class RepliesInTheBackground(GivesUpOnAReply):
         chat_fake.settle()
         self.work()  # what came at that barrier
         chat_fake.settle()
-        assert 1 == len(chat_fake.messages)
+        assert len(chat_fake.messages) == 1
 
 
 _SEND = "path='/v2/messages', method='POST', start=1"

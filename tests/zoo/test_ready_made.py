@@ -1,7 +1,5 @@
 """``WebhookTests`` finds the bugs of the zoo by name, and passes what a twin does right."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import re

@@ -3,8 +3,6 @@
 Nor is a test green on an app that it has not tried.
 """
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import re

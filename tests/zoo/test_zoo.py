@@ -1,7 +1,5 @@
 """Exploration finds the bug of every app of the zoo, with defaults, and passes every twin."""
 
-# Asserts read `expected == actual`.
-
 from __future__ import annotations
 
 import asyncio
@@ -54,12 +52,12 @@ def check_printed(notes: str, error: Exception, app: type[App]) -> None:
     run_printed(notes, app, correct(app))
     (listed,) = re.findall(r"chat_explore\(only=(\[.+\])\)", notes)
     assert "chat_explore: fails in this world: " in failure_of(app, only=eval(listed))[1]
-    assert 1 == explore(world_of(correct(app)), only=eval(listed)).worlds
+    assert explore(world_of(correct(app)), only=eval(listed)).worlds == 1
 
 
 @FOUND_WITH_DEFAULTS
 def test_the_bug_is_found_with_defaults_and_not_by_the_body_as_written(app: type[App]) -> None:
-    assert 1 == explore(world_of(app), depth=0).worlds
+    assert explore(world_of(app), depth=0).worlds == 1
     error, notes = failure_of(app)
 
     assert "passes as written; fails in world" in notes

@@ -105,7 +105,7 @@ def test_events_arrive_in_the_order_in_which_they_happened(
 
 
 @pytest.mark.chat_fake(timeout=0.5, retry_after=[10])
-def test_an_app_with_one_thread_misses_the_webhook_while_it_sends_and_gets_it_again(
+def test_a_single_threaded_app_misses_the_webhook_of_its_own_send_at_first(
     chat_fake: ChatFake, chat_clock: Clock, app: Flask
 ) -> None:
     @chat_fake.route("/v2/messages", webhooks_first=True)

@@ -50,7 +50,7 @@ def test_a_delivery_to_a_second_device_changes_nothing(
     assert outcomes(billing)[-2:] == [("delivered", "applied"), ("delivered", "repeated")]
 
 
-def test_a_second_device_that_comes_online_after_all_keeps_the_first_ones_time(
+def test_a_second_device_that_comes_online_later_keeps_the_first_ones_time(
     chat_fake: ChatFake, chat_clock: Clock, billing: Billing
 ) -> None:
     message = chat_fake.send_text().deliver()
