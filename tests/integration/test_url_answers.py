@@ -91,7 +91,7 @@ def test_how_the_system_says_that_nobody_reads_on_does_not_matter(monkeypatch):
 
     monkeypatch.setattr(socket.socket, "sendall", sendall)
     with serving(keeps_alive) as server:
-        assert 200 == post_to(server.url).status
+        assert post_to(server.url).status == 200
 
 
 # No connections
