@@ -3,8 +3,8 @@
 An async app can crash wherever it suspends: there, all tasks that began in the attempt are
 cancelled, as when their process shuts down. Closing the coroutine would skip clean-up that awaits,
 and throwing an error into it would let its children run on. Any app can crash before and after a
-call of a function, where a :class:`Crash` is raised; or a call can fail with an error, as one of a
-database can.
+call of a function, where a :class:`SimulatedCrash` is raised; or a call can fail with an error, as
+one of a database can.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class CrashPoint(NamedTuple):
     nth: int = 1
 
 
-class Crash(BaseException):
+class SimulatedCrash(BaseException):
     """Ends the code of an app at a call; no ``except Exception`` catches it."""
 
 
@@ -178,7 +178,7 @@ class CrashWatch:
         if not self.deed:
             return
         if self._raises is None:
-            raise Crash(self.deed)
+            raise SimulatedCrash(self.deed)
         at = "".join(f" at {line}" for line in lines[:1])
         raise make_error(self._raises, f"{name} failed{at}, because webhooks.error() says so")
 
@@ -271,7 +271,7 @@ class CrashWatch:
         async def watched(coroutine: Any) -> Any:
             try:
                 return await self._watched(coroutine)
-            except Crash:
+            except SimulatedCrash:
                 self._end_all()
                 raise asyncio.CancelledError from None
 
@@ -324,7 +324,9 @@ def _report(function: FunctionType, kind: str) -> None:
 
 def _is_crash(error: BaseException) -> bool:
     # A nursery of trio raises a group.
-    return isinstance(error, Crash) or any(map(_is_crash, getattr(error, "exceptions", ())))
+    return isinstance(error, SimulatedCrash) or any(
+        map(_is_crash, getattr(error, "exceptions", ()))
+    )
 
 
 def _frames_of(awaited: object) -> Iterator[FrameType]:

@@ -63,7 +63,7 @@ _BY_ITSELF: Final = "the scenario as written shows another snapshot when it is r
 Progress = Callable[[str], None]
 
 
-class Row(NamedTuple):
+class ReadyMadeTest(NamedTuple):
     """A ready-made test: its body is ours, so what it does is printed in its place.
 
     Attributes:
@@ -75,7 +75,7 @@ class Row(NamedTuple):
     as_written: Callable[[Baseline], Written]
 
 
-class Scope(NamedTuple):
+class CheckedOptions(NamedTuple):
     """The options of an exploration, checked; :meth:`.Explorer.__call__` explains them."""
 
     kinds: tuple[str, ...] = DEFAULT
@@ -99,12 +99,12 @@ class Exploration:
     def __init__(
         self,
         body: Body,
-        scope: Scope,
+        scope: CheckedOptions,
         environment: Environment,
         progress: Progress,
         item: Any,
         *,
-        row: Row | None = None,
+        row: ReadyMadeTest | None = None,
     ) -> None:
         self._body = body
         self._row = row
@@ -127,7 +127,7 @@ class Exploration:
         self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why nothing came of a kind's deviations
         self._failing: tuple[Deviation, ...] | None = None
-        self._found = Finding(f"Exploration of {name_of(body)}()", "not run yet")
+        self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
         self._first: Exploration | None = None
 
@@ -170,7 +170,7 @@ class Exploration:
 
     def _require_awaited(self) -> None:
         if self._is_pending:
-            name = name_of(self._body)
+            name = body_name(self._body)
             raise NotAwaited(
                 f"the exploration of {name}() was never awaited: write `await "
                 f"chat_explore({name})` in an `async def` test, or `await {name}` below "
@@ -183,12 +183,12 @@ class Exploration:
             pass
 
         if self._is_async:
-            unawaited.__qualname__ = f"the exploration of {name_of(self._body)}()"
+            unawaited.__qualname__ = f"the exploration of {body_name(self._body)}()"
             self._unawaited = unawaited()
 
     def __await__(self) -> Generator[Any, Any, Exploration]:
         if not self._is_async:
-            name = name_of(self._body)
+            name = body_name(self._body)
             raise TypeError(
                 f"there is nothing to await: {name}() is a plain function, explored when "
                 f"chat_explore was called. Remove `await`, or write `async def {name}`"
@@ -584,6 +584,6 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
     raise NotRepeatable("\n".join([*lines, *sides, _REMEDY])) from error
 
 
-def name_of(body: Body) -> str:
+def body_name(body: Body) -> str:
     """Return the name of a body in texts."""
     return getattr(body, "__name__", type(body).__name__)

@@ -21,7 +21,7 @@ from ..base.errors import ChatFakeError
 from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import CRASHING, KINDS, check_kinds, parse_deviations
-from .exploration import Exploration, Progress, Row, Scope
+from .exploration import CheckedOptions, Exploration, Progress, ReadyMadeTest
 from .injected_errors import find_error
 from .tripwires import find_function
 from .world import Body, Environment
@@ -145,7 +145,9 @@ class Explorer:
             return lambda body: self._explore(body, scope)
         return self._explore(body, scope)
 
-    def _explore(self, body: Body, scope: Scope, row: Row | None = None) -> Exploration:
+    def _explore(
+        self, body: Body, scope: CheckedOptions, row: ReadyMadeTest | None = None
+    ) -> Exploration:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
@@ -202,9 +204,9 @@ def explore(
     return exploration
 
 
-def _checked(options: ExploreOptions, call: str) -> Scope:
+def _checked(options: ExploreOptions, call: str) -> CheckedOptions:
     check_names(options, ExploreOptions.__annotations__, call)
-    default = Scope()
+    default = CheckedOptions()
     check_bool(options.get("stop_at_first", False), "stop_at_first")
     only, seconds = options.get("only"), options.get("seconds")
     kinds = check_kinds(options.get("deviations", default.kinds))
@@ -212,7 +214,7 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
     found, errors = checked_points(points, tries=not CRASHING.isdisjoint(kinds))
     if "error" in kinds and not found and not all_kinds:
         raise ValueError(f"error: {KINDS['error'].needs}")
-    return Scope(
+    return CheckedOptions(
         kinds,
         check_int(options.get("limit", default.limit), "limit", 1, _UPPER_BOUND),
         check_int(options.get("depth", default.depth), "depth", 0, _UPPER_BOUND),

@@ -29,7 +29,7 @@ from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from .baseline import Baseline
 from .deviations import CRASHING, parse_deviations
-from .exploration import Exploration, Row, Scope
+from .exploration import CheckedOptions, Exploration, ReadyMadeTest
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
 from .recorder import Recorder
@@ -153,29 +153,29 @@ class WebhookTests:
         return config.replace(tick=1) if getattr(config, "tick", 0) is None else config
 
     @pytest.fixture(name="webhook_run")
-    def _webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _Run:
+    def _webhook_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _WebhookRun:
         """Runs the ready-made tests of a WebhookTests class."""
-        return _Run(self, chat_explore, request)
+        return _WebhookRun(self, chat_explore, request)
 
     # The tests, in the order of the card
 
-    def test_all_events_are_taken(self, webhook_run: _Run) -> None:
+    def test_all_events_are_taken(self, webhook_run: _WebhookRun) -> None:
         """Respond with 2xx to every event of the scenario."""
         webhook_run.explore()
 
-    def test_snapshot_changes(self, webhook_run: _Run) -> None:
+    def test_snapshot_changes(self, webhook_run: _WebhookRun) -> None:
         """Show in the snapshot what has happened, or no test could find a mistake."""
         webhook_run.explore(compares=True)
 
-    def test_duplicates(self, webhook_run: _Run) -> None:
+    def test_duplicates(self, webhook_run: _WebhookRun) -> None:
         """Handle duplicates: an event is redelivered, or retried because a response was lost."""
         webhook_run.compare("duplicate", "lose_response")
 
-    def test_duplicates_under_another_id(self, webhook_run: _Run) -> None:
+    def test_duplicates_under_another_id(self, webhook_run: _WebhookRun) -> None:
         """Handle an event that is redelivered with a new id."""
         webhook_run.compare("duplicate_new_id")
 
-    def test_duplicates_days_later(self, webhook_run: _Run) -> None:
+    def test_duplicates_days_later(self, webhook_run: _WebhookRun) -> None:
         """Handle all events again, two days later."""
 
         async def again(fake: ChatFake, snapshot: Snapshot | None) -> None:
@@ -184,7 +184,7 @@ class WebhookTests:
 
         webhook_run.explore(ending=again, compares=True)
 
-    def test_duplicates_at_once(self, webhook_run: _Run) -> None:
+    def test_duplicates_at_once(self, webhook_run: _WebhookRun) -> None:
         """Handle an event twice at the same time; one of them may be refused, and is retried."""
         refused: list[str] = []  # how the attempts of a pair ended; empty: one was taken
 
@@ -207,27 +207,27 @@ class WebhookTests:
         if all(refused):
             pytest.skip(f"both attempts at the same time were refused each time: {refused[0]}")
 
-    def test_another_order(self, webhook_run: _Run) -> None:
+    def test_another_order(self, webhook_run: _WebhookRun) -> None:
         """Handle events out of order: late, or retried because they were refused on the way."""
         webhook_run.compare("reorder", "refuse")
 
-    def test_a_read_at_once(self, webhook_run: _Run) -> None:
+    def test_a_read_at_once(self, webhook_run: _WebhookRun) -> None:
         """Handle a ``read`` without a ``delivered``, as the chat was open (§3 rule 1)."""
         webhook_run.compare("read_at_once")
 
-    def test_webhooks_before_the_response(self, webhook_run: _Run) -> None:
+    def test_webhooks_before_the_response(self, webhook_run: _WebhookRun) -> None:
         """Handle the webhooks of a send call before its response."""
         webhook_run.compare("webhooks_first")
 
-    def test_a_crash(self, webhook_run: _Run) -> None:
+    def test_a_crash(self, webhook_run: _WebhookRun) -> None:
         """Survive a crash while a webhook is handled, as in a deployment."""
         webhook_run.compare("crash")
 
-    def test_an_error(self, webhook_run: _Run) -> None:
+    def test_an_error(self, webhook_run: _WebhookRun) -> None:
         """Refuse an event while the database fails, say, and handle it when it is retried."""
         webhook_run.compare("error")
 
-    def test_a_later_version(self, webhook_run: _Run) -> None:
+    def test_a_later_version(self, webhook_run: _WebhookRun) -> None:
         """Ignore unknown fields and types of events, and accept unknown values."""
 
         async def unknown(fake: ChatFake, _: Snapshot | None) -> None:
@@ -241,7 +241,7 @@ class WebhookTests:
 
         webhook_run.compare("evolve", "unknown_value", ending=unknown)
 
-    def test_people_write(self, webhook_run: _Run) -> None:
+    def test_people_write(self, webhook_run: _WebhookRun) -> None:
         """Handle what people write."""
 
         async def write(fake: ChatFake, snapshot: Snapshot | None) -> None:
@@ -265,7 +265,7 @@ class WebhookTests:
 
         webhook_run.explore(ending=write)
 
-    def test_forgeries(self, webhook_run: _Run) -> None:
+    def test_forgeries(self, webhook_run: _WebhookRun) -> None:
         """Refuse events with a missing, wrong or old signature."""
 
         async def forge(fake: ChatFake, snapshot: Snapshot | None) -> None:
@@ -276,7 +276,7 @@ class WebhookTests:
         webhook_run.explore(ending=forge)
 
 
-class _Run:
+class _WebhookRun:
     """The exploration of one ready-made test."""
 
     def __init__(
@@ -353,7 +353,7 @@ class _Run:
         depth = 1 if kinds else 0
         given = _item_of(self._tests.only, self._name)
         only = None if given is None else parse_deviations(given)
-        scope = Scope(
+        scope = CheckedOptions(
             kinds,
             depth=depth,
             only=only,
@@ -367,7 +367,9 @@ class _Run:
         is_own = type(self._tests).scenario is not WebhookTests.scenario
         current().follow(code, is_called=is_own)
         try:
-            exploration = self._explorer._explore(body, scope, Row(self._name, self._as_written))
+            exploration = self._explorer._explore(
+                body, scope, ReadyMadeTest(self._name, self._as_written)
+            )
             if self._loop is not None:
                 self._loop.runner.run(exploration._explore())
         except Exception as error:

@@ -262,7 +262,7 @@ def _error_reply(status: int, code: str | None = None, message: str | None = Non
 
 
 #: The kinds that reports list, in their order.
-KINDS: Final[tuple[type[ApiFault], ...]] = (
+API_FAULTS: Final[tuple[type[ApiFault], ...]] = (
     Fail,
     Delay,
     Disconnect,

@@ -12,13 +12,13 @@ from ..domain.people import PersonFact
 from ..domain.reasons import ChargePer
 from ..engine.records import VerbRecord
 from ..http_api.account_api import ApiRequest
-from ..http_api.faults import KINDS as API_KINDS
+from ..http_api.faults import API_FAULTS
 from ..report.entries import kind_of
 from ..webhooks.attempts import Attempt, Fault
-from ..webhooks.faults import KINDS
+from ..webhooks.faults import FAULTS
 from ..webhooks.forgeries import Forgery
 
-_KINDS: Final[tuple[type[Fault], ...]] = (*KINDS, Forgery)
+_KINDS: Final[tuple[type[Fault], ...]] = (*FAULTS, Forgery)
 
 #: What a suite can try, in the order of the report. Each name has a pattern of the signs that show
 #: it (see ``_signs``), and the verbs that try it.
@@ -84,7 +84,7 @@ _SIGNS: Final = {
         "sent through a route": ("inside", "send_endpoint()"),
     },
     "API faults": {
-        **{kind._kind: (f"mark {verb_of(kind)}", f"{verb_of(kind)}()") for kind in API_KINDS},
+        **{kind._kind: (f"mark {verb_of(kind)}", f"{verb_of(kind)}()") for kind in API_FAULTS},
         "key rotated": ("verb rotate_key.*", "rotate_key()"),
     },
     "time": {"time moved": ("kind clock", "clock.advance()")},
@@ -141,7 +141,7 @@ def exercised(found: Iterable[Record], per: ChargePer) -> set[str]:
     """Return what a fake has exercised, as ``group: name``; and what it charges for."""
     signs = "\n".join({sign for record in found for sign in _signs(record)})
     shown = [item for item in ITEMS if re.search(f"^{item.sign}$", signs, re.MULTILINE)]
-    return {per, *map(name_of, shown)}
+    return {per, *map(item_name, shown)}
 
 
 def possible(seen: Iterable[str]) -> list[Item]:
@@ -150,7 +150,7 @@ def possible(seen: Iterable[str]) -> list[Item]:
     return [item for item in ITEMS if is_shared or item.sign not in _SHARED]
 
 
-def name_of(item: Item) -> str:
+def item_name(item: Item) -> str:
     """Return the name of an item in the data of a run."""
     return f"{item.group}: {item.name}"
 
@@ -160,11 +160,11 @@ def tried(seen: Iterable[str]) -> dict[str, tuple[list[Item], list[Item]]]:
     known, groups = set(seen), dict[str, tuple[list[Item], list[Item]]]()
     for item in possible(known):
         sides = groups.setdefault(item.group, ([], []))
-        sides[name_of(item) not in known].append(item)
+        sides[item_name(item) not in known].append(item)
     return groups
 
 
 def count(seen: Iterable[str]) -> tuple[int, int]:
     """Return how many items were exercised, and how many can be."""
     known, items = set(seen), possible(seen)
-    return len(known.intersection(map(name_of, items))), len(items)
+    return len(known.intersection(map(item_name, items))), len(items)

@@ -295,7 +295,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 
 #: All kinds, in the order in which reports list them.
-KINDS: Final[tuple[type[Fault], ...]] = (
+FAULTS: Final[tuple[type[Fault], ...]] = (
     Duplicate,
     Drop,
     Delay,
