@@ -160,7 +160,7 @@ def test_what_awaits_a_thread_is_no_point_because_it_cannot_be_ended():
     async def app(request):
         await asyncio.to_thread(done.append, "thread")  # thread
 
-    with pytest.raises(AssertionError, match="1 == 0"):
+    with pytest.raises(AssertionError, match="0 == 1"):
         crashed(app, line=place("thread"))
 
 
