@@ -66,7 +66,7 @@ class Explorer:
                 chat_fake.settle()
                 assert shop.spent == Decimal("0.05")
 
-    Each run of ``world`` has a fake, a clock and a shop of its own. The first world that fails
+    Each run of ``world`` has its own fake, clock and shop. The first world that fails
     fails the test; its error says what deviated, and includes a test to paste.
 
     Args:
@@ -194,7 +194,7 @@ def explore(
         print(explore(world, depth=1))  # 18 worlds, all with up to 1 deviation
 
     Args:
-        body: A function of one fake; with ``async def``, ``await`` what is returned.
+        body: A function of one fake; with ``async def``, ``await`` the result.
         config: The configuration of every fake; None: the defaults.
         **options: ``deviations``, ``limit``, ``depth``, ``seconds``, ``only``, ``crash_points``
             and ``stop_at_first``, as :class:`Explorer` takes them.

@@ -33,7 +33,7 @@ class Clock:
         chat_fake.send_text("Hello").after(60).deliver().after(minutes=10).read()
         chat_fake.clock.advance(hours=1)
 
-    On its way, everything that is due happens in order: time stops at the moment of each event
+    During a move, everything that is due happens in order: time stops at the moment of each event
     until its webhooks are attempted. Time only goes forward.
 
     Without the ``chat_clock`` fixture, real time runs until the first move freezes it. In async

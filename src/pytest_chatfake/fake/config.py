@@ -62,7 +62,7 @@ class ChatFakeConfig:
         opening_balance: What the account begins with: a ``Decimal``, an ``int`` or a text
             (assumed).
         currency: The three-letter code of every amount (§2.1).
-        price: What starting a conversation costs, or each message, as ``charge_per`` says: an
+        price: The cost of starting a conversation, or of each message, as ``charge_per`` says: an
             amount, or a function that takes the :class:`~pytest_chatfake.Message` and returns one
             (assumed: the description shows no amounts). The function is called once, when the
             message is sent.
@@ -94,7 +94,7 @@ class ChatFakeConfig:
             :class:`~pytest_chatfake.Message` and the status of the coming event that returns one
             (assumed: none). The function may only read; it is called once for each verb and status.
             A call's own ``extra=`` takes precedence. If the function raises, the verb is not done.
-            What people do by themselves after a verb is done all the same, without these fields,
+            The things that people do by themselves after a verb still happen, without these fields,
             and the error is raised.
         omit: Fields of the description that the message resource of this account's events does not
             have, by their names on the wire: ``("conversation", "bizType")``. ``id`` and ``status``
@@ -108,10 +108,10 @@ class ChatFakeConfig:
             ``event.json()`` returns it, that returns a mapping, which is posted as JSON with exact
             decimals, or the body as text or bytes (assumed). ``fake.events`` keeps the
             description's form. The function may only read. It is called once for each body, before
-            anything is done, so a verb is refused if it raises; only for what people do by
-            themselves after a verb is it called by the attempt. It does not apply to what people
-            write, ``emit_event()``, ``replay()`` and ``emit(raw=)``.
-        tick: How much later the events of each verb say they are than those of the verb before, in
+            anything is done, so a verb is refused if it raises. For things that people do by
+            themselves after a verb, the attempt calls it instead. It does not apply to messages
+            that people write, ``emit_event()``, ``replay()`` and ``emit(raw=)``.
+        tick: By how much the events of each verb are later than those of the verb before, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. None: no difference; one
             second in the tests of a :class:`~pytest_chatfake.WebhookTests` (assumed).

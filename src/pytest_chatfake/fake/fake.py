@@ -103,13 +103,13 @@ class ChatFake:
             fake.send_text("Sale ends today").deliver(devices=2).read()
             assert fake.balance.charged == Decimal("0.10")
 
-    In async mode, ``await`` everything that acts: a message, a chain of its verbs, and whatever
-    returns a ``Pending``. While steps are pending, results raise ``NotAwaited``, except for
+    In async mode, ``await`` everything that acts: a message, a chain of its verbs, and every call
+    that returns a ``Pending``. While steps are pending, results raise ``NotAwaited``, except for
     :attr:`timeline`.
 
     Amounts are in the configuration's currency. You may give a ``Decimal``, an ``int`` or a text;
-    you get an exact ``Decimal``. After :meth:`close`, results can still be read, but whatever acts
-    raises ``ClosedError``.
+    you get an exact ``Decimal``. After :meth:`close`, results can still be read, but all calls
+    that act raise ``ClosedError``.
 
     Args:
         config: The configuration; None: the defaults.
@@ -283,7 +283,7 @@ class ChatFake:
     ) -> Recipient:
         """Describe a person, and return the one live handle of the address.
 
-        What you give holds from now on, at once in both modes; the rest stays as it was. A new
+        The arguments apply from now on, at once in both modes; the rest stays as it was. A new
         person has one device, which is online, and read receipts.
 
         Args:
@@ -341,8 +341,8 @@ class ChatFake:
 
         It takes care of messages that are sent from now on. An autopilot for one address takes
         precedence over one for all, and a later one over an earlier one. Messages with a script
-        (``after()``) are left alone, and a phone that is off is waited for. An autopilot never
-        fails a test.
+        (``after()``) are left alone, and messages to a phone that is off wait. An autopilot
+        never fails a test.
 
         Args:
             to: Whose messages: an address or a recipient; None: everybody's.
@@ -816,7 +816,7 @@ class ChatFake:
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
         ``Response``, a dict, exact bytes, or None (204); or one of the last three and a status. If
         two routes match a request, the last one responds. If it returns ``NotImplemented``, the
-        request goes to the one before, to a handler of :attr:`http`, or gets a 404.
+        request goes to the previous route, to a handler of :attr:`http`, or gets a 404.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.

@@ -174,7 +174,7 @@ class Message:
         Args:
             code: The error code; ``131026`` and ``100`` are described (§7.2).
             message: The ``errorMessage``; needed for any other code.
-            platform_error: Whether the event has a ``chatApiError``, or the one it has (§2.5).
+            platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
 
         Raises:
             IllegalTransition: Its status does not allow it.
@@ -368,7 +368,7 @@ class Submission:
         Args:
             code: The error code; ``100`` and ``131026`` are described (§7.2).
             message: The ``errorMessage``; needed for any other code.
-            platform_error: Whether the event has a ``chatApiError``, or the one it has (§2.5).
+            platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
 
         Raises:
             IllegalTransition: It was accepted or rejected already.

@@ -75,7 +75,7 @@ class Webhooks:
 
     The description says nothing about the order of events, their retries and their signatures
     (§5 rule 4, §6 rule 4), so faults of these are assumed. The faults, :meth:`duplicate` to
-    :meth:`drop`, take the same arguments beside their own:
+    :meth:`drop`, take the same arguments in addition to their own:
 
     - ``times``: how many events, 1 by default; None: all, until the fault is removed.
     - ``start``: the first event concerned, among those that match; 1 is the next.
@@ -129,8 +129,8 @@ class Webhooks:
 
         Args:
             url: The URL of a running server: ``http`` or ``https``, over one kept connection.
-            wsgi: A WSGI app, called in process: in the test's thread; in async mode, in a thread of
-                its own.
+            wsgi: A WSGI app, called in process: in the test's thread; in async mode, in its own
+                thread.
             asgi: An ASGI app, called in process: in async mode, in the test's own loop; in sync
                 mode, on a loop of the fake's, or on the session's (``chat_fake_loop_scope``).
             handler: A function, or an async one, that takes a
@@ -421,9 +421,9 @@ class Webhooks:
     ) -> Fault:
         """Crash the app in the middle of an attempt, and retry it (assumed).
 
-        The app has to run in process. To the service, its connection was cut, and the attempt is
+        The app has to run in process. The service sees a cut connection, and the attempt is
         retried at the next ``settle()``, assertion or move of time, even without ``retry_after``;
-        not if the response was already complete. What the app keeps in memory survives, unless it
+        but not if the response was complete. What the app keeps in memory survives, unless it
         was connected with ``restart=``. If an attempt never reaches the point, the next one may.
 
         Args:
