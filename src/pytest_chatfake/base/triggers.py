@@ -29,6 +29,8 @@ class Trigger(Record):
     _kind: ClassVar[str] = ""
     #: The default of ``times=``.
     _usual_times: ClassVar[int | None] = 1
+    #: The arguments that say which events or requests it is about.
+    _filters: ClassVar[tuple[str, ...]]
 
     fired: int
     line: Line
@@ -44,6 +46,7 @@ class Trigger(Record):
         times = where.get("times", self._usual_times)
         self._times = None if times is None else check_int(times, "times", 1)
         self._start = check_int(where.get("start", 1), "start", 1)
+        self._where = {name: where[name] for name in self._filters if where.get(name) is not None}
         self.line = line
         self._is_shared = is_in_fixture()  # then it may be meant for other tests
 
@@ -53,16 +56,16 @@ class Trigger(Record):
     @property
     def description(self) -> str:
         """The call that makes such a fault: ``duplicate(after=2)``."""
-        shown = [*self._arguments, *shown_arguments(**self._limits())]
+        where = {name: self._shown_filter(name, value) for name, value in self._where.items()}
+        shown = [*self._arguments, *shown_arguments(**where)]
         if self._start != 1:
             shown.append(f"start={self._start}")
         if self._times != self._usual_times:
             shown.append(f"times={self._times}")
         return f"{self._kind}({', '.join(shown)})"
 
-    def _limits(self) -> Mapping[str, object]:
-        # The arguments that say which events or requests it is about.
-        raise NotImplementedError
+    def _shown_filter(self, name: str, value: Any) -> object:  # noqa: ARG002 - most are themselves
+        return value
 
     def __enter__(self) -> Self:
         return self

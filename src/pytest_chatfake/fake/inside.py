@@ -18,7 +18,7 @@ from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
 from ..report.story import Story
-from ..webhooks.attempts import Attempt, Fault
+from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attendant
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
@@ -221,7 +221,7 @@ class Inside:
     @staticmethod
     def is_short(fault: Trigger) -> bool:
         """Return whether a barrier ended a fault's waiting for other attempts early."""
-        return isinstance(fault, Fault) and fault._is_short
+        return fault._is_short
 
     @staticmethod
     def round_of(attempt: Attempt) -> int:

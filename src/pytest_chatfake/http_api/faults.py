@@ -67,6 +67,7 @@ class ApiFault(Trigger):
     """A fault of requests with the fake's key, as ``chat_fake.api.fail()`` returns it."""
 
     _face, _home = "ApiFault", "api"
+    _filters = ("path", "method")
 
     #: Whether the request takes effect first; else nothing of the user's is called.
     _takes_effect: ClassVar[bool] = True
@@ -83,9 +84,10 @@ class ApiFault(Trigger):
         check_names(where, RequestFilter.__annotations__, f"{verb_of(type(self))}()")
         super()._set_up(where, line)
         path, method = where.get("path"), where.get("method")
-        self._path = path
         self._rules = None if path is None else map_of([Rule(check_path(path))])
         self._method = None if method is None else _check_method(method)
+        if self._method is not None:
+            self._where["method"] = self._method
         self._target = _target(path, self._method) or self._usual_target
         self._others: Counter[str] = Counter()  # the targets of requests that did not match
 
@@ -93,9 +95,6 @@ class ApiFault(Trigger):
     def description(self) -> str:
         """The call that set the fault up, as a test would write it."""
         return f"api.{super().description}"
-
-    def _limits(self) -> Mapping[str, object]:
-        return {"path": self._path, "method": self._method}
 
     @property
     def _mark(self) -> Mark:

@@ -258,6 +258,7 @@ class Fault(Trigger):
     # `_repeat`, `_attend`, `_signed`, `_end`.
 
     _face, _home = "Fault", "webhooks"
+    _filters = ("message", "status", "type", "endpoint")
 
     #: What sets it up, if there is no method of its name.
     _set_up_by: ClassVar[str] = ""
@@ -279,7 +280,6 @@ class Fault(Trigger):
     _attend: Attend | None = None  # makes who crashes the app, or raises an error in it
     _details: str = ""  # more for its mark
     _mark: Mark
-    _where: Mapping[str, Any]
 
     @property
     def kind(self) -> str:
@@ -289,16 +289,11 @@ class Fault(Trigger):
     def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
         super()._set_up(where, line)
         self._mark = Mark(self._kind, self._text + self._details, line)
-        names = ("message", "status", "type", "endpoint")
-        self._where = {name: where[name] for name in names if where.get(name) is not None}
 
-    def _limits(self) -> Mapping[str, object]:
-        def shown(name: str, value: Any) -> object:
-            if name == "message":
-                return value.id or "a message"  # it has no id before it is sent
-            return value._shown if name == "endpoint" else value
-
-        return {name: shown(name, value) for name, value in self._where.items()}
+    def _shown_filter(self, name: str, value: Any) -> object:
+        if name == "message":
+            return value.id or "a message"  # it has no id before it is sent
+        return value._shown if name == "endpoint" else value
 
     def _strikes(self, attempt: Attempt, *, is_taken: bool) -> bool:
         # Counts a first attempt, and returns whether to fire on it. If another fault or a batch has
@@ -332,9 +327,9 @@ class Fault(Trigger):
         else:
             attempt._note(self)
 
-    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:
-        # Delays the repeat of an attempt, or returns it if it is made at the same time.
-        raise NotImplementedError
+    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:  # noqa: ARG002 - some delay it
+        # Returns the repeat of an attempt if it is made at the same time.
+        return attempt._repeated(self)
 
     def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None: ...
 

@@ -200,9 +200,6 @@ class Concurrently(Fault):
         delays.backlog.await_peer(attempt, self._steps, self)
         return False
 
-    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:  # noqa: ARG002 - it is made at once
-        return attempt._repeated(self)
-
 
 # Kinds by which an attempt fails
 
