@@ -180,16 +180,9 @@ def explore(
     config: ChatFakeConfig | None = None,
     **options: Unpack[ExploreOptions],
 ) -> Exploration:
-    """Run a body in every world, without pytest.
+    """Run a body in every world, without pytest; the example of :class:`Explorer` has a body.
 
     It raises the error of the first world that fails::
-
-        def world(chat_fake):
-            shop = Shop()
-            chat_fake.webhooks.connect(wsgi=shop.app, path="/hooks/chat")
-            chat_fake.send_text("Sale ends today").deliver(devices=2).read()
-            chat_fake.settle()
-            assert shop.spent == Decimal("0.05")
 
         print(explore(world, depth=1))  # 18 worlds, all with up to 1 deviation
 

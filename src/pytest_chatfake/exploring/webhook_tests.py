@@ -364,8 +364,7 @@ class _WebhookRun:
             runs_again=self._name == _FIRST,  # finds an app that remembers an earlier world
         )
         code: CodeType = self._own.__code__
-        is_own = type(self._tests).scenario is not WebhookTests.scenario
-        current().follow(code, is_called=is_own)
+        current().follow(code, is_called=self._has_own_scenario)
         try:
             exploration = self._explorer._explore(
                 body, scope, ReadyMadeTest(self._name, self._as_written)
@@ -391,11 +390,14 @@ class _WebhookRun:
             pytest.skip(f"{name} fails")
 
     @property
+    def _has_own_scenario(self) -> bool:
+        return type(self._tests).scenario is not WebhookTests.scenario
+
+    @property
     def _own(self) -> Any:
         # The function at whose lines verbs are reported.
         tests = type(self._tests)
-        is_own = tests.scenario is not WebhookTests.scenario
-        function = inspect.unwrap(tests.scenario if is_own else tests.connect)
+        function = inspect.unwrap(tests.scenario if self._has_own_scenario else tests.connect)
         return function if inspect.isfunction(function) else WebhookTests.connect
 
     # A world

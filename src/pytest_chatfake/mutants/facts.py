@@ -300,7 +300,7 @@ class Mutation:
     @contextmanager
     def falsify(self, attempt: Attempt) -> Generator[None]:
         """Falsify an attempt while it is made, and note whether the app looked at it."""
-        if attempt.fault == "forgery":  # no event: it must neither be lost nor get through
+        if not attempt._effect._counts:  # a forgery must neither be lost nor get through
             yield
             return
         noted: set[str] = set()

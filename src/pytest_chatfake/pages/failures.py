@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import pytest
 
-from ..base.current_test import Finding, current
+from ..base.current_test import current
 from ..base.redaction import redacted
 from ..base.tracebacks import is_own
 from ..report import active_stories
@@ -35,8 +35,7 @@ class Failures:
         record = record_of(report)
         with log_errors("the picture of a timeline"):
             picture = section.picture(styled=False)
-            record.setdefault("highlights", []).extend(section.highlights)
-            record["cause"] = record.get("cause") or section.cause
+            _note_highlights(record, section.highlights, section.cause)
             record.setdefault("sections", []).append((section.timeline, picture))
             record.setdefault("raised", []).extend(section.raised)
 
@@ -74,15 +73,15 @@ def _note_finding(report: pytest.TestReport, error: BaseException) -> None:
     is_explained = found is not None and bool(found.sentence)
     if found is not None and not is_explained:
         with log_errors("what to look at in a finding"):
-            _note_highlights(record, found, error)
+            for story in found.stories:
+                highlights = Highlights(story, 0, error)
+                _note_highlights(record, highlights.lines, highlights.cause)
     says_it = is_explained or is_own(error) or event_of(error)
     cause = "" if says_it else record.get("cause", "")
     says_enough = cause and isinstance(error, AssertionError)
     record["finding"] = cause if says_enough else "; ".join(filter(None, [cause, said]))
 
 
-def _note_highlights(record: dict[str, Any], found: Finding, error: BaseException) -> None:
-    for story in found.stories:
-        highlights = Highlights(story, 0, error)
-        record.setdefault("highlights", []).extend(highlights.lines)
-        record["cause"] = record.get("cause") or highlights.cause
+def _note_highlights(record: dict[str, Any], lines: Iterable[str], cause: str) -> None:
+    record.setdefault("highlights", []).extend(lines)
+    record["cause"] = record.get("cause") or cause
