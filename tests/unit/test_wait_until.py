@@ -3,12 +3,13 @@
 import asyncio
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import Mock
 
+import anyio
 import freezegun
 import pytest
 import time_machine
-import trio
 
 from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited
 from pytest_chatfake.fake import waits
@@ -24,126 +25,142 @@ SHORT = 0.01
 SETTLES = pytest.mark.parametrize("settle", [True, False])
 
 
+@pytest.fixture
+def mode():
+    """Plain code; or where a test is marked so, plain code and both frameworks."""
+    return "sync"
+
+
+@pytest.fixture
+def fake(mode):
+    with a_fake(mode) as fake:
+        yield fake
+
+
+@pytest.fixture
+def wait(fake, mode):
+    """Wait in plain code, or in a loop of asyncio or trio."""
+
+    def wait(predicate, timeout=SECONDS, **settle):
+        return perform(mode, lambda: fake.wait_until(predicate, timeout=timeout, **settle))
+
+    return wait
+
+
+@pytest.fixture
+def wait_in_vain(wait):
+    def wait_in_vain(predicate):
+        with pytest.raises(AssertionError) as failure:
+            wait(predicate, SHORT)
+        return failure.value
+
+    return wait_in_vain
+
+
 def a_fake(mode, **config):
     return ChatFake(mode="sync" if mode == "sync" else "async", seed="wait", **config)
 
 
-def wait(fake, mode, predicate, timeout=SECONDS, **settle):
-    """Wait in plain code, or in a loop of asyncio or trio."""
-    return perform(mode, lambda: fake.wait_until(predicate, timeout=timeout, **settle))
-
-
 @MODES
-def test_it_waits_for_something_true_and_returns_it(mode):
+def test_it_waits_for_something_true_and_returns_it(wait):
     seen = [None, 0, [], "", False, LookupError("none"), AssertionError("not yet"), "it"]
     looks = Mock(side_effect=seen)
-    with a_fake(mode) as fake:
-        assert wait(fake, mode, looks) == "it"
-    assert len(seen) == looks.call_count
+    assert wait(looks) == "it"
+    assert looks.call_count == len(seen)
 
 
 @MODES
 @SETTLES
-def test_a_wait_attempts_webhooks_unless_it_is_told_not_to(mode, settle):
-    with a_fake(mode) as fake:
-        received = []
-        fake.webhooks.connect(handler=received.append)
-        fake.send_endpoint("/v2/messages")
-        seen = []
+def test_a_wait_attempts_webhooks_unless_it_is_told_not_to(fake, wait, settle):
+    received = []
+    fake.webhooks.connect(handler=received.append)
+    fake.send_endpoint("/v2/messages")
+    seen = []
 
-        def look():
-            seen.append(len(received))
-            send_call(fake)
-            return len(seen) == 3
+    def look():
+        seen.append(len(received))
+        send_call(fake)
+        return len(seen) == 3
 
-        wait(fake, mode, look, settle=settle)
-        assert ([0, 1, 2] if settle else [0, 0, 0]) == seen
-        wait(fake, mode, lambda: len(received) == 3)
-
-
-@MODES
-def test_any_other_error_comes_out_at_once_and_the_fake_can_be_used(mode):
-    with a_fake(mode) as fake:
-        with pytest.raises(ValueError, match="broken"):
-            wait(fake, mode, Mock(side_effect=[None, ValueError("broken")]))
-        assert wait(fake, mode, lambda: "it") == "it"
+    wait(look, settle=settle)
+    assert len(fake.messages) == 3  # and no step is left
+    assert seen == ([0, 1, 2] if settle else [0, 0, 0])
+    wait(lambda: len(received) == 3)
 
 
 @MODES
-def test_a_predicate_may_be_a_coroutine_function(mode):
+def test_any_other_error_comes_out_at_once_and_the_fake_can_be_used(wait):
+    with pytest.raises(ValueError, match="broken"):
+        wait(Mock(side_effect=[None, ValueError("broken")]))
+    assert wait(lambda: "it") == "it"
+
+
+@MODES
+def test_a_predicate_may_be_a_coroutine_function(wait):
     looks = Mock(side_effect=[None, LookupError("none"), "it"])
 
     async def predicate():
-        await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
+        await anyio.sleep(0)
         return looks()
 
-    with a_fake(mode) as fake:
-        assert wait(fake, mode, predicate) == "it"
+    assert wait(predicate) == "it"
 
 
-def test_a_message_that_is_found_is_no_coroutine_to_run():
-    with a_fake("sync") as fake:
-        message = fake.send_text()
-        assert message == fake.wait_until(lambda: fake.find_message(to=message.to))
+def test_a_message_that_is_found_is_no_coroutine_to_run(fake, wait):
+    message = fake.send_text()
+    assert wait(lambda: fake.find_message(to=message.to)) == message
 
 
 # -- in vain ---------------------------------------------------------------------------------------
 
 
-def in_vain(mode, predicate):
-    with a_fake(mode) as fake, pytest.raises(AssertionError) as failure:
-        wait(fake, mode, predicate, SHORT)
-    return failure.value
-
-
 @MODES
-def test_a_failure_shows_the_last_value(mode):
-    failure = in_vain(mode, lambda: 0)
+def test_a_failure_shows_the_last_value(wait_in_vain):
+    failure = wait_in_vain(lambda: 0)
     line = test_a_failure_shows_the_last_value.__code__.co_firstlineno + 2
     assert re.fullmatch(
         rf"the lambda at test_wait_until\.py:{line} did not come true within 0\.01 s: at the last "
         r"of \d+ looks it returned 0",
         str(failure),
     )
-    assert None is failure.__cause__
+    assert failure.__cause__ is None
 
 
 @MODES
-def test_a_failure_shows_the_last_error_and_comes_from_it(mode):
+def test_a_failure_shows_the_last_error_and_comes_from_it(wait_in_vain):
     error = KeyError("order-17")
-    failure = in_vain(mode, Mock(side_effect=error))
+    failure = wait_in_vain(Mock(side_effect=error))
     assert str(failure).endswith("looks it raised KeyError: 'order-17'")
-    assert error is failure.__cause__
+    assert failure.__cause__ is error
 
 
-def test_a_function_that_only_asserts_is_told_what_it_lacks():
+def test_a_function_that_only_asserts_is_told_what_it_lacks(wait_in_vain):
     def done():
         assert True
 
     hint = "it returned None (a function that only asserts has to return True at the end)"
-    assert str(in_vain("sync", done)).endswith(hint)
-    assert str(in_vain("sync", lambda: None)).endswith("it returned None")
+    assert str(wait_in_vain(done)).endswith(hint)
+    assert str(wait_in_vain(lambda: None)).endswith("it returned None")
 
 
-def test_a_callable_without_a_line_is_named_by_class_and_a_long_value_cut():
-    class Empty:
+def test_a_callable_without_a_line_is_named_by_class_and_a_long_value_cut(wait_in_vain):
+    class Predicate:
+        def __call__(self):
+            return self
+
         def __bool__(self):
             return False
 
         def __repr__(self):
             return "x" * 1000
 
-    class Predicate:
-        def __call__(self):
-            return Empty()
-
-    text = str(in_vain("sync", Predicate()))
+    text = str(wait_in_vain(Predicate()))
     assert text.startswith("Predicate() did not come true")
     assert text.endswith("it returned " + "x" * 197 + "...")
 
 
 @MODES
-def test_what_came_true_while_the_time_ran_out_counts(mode, monkeypatch):
+def test_what_came_true_while_the_time_ran_out_counts(wait, monkeypatch):
     """The fake settles after the last pause, and looks once more."""
     seen = []
     over = threading.Event()
@@ -154,21 +171,20 @@ def test_what_came_true_while_the_time_ran_out_counts(mode, monkeypatch):
         assert over.wait(SECONDS)  # the next look is the last one
         return len(seen) == 2
 
-    with a_fake(mode) as fake:
-        assert True is wait(fake, mode, predicate, SHORT)
+    assert wait(predicate, SHORT) is True
 
 
 @MODES
-def test_a_look_that_does_not_end_is_cancelled_when_the_time_is_up(mode):
+def test_a_look_that_does_not_end_is_cancelled_when_the_time_is_up(wait_in_vain):
     async def hangs():
         await new_event().wait()
 
-    failure = in_vain(mode, hangs)
-    assert str(failure).endswith("at the last of 1 looks it raised TimeoutError: it did not end")
+    end = "at the last of 1 looks it raised TimeoutError: it did not end"
+    assert str(wait_in_vain(hangs)).endswith(end)
 
 
 @MODES
-def test_a_plain_look_without_end_is_waited_for_and_said_on_the_terminal(mode, monkeypatch):
+def test_a_plain_look_without_end_is_waited_for_and_said_on_the_terminal(wait, monkeypatch):
     said = []
     word = threading.Event()
 
@@ -177,10 +193,9 @@ def test_a_plain_look_without_end_is_waited_for_and_said_on_the_terminal(mode, m
         return "it"
 
     monkeypatch.setattr(waits, "say", lambda text: said.append(text) or word.set())
-    with a_fake(mode) as fake:
-        assert wait(fake, mode, hangs, SHORT) == "it"
+    assert wait(hangs, SHORT) == "it"
     line = hangs.__code__.co_firstlineno
-    assert [f"still waiting for hangs() at test_wait_until.py:{line}"] == said
+    assert said == [f"still waiting for hangs() at test_wait_until.py:{line}"]
 
 
 # -- time ------------------------------------------------------------------------------------------
@@ -192,13 +207,14 @@ def test_a_plain_look_without_end_is_waited_for_and_said_on_the_terminal(mode, m
     [time_machine.travel(START, tick=False), freezegun.freeze_time("2026-01-01T12:00:00Z")],
     ids=["time_machine", "freezegun"],
 )
-def test_real_time_passes_where_time_stands_and_the_fakes_clock_stays(mode, frozen):
-    with frozen, a_fake(mode) as fake:
+def test_real_time_passes_where_time_stands_and_the_fakes_clock_stays(
+    fake, wait, wait_in_vain, frozen
+):
+    with frozen:
         before = fake.clock.now
-        assert wait(fake, mode, Mock(side_effect=[None, None, "it"])) == "it"
-        with pytest.raises(AssertionError, match="did not come true"):
-            wait(fake, mode, lambda: None, SHORT)
-        assert before == fake.clock.now
+        assert wait(Mock(side_effect=[None, None, "it"])) == "it"
+        wait_in_vain(lambda: None)
+        assert fake.clock.now == before
 
 
 @MODES
@@ -215,51 +231,35 @@ def test_what_is_due_now_is_run_and_what_is_due_later_is_not(mode):
             return looks[-1]
 
         looks = []
-        assert wait(fake, mode, predicate) == ["sent"]
+        perform(mode, lambda: fake.wait_until(predicate, timeout=SECONDS))
         assert looks == [[], ["sent"]]
 
 
 # -- the fake meanwhile ----------------------------------------------------------------------------
 
 
-def send_over_http(fake):
-    fake.send_endpoint()
-    send_call(fake)
-
-
 @MODES
-def test_what_a_receiver_raises_meanwhile_comes_out(mode):
-    with a_fake(mode) as fake:
-
-        def receive(_):
-            raise RuntimeError("the app's own")
-
-        fake.webhooks.connect(handler=receive)
-
-        with pytest.raises(RuntimeError, match="the app's own"):
-            wait(fake, mode, lambda: send_over_http(fake))
+def test_what_a_receiver_raises_meanwhile_comes_out(fake, wait):
+    fake.webhooks.connect(handler=lambda _: 1 / 0)
+    fake.send_endpoint()
+    with pytest.raises(ZeroDivisionError):
+        wait(lambda: send_call(fake) and None)
 
 
-def test_verbs_of_another_thread_go_on_while_the_test_waits():
-    with a_fake("sync") as fake:
-        receiver = fake.webhooks.receiver()
-        waiting = threading.Event()
+def test_verbs_of_another_thread_go_on_while_the_test_waits(fake, wait):
+    receiver = fake.webhooks.receiver()
+    waiting = threading.Event()
 
-        def work():
-            assert waiting.wait(SECONDS)
-            fake.send_text().deliver().read()
+    def work():
+        assert waiting.wait(SECONDS)
+        fake.send_text().deliver().read()
 
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-
-        def predicate():
-            waiting.set()
-            return fake.messages[0].status == "read"
-
-        assert True is fake.wait_until(predicate, timeout=SECONDS)
-        thread.join(SECONDS)
-        fake.settle()
-        assert received_statuses(receiver) == ["sent", "delivered", "read"]
+    with ThreadPoolExecutor(1) as pool:
+        worked = pool.submit(work)
+        wait(lambda: waiting.set() or fake.messages[0].status == "read")
+        worked.result(SECONDS)
+    fake.settle()
+    assert received_statuses(receiver) == ["sent", "delivered", "read"]
 
 
 @BOTH
@@ -282,10 +282,9 @@ def test_chains_that_were_laid_before_are_performed_first(run):
     async def main():
         with a_fake("async") as fake:
             message = fake.send_text().deliver()
-            statuses = await fake.wait_until(lambda: [one.status for one in message.events])
-            assert statuses == ["sent", "delivered"]
+            return await fake.wait_until(lambda: [one.status for one in message.events])
 
-    run(main)
+    assert run(main) == ["sent", "delivered"]
 
 
 @SETTLES
@@ -295,35 +294,20 @@ def test_a_wait_that_is_never_awaited_is_complained_about(settle):
             fake.wait_until(lambda: True, settle=settle)
 
 
-@BOTH
-@SETTLES
-def test_a_wait_that_is_awaited_leaves_no_step(run, settle):
-    async def main():
-        with a_fake("async") as fake:
-            assert await fake.wait_until(lambda: True, settle=settle)
-            assert fake.messages == ()
+def test_a_receiver_may_wait_for_a_thread_of_its_app(fake, wait):
+    done = []
 
-    run(main)
+    def receive(request):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(done.append, request.event.status)
+            wait(lambda: request.event.status in done)
 
-
-def test_a_receiver_may_wait_for_a_thread_of_its_app():
-    with a_fake("sync") as fake:
-        done = []
-
-        def receive(request):
-            thread = threading.Thread(target=done.append, args=[request.event.status], daemon=True)
-            thread.start()
-            assert fake.wait_until(lambda: request.event.status in done, timeout=SECONDS)
-
-        fake.webhooks.connect(handler=receive)
-        fake.send_text().deliver()
-        assert done == ["sent", "delivered"]
+    fake.webhooks.connect(handler=receive)
+    fake.send_text().deliver()
+    assert done == ["sent", "delivered"]
 
 
-# -- what an app left on a loop --------------------------------------------------------------------
-
-
-def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on(fake):
+def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on(fake, wait):
     done = []
     tasks = []
 
@@ -338,7 +322,7 @@ def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on(fake):
     fake.webhooks.connect(handler=receive)
     fake.send_text()
     assert done == []
-    assert fake.wait_until(lambda: done, timeout=SECONDS) == ["it"]
+    assert wait(lambda: done) == ["it"]
 
 
 # -- the end ---------------------------------------------------------------------------------------
@@ -359,13 +343,12 @@ def test_a_cancelled_wait_ends_in_asyncio():
     assert [one for one in threading.enumerate() if one.name == "chatfake-wait"] == []
 
 
-def test_a_coroutine_in_place_of_its_function_is_refused_without_a_warning():
+def test_a_coroutine_in_place_of_its_function_is_refused_without_a_warning(fake):
     async def done():
         return True
 
-    coroutine = done()
-    with a_fake("sync") as fake, pytest.raises(TypeError, match="got <coroutine object"):
-        fake.wait_until(coroutine)
+    with pytest.raises(TypeError, match="got <coroutine object"):
+        fake.wait_until(done())
 
 
 @SETTLES
