@@ -6,10 +6,17 @@ import signal
 
 import pytest
 
+from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.portal import Portal
 
-from .listener_support import FakeApi, RawClient, listening
+from .listener_support import SECONDS, FakeApi, RawClient, listening
 from .target_support import Interrupted, closed_at_the_end, working
+
+
+@pytest.fixture
+def fake():
+    with ChatFake(seed="over http", opening_balance="190.07658", timeout=SECONDS) as fake:
+        yield fake
 
 
 @pytest.fixture

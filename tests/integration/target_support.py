@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-import trio
 
-from pytest_chatfake.transport.client.loops import running_framework
 from pytest_chatfake.transport.client.worker import Worker
 
 from ..unit.both_frameworks import in_asyncio, in_trio
@@ -40,10 +37,6 @@ THREE = pytest.mark.parametrize(
     [in_plain_code, awaited_in_asyncio, awaited_in_trio],
     ids=["plain", "asyncio", "trio"],
 )
-
-
-def sleep(seconds):
-    return trio.sleep(seconds) if running_framework() == "trio" else asyncio.sleep(seconds)
 
 
 @contextmanager

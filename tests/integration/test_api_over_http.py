@@ -1,22 +1,11 @@
 """The HTTP API over real sockets (§4, §5)."""
 
-from contextlib import closing
-from http.client import HTTPConnection
-
 import pytest
 import requests
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake
-
 from .api_support import SECONDS
 from .listener_support import RawClient
-
-
-@pytest.fixture
-def fake():
-    with ChatFake(seed="over http", opening_balance="190.07658", timeout=SECONDS) as fake:
-        yield fake
 
 
 @pytest.mark.parametrize("path", ["/v2/balance", "/v2/messages"])
@@ -47,7 +36,6 @@ def test_only_spaces_around_the_key_do_not_matter(fake, shown, status):
     ["//v2/balance", "///v2/balance", "/v2//balance", "/v2/balance/", "/V2/balance"],
 )
 def test_a_path_that_is_nearly_right_is_wrong(fake, path):
-    with closing(HTTPConnection(fake.http.host, fake.http.port, timeout=SECONDS)) as connection:
-        connection.request("GET", path, headers={"X-API-Key": fake.api_key})
-
-        assert connection.getresponse().status == 404
+    head = f"GET {path} HTTP/1.1\r\nX-API-Key: {fake.api_key}\r\n\r\n"
+    with RawClient(fake.http) as client:
+        assert client.ask(head.encode()).status == 404

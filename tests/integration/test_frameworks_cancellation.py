@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 
+import anyio
 import pytest
 import trio
 
@@ -15,7 +16,6 @@ from pytest_chatfake.transport.client.loops import running_framework
 
 from ..unit.asgi_apps import respond
 from ..unit.both_frameworks import BOTH, hard_limit  # noqa: F401
-from .target_support import sleep
 
 
 class Slow:
@@ -33,11 +33,11 @@ class Slow:
 
     async def handler(self, request):
         if self._concerns(request.body):
-            await sleep(60)
+            await anyio.sleep(60)
 
     async def asgi(self, scope, receive, send):
         if self._concerns((await receive())["body"]):
-            await sleep(60)
+            await anyio.sleep(60)
         await respond(send)
 
     def wsgi(self, environ, start_response):
@@ -71,7 +71,7 @@ async def is_cancelled(function, slow):
 
 async def when_begun(slow, cancel):
     while not slow.began:
-        await sleep(0.001)
+        await anyio.sleep(0.001)
     cancel()
     slow.cancelled.set()
 

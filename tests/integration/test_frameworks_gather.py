@@ -2,14 +2,12 @@
 
 import asyncio
 
+import anyio
 import pytest
-import trio
 
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition, NotAwaited
-from pytest_chatfake.transport.client.loops import running_framework
 
 from ..unit.both_frameworks import BOTH, hard_limit  # noqa: F401
-from .target_support import sleep
 
 
 async def side_by_side(*chains):
@@ -22,23 +20,10 @@ async def side_by_side(*chains):
         except Exception as error:
             outcomes[number] = error
 
-    if running_framework() == "trio":
-        async with trio.open_nursery() as nursery:
-            for number in range(len(chains)):
-                nursery.start_soon(wait, number)
-    else:
-        await asyncio.gather(*map(wait, range(len(chains))))
+    async with anyio.create_task_group() as group:
+        for number in range(len(chains)):
+            group.start_soon(wait, number)
     return outcomes
-
-
-class Awaited:
-    """A coroutine function and its argument, to be called by ``await``."""
-
-    def __init__(self, function, argument):
-        self.function, self.argument = function, argument
-
-    def __await__(self):
-        return self.function(self.argument).__await__()
 
 
 @BOTH
@@ -71,7 +56,7 @@ def test_each_one_waits_until_its_own_steps_are_attempted(run):
             answered = []
 
             async def handler(request):
-                await sleep(0.01)
+                await anyio.sleep(0.01)
                 answered.append((request.event.message_id, request.event.status))
 
             fake.webhooks.connect(handler=handler)
@@ -81,7 +66,7 @@ def test_each_one_waits_until_its_own_steps_are_attempted(run):
                 await message
                 return (message.id, "delivered") in answered
 
-            assert await side_by_side(Awaited(follow, one), Awaited(follow, two)) == [True, True]
+            assert await side_by_side(follow(one), follow(two)) == [True, True]
 
     run(main)
 
@@ -97,13 +82,13 @@ def test_a_message_without_steps_does_not_wait_for_others(run):
             async def handler(request):
                 for _ in range(100):
                     if not done:
-                        await sleep(0.001)
+                        await anyio.sleep(0.001)
 
             async def follow(message):
                 done.append(await message)
 
             fake.webhooks.connect(handler=handler)
-            await side_by_side(Awaited(follow, one.deliver()), Awaited(follow, two))
+            await side_by_side(follow(one.deliver()), follow(two))
 
             assert [two, one] == done
 

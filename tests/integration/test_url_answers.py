@@ -147,14 +147,9 @@ def test_a_certificate_that_nobody_trusts_is_a_failed_attempt(tls):
         assert server.posts == []
 
 
-@pytest.fixture
-def trusted(tls, certificate, monkeypatch):
+def test_a_trusted_server_is_posted_to_over_one_kept_connection(tls, certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    return tls
-
-
-def test_a_trusted_server_is_posted_to_over_one_kept_connection(trusted):
-    with serving(keeps_alive, trusted) as server:
+    with serving(keeps_alive, tls) as server:
         assert Response(200, b"ok") == post_to(server.url, times=5)
 
         assert len(server.posts) == 5

@@ -11,7 +11,6 @@ import sniffio
 from pytest_chatfake.transport.client.worker import Worker
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_trio  # noqa: F401
-from .target_support import sleep
 
 # Calls
 
@@ -46,7 +45,7 @@ def test_the_loop_goes_on_while_a_call_blocks(run, worker):
             return await worker.call_async(reached.wait, SECONDS)
 
     async def from_the_loop():
-        await sleep(0.01)
+        await anyio.sleep(0.01)
         reached.set()
 
     assert run(main)

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio  # noqa: F401
-from .target_support import sleep, working
+from .target_support import working
 
 
 def once(*cancel):
@@ -61,7 +61,7 @@ def test_a_cancellation_does_not_outlive_the_block_that_asked_for_it(run, worker
     async def main():
         with anyio.CancelScope() as scope:
             assert await worker.call_async(once(scope.cancel), "answer") == "answer"
-        await sleep(0.01)
+        await anyio.sleep(0.01)
         return "after"
 
     assert run(main) == "after"
