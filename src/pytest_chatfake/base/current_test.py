@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 import threading
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import CodeType
@@ -18,6 +18,8 @@ from typing import Any, Final
 
 #: How many fakes and how many findings of one test a report shows.
 _MAX_SHOWN = 10
+
+_NOTHING: Final = nullcontext()
 
 
 @dataclass(eq=False)
@@ -117,14 +119,10 @@ class CurrentTest:
     def _hook(self) -> Any:
         return getattr(self.item, "ihook", None)
 
-    @contextmanager
-    def around(self, attempt: Any) -> Generator[None]:
+    def around(self, attempt: Any) -> AbstractContextManager[None]:
         """Wrap a block in what ``pytest_chatfake_attempt`` of other plugins returns."""
-        with ExitStack() as stack:
-            if self._hook is not None:
-                for block in self._hook.pytest_chatfake_attempt(attempt=attempt):
-                    stack.enter_context(block)
-            yield
+        blocks = self._hook and self._hook.pytest_chatfake_attempt(attempt=attempt)
+        return _entered(blocks) if blocks else _NOTHING
 
     def other_reply(self, api: Any, reply: Callable[[], Any], *, is_balance: bool) -> Any:
         """Return the response that another plugin gives to a request; None for the fake's own."""
@@ -145,6 +143,14 @@ class CurrentTest:
     def lose(self) -> None:
         """Note that it has failed, or was skipped."""
         self._is_lost = True
+
+
+@contextmanager
+def _entered(blocks: Iterable[AbstractContextManager[object]]) -> Generator[None]:
+    with ExitStack() as stack:
+        for block in blocks:
+            stack.enter_context(block)
+        yield
 
 
 def _code_of(item: Any) -> CodeType | None:

@@ -86,6 +86,7 @@ class Engine:
                 settings.conversation_type,
                 settings.sender,
                 settings.omit,
+                ticks=bool(settings.tick),
             ),
             per_message=settings.event_ids == "per-message",
             outbound=settings.outbound,

@@ -53,6 +53,7 @@ from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .faults import Disabled
 from .in_flight import make
+from .logged_errors import ErrorLog
 from .observing import Observer
 from .ordering import Ordering
 from .outbox import Outbox
@@ -90,6 +91,7 @@ class Drain:
         self._core = core
         self._outbox = outbox
         self._portal = portal
+        self._log = ErrorLog(core.scopes)
         self._test_thread = threading.get_ident()
         self._drain_lock = threading.Lock()  # held by the draining thread
         self.thread: int | None = None
@@ -167,8 +169,9 @@ class Drain:
         while self._outbox.queue and self._drain_lock.acquire(blocking=False):
             self.thread = threading.get_ident()
             try:
-                while attempts := self._begin_next():
-                    await self._make(attempts, plain=plain)
+                with self._log:
+                    while attempts := self._begin_next():
+                        await self._make(attempts, plain=plain)
                 if self._raised is not None:
                     return self._raised
             except BaseException:
@@ -256,7 +259,7 @@ class Drain:
         to_make = [attempt for attempt in attempts if attempt._outcome is None]
         ended: BaseException | None = None
         try:
-            await make(to_make, self._core.scopes, self._portal, plain=plain)
+            await make(to_make, self._core.scopes, self._log, self._portal, plain=plain)
         except BaseException as error:
             ended = error
         if len(to_make) > 1:

@@ -19,7 +19,9 @@ from .signing import sign
 from .synthetic import evolved
 
 
-async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, plain: bool) -> None:
+async def make(
+    attempts: Sequence[Attempt], scopes: Scopes, log: ErrorLog, portal: Portal, *, plain: bool
+) -> None:
     """Make attempts that have begun, and note how each one ended at the app.
 
     Several attempts are made concurrently. ASGI apps and async functions run as tasks of one loop;
@@ -29,21 +31,24 @@ async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, p
     Args:
         attempts: The attempts.
         scopes: Knows which code is part of an attempt.
+        log: Notes what their apps log.
         portal: Runs the tasks if the caller is plain code.
         plain: Whether the caller is plain code, which can't await.
     """
-    are_several = len(attempts) > 1
-    others = [attempt for attempt in attempts if are_several and attempt._target.overlaps]
+    if len(attempts) == 1:
+        await _make(attempts[0], scopes, log, plain=plain)
+        return
+    others = [attempt for attempt in attempts if attempt._target.overlaps]
     for attempt in attempts:
         if attempt not in others:
-            await _make(attempt, scopes, plain=plain)
+            await _make(attempt, scopes, log, plain=plain)
             if attempt._is_broken_off:
                 return
     if not others:
         return
     for attempt in others:
         attempt._target = attempt._target.clone()
-    tasks = [partial(_make_as_task, attempt, scopes) for attempt in others]
+    tasks = [partial(_make_as_task, attempt, scopes, log) for attempt in others]
     try:
         if not plain:
             await gather(tasks)
@@ -58,9 +63,9 @@ async def make(attempts: Sequence[Attempt], scopes: Scopes, portal: Portal, *, p
                 attempt._target.close()
 
 
-async def _make(attempt: Attempt, scopes: Scopes, *, plain: bool) -> None:
+async def _make(attempt: Attempt, scopes: Scopes, log: ErrorLog, *, plain: bool) -> None:
     attendant = attempt._attendant
-    with current().around(attempt), ErrorLog(scopes, attempt) as log:
+    with current().around(attempt):
         try:
             scopes.begin(attempt)
             _write(attempt)
@@ -82,14 +87,14 @@ async def _make(attempt: Attempt, scopes: Scopes, *, plain: bool) -> None:
                         attempt._outcome = attendant.outcome_of(attempt._outcome)
                 finally:
                     attendant.end()  # at last: nothing holds the app's frames any more
-            outcome = attempt._outcome
+            logged, outcome = log.take(attempt), attempt._outcome
             if isinstance(outcome, Response) and (outcome.status or 0) >= 500:
-                attempt._logged = log.error()
+                attempt._logged = logged
             scopes.open.discard(attempt)
 
 
-async def _make_as_task(attempt: Attempt, scopes: Scopes) -> None:
-    await _make(attempt, scopes, plain=False)
+async def _make_as_task(attempt: Attempt, scopes: Scopes, log: ErrorLog) -> None:
+    await _make(attempt, scopes, log, plain=False)
     if type(attempt._outcome).__name__ == "Cancelled":
         raise attempt._outcome  # type: ignore[misc] # trio counts its own cancellations
 

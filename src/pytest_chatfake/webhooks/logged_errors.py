@@ -6,11 +6,11 @@ Flask and Django log the exception and respond with 500: then only the log knows
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from ..base.calling_line import users_place
 from ..base.history import Record
-from ..base.scopes import Scopes
+from ..base.scopes import Scope, Scopes
 from ..base.tracebacks import text_of
 
 
@@ -29,42 +29,40 @@ class LoggedError(NamedTuple):
 
 
 class ErrorLog(logging.Handler):
-    """Notes the exceptions that the code inside an attempt logs.
+    """Notes the exceptions that the code inside the attempts of a fake logs.
 
-    It is a handler of the root logger during the attempt, but only beside others: as the only one
-    it would keep logs from stderr.
+    It is a handler of the root logger in a block, but only beside others: as the only one it would
+    keep logs from stderr.
 
     Args:
-        scopes: Knows which code is part of the attempt.
-        record: The attempt.
+        scopes: Knows which attempt the running code is part of.
     """
 
-    def __init__(self, scopes: Scopes, record: Record) -> None:
-        levels = [handler.level for handler in logging.root.handlers]
-        # The lowest level of all handlers, because frameworks look for that one.
-        super().__init__(min(levels, default=logging.CRITICAL))
+    def __init__(self, scopes: Scopes) -> None:
+        super().__init__()
         self._scopes = scopes
-        self._record = record
-        self._is_used = bool(levels)
-        self._error: BaseException | None = None
+        self._errors: dict[Scope, BaseException] = {}  # the last one of each attempt
 
-    def __enter__(self) -> Self:
-        if self._is_used:
+    def __enter__(self) -> None:
+        levels = [handler.level for handler in logging.root.handlers]
+        if levels:
+            # The lowest level of all handlers, because frameworks look for that one.
+            self.level = min(levels)
             logging.root.addHandler(self)
-        return self
 
     def __exit__(self, *_: object) -> None:
         logging.root.removeHandler(self)
-        self._error = None  # its traceback keeps the app's variables
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note the exception of a log record, if code of this attempt logs it."""
-        if record.exc_info and self._scopes.current()[-1:] == [self._record]:
-            self._error = record.exc_info[1] or self._error
+        """Note the exception of a log record, if code of an attempt logs it."""
+        error = record.exc_info and record.exc_info[1]
+        if error:
+            for scope in self._scopes.current()[-1:]:
+                self._errors[scope] = error
 
-    def error(self) -> LoggedError | None:
-        """Return the last exception that was logged, if any."""
-        error = self._error
+    def take(self, attempt: Record) -> LoggedError | None:
+        """Return the last exception that was logged in an attempt, if any, and forget it."""
+        error = self._errors.pop(attempt, None)  # its traceback keeps the app's variables
         if error is None:
             return None
         return LoggedError(type(error).__name__, text_of(error), users_place(error))

@@ -155,7 +155,7 @@ class Outbox:
         Returns:
             Whether it was called. The lock was released meanwhile, so write the events again.
         """
-        return any(
+        return self._outbound is not None and any(
             event._outbound.prepare(event.body, event._full_name)
             for event in events
             if event._outbound
@@ -192,7 +192,8 @@ class Outbox:
     def _emit(self, event: Event, cause: Record) -> None:
         self._core.history.add(event, cause)
         self.events.append(event)
-        self._last = max(self._last, shown(event.moment))
+        if self._tick:
+            self._last = max(self._last, shown(event.moment))
         self._send(event)
 
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:

@@ -13,7 +13,7 @@ from json.encoder import encode_basestring_ascii as quoted
 
 from ..domain.facts import Fact
 from ..domain.failure_codes import Failure
-from ..domain.instants import shown, stamp
+from ..domain.instants import Moment, stamp
 from ..domain.messages import MessageState
 from .exact_json import encode, number
 from .naming import Naming
@@ -33,6 +33,7 @@ class EventWriter:
         conversation_type: The ``type`` of conversations (§2.4).
         sender: The address that messages come from, unless they have their own.
         omit: Fields of the message resource that this account does not have.
+        ticks: Whether events may show other moments than those that the rules go by.
 
     Attributes:
         event_type: The ``type`` of every event about a message (§6).
@@ -45,7 +46,10 @@ class EventWriter:
         conversation_type: str,
         sender: str,
         omit: Collection[str],
+        *,
+        ticks: bool,
     ) -> None:
+        self._stamp = _shown if ticks else stamp
         self._sender = sender
         self._omit = omit
         self._naming = naming
@@ -80,24 +84,24 @@ class EventWriter:
             # The message gets the moment of this fact only when it is applied.
             sent = _known(message.sent_at, fact.at)
             created = _known(message.created_at, sent)
-            details = f',"createTime":"{_shown(created)}","sendTime":"{_shown(sent)}"'
+            details = f',"createTime":"{self._stamp(created)}","sendTime":"{self._stamp(sent)}"'
             kind = ""
             if what != "sent":
                 kind = self._conversation
-                details += f',"deliverTime":"{_shown(_known(message.delivered_at, fact.at))}"'
+                details += f',"deliverTime":"{self._stamp(_known(message.delivered_at, fact.at))}"'
             if what == "read":
-                details += f',"readTime":"{_shown(_known(message.read_at, fact.at))}"'
+                details += f',"readTime":"{self._stamp(_known(message.read_at, fact.at))}"'
             assert fact.expires_at is not None  # estimated, if the session has not begun
             session = (
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
                 f'"originType":{quoted(conversation.origin_type)},'
-                f'"expireTime":"{_shown(fact.expires_at)}"}}'
+                f'"expireTime":"{self._stamp(fact.expires_at)}"}}'
             )
         content = message.content
         if content is None:
             content = f'{{"body":{quoted(message.body)}}}'
         body = (
-            f'{{"id":"{event_id}",{self._type},"createTime":"{_shown(fact.at)}",{self._resource}:{{'
+            f'{{"id":"{event_id}",{self._type},"createTime":"{self._stamp(fact.at)}",{self._resource}:{{'
             f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"'
             f'{self._addresses(message)},"status":"{shown}"{session}'
             f',"totalPrice":{number(fact.total_price)},{self._currency}'
@@ -118,7 +122,7 @@ class EventWriter:
         """Write an event of another type: the envelope (§2.2) around a resource, as JSON text."""
         return (
             f'{{"id":{quoted(event_id)},"type":{quoted(event_type)},"apiVersion":"v2",'
-            f'"createTime":"{_shown(at)}",{quoted(key)}:{resource}}}'
+            f'"createTime":"{self._stamp(at)}",{quoted(key)}:{resource}}}'
         ).encode()
 
     def _addresses(self, message: MessageState) -> str:
@@ -153,4 +157,4 @@ def _known(moment: int | None, otherwise: int) -> int:
 
 
 def _shown(moment: int) -> str:
-    return stamp(shown(moment))
+    return stamp(moment.shown if isinstance(moment, Moment) else moment)
