@@ -243,7 +243,22 @@ class KeepsTwoIds(App):
         assert {message.id: "delivered"} == self.statuses
 
 
-class ChecksThenInserts(App):
+class AsgiApp(App):
+    """An app that awaits: what it does with a message, and then its response."""
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.connect(asgi=self.asgi)
+
+    async def asgi(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.take_in_turn(json.loads((await receive())["body"])["chatMessage"])
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def take_in_turn(self, message: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class ChecksThenInserts(AsgiApp):
     """Looks for a row, waits for its database, and inserts one: two may do so at once."""
 
     def __init__(self) -> None:
@@ -251,20 +266,14 @@ class ChecksThenInserts(App):
         self.rows: list[str] = []
         self.turn = asyncio.Lock()
 
-    def connect(self, chat_fake: ChatFake) -> None:
-        chat_fake.webhooks.connect(asgi=self.asgi)
-
     def snapshot(self) -> object:
         return self.rows
 
-    async def asgi(self, scope: Any, receive: Any, send: Any) -> None:
-        message = json.loads((await receive())["body"])["chatMessage"]
+    async def take_in_turn(self, message: dict[str, Any]) -> None:
         async with contextlib.nullcontext() if self.bug else self.turn:
             if message["id"] not in self.rows:
                 await asyncio.sleep(0)
                 self.rows.append(message["id"])
-        await send({"type": "http.response.start", "status": 204, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
 
     def scene(self, chat_fake: ChatFake) -> None:
         message = chat_fake.send_text("Sale").deliver()

@@ -1,10 +1,8 @@
-"""Runs inside a test take modules that they import with them: so whatever the apps use is here.
+"""As in ``tests/plugin``, runs inside a test find all modules imported: those of the apps as well.
 
 Half of SQLAlchemy would stay, and its classes would not be those of the next run.
 """
 
 import fastapi  # noqa: F401
-import flask  # noqa: F401
-import sqlalchemy.dialects.sqlite.aiosqlite
-import sqlalchemy.ext.asyncio
-import sqlalchemy.orm  # noqa: F401
+
+from ..plugin import conftest  # noqa: F401

@@ -5,153 +5,93 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import threading
-from decimal import Decimal
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-from fastapi import BackgroundTasks, FastAPI
-from flask import Flask, request
-from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
-
-from .apps import RANK, App
+from .apps import RANK, App, AsgiApp
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_chatfake import ChatFake
 
 
-#: Numbers of databases: one lives on while a thread has yet to close what a crash has left open, so
-#: no later app may come upon it, as it would by an address that is used again.
-NUMBERS = count()
-
-
-class Base(DeclarativeBase):
-    pass
-
-
-class Taken(Base):
-    """An event that was taken."""
-
-    __tablename__ = "taken"
-    id: Mapped[str] = mapped_column(primary_key=True)
-
-
-class Sale(Base):
-    """What a message has cost."""
-
-    __tablename__ = "sales"
-    id: Mapped[str] = mapped_column(primary_key=True)
-    price: Mapped[str]
-
-
 class CommitsTwice(App):
-    """A Flask app that notes an event in one transaction, and acts on it in the next."""
+    """Notes an event in one transaction, and acts on it in the next; the twin does so in one."""
 
-    crash_points = (Session.commit,)
+    def commit(self) -> None:
+        """Do nothing: it is where the app may crash."""
 
-    def connect(self, chat_fake: ChatFake) -> None:
-        app = Flask("shop")
-        app.post("/")(self.hook)
-        self.engine = sa.create_engine(
-            "sqlite://", poolclass=sa.StaticPool, connect_args={"check_same_thread": False}
-        )
-        self.turn = threading.Lock()  # all threads share that one connection
-        Base.metadata.create_all(self.engine)
-        chat_fake.webhooks.connect(wsgi=app)
+    crash_points = (commit,)
 
-    def key_of(self, message: dict[str, Any]) -> str:
-        """What an event says: one that comes again may have another id."""
-        return f"{message['id']} {message['status']}"
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        if self.notes(message):
+            self.commit()
+            self.acts(message)
+            self.commit()
 
-    def sales_of(self, message: dict[str, Any]) -> list[Sale]:
-        if message["status"] != "delivered":
-            return []
-        return [Sale(id=message["id"], price=str(message["totalPrice"]))]
+    def notes(self, message: dict[str, Any]) -> bool:
+        """Whether an event is news, by what it says: its id may be another one next time."""
+        key = f"{message['id']} {message['status']}"
+        if key in self.seen:
+            return False
+        self.seen.add(key)
+        if not self.bug:
+            self.acts(message)
+        return True
 
-    def hook(self) -> tuple[str, int]:
-        message = request.get_json()["chatMessage"]
-        key = self.key_of(message)
-        with self.turn, Session(self.engine) as session:
-            if session.get(Taken, key) is None:
-                sales = self.sales_of(message)
-                session.add_all([Taken(id=key), *(sales * (not self.bug))])
-                session.commit()
-                session.add_all(sales)
-                session.commit()
-        return "", 204
+    def acts(self, message: dict[str, Any]) -> None:
+        if message["status"] == "delivered":
+            self.statuses[message["id"]] = "delivered"
 
     def scene(self, chat_fake: ChatFake) -> None:
         message = chat_fake.send_text("Sale").deliver()
         chat_fake.settle()
-        assert {message.id: message.total_price} == self.snapshot()
-
-    def snapshot(self) -> dict[str, Decimal]:
-        with Session(self.engine) as session:
-            return {sale.id: Decimal(sale.price) for sale in session.scalars(sa.select(Sale))}
+        assert {message.id: "delivered"} == self.statuses
 
 
-class AwaitsBetweenCommits(CommitsTwice):
-    """The same in FastAPI: each of its lines that await is a place to crash at."""
+class AwaitsBetweenCommits(AsgiApp, CommitsTwice):
+    """The same in an async app: each of its lines that await is a place to crash at."""
 
     crash_points = ()
 
-    def connect(self, chat_fake: ChatFake) -> None:
-        # A crash in the middle of a call costs its connection, so each session has its own.
-        database = f"/file:{next(NUMBERS)}?mode=memory&cache=shared&uri=true"
-        self.engine = sa.create_engine(f"sqlite://{database}", poolclass=sa.StaticPool)
-        Base.metadata.create_all(self.engine)
-        self.awaited_turn = asyncio.Lock()  # SQLite refuses a second writer
-        self.awaited = create_async_engine(f"sqlite+aiosqlite://{database}", poolclass=sa.NullPool)
-        app = FastAPI()
-        app.post("/", status_code=204)(self.take_event)
-        chat_fake.webhooks.connect(asgi=app)
-
-    async def take_event(self, event: dict[str, Any]) -> None:
-        message = event["chatMessage"]
-        key = self.key_of(message)
-        async with self.awaited_turn, AsyncSession(self.awaited) as session:
-            if await session.get(Taken, key) is not None:
-                return
-            sales = self.sales_of(message)
-            session.add_all([Taken(id=key), *(sales * (not self.bug))])
-            await session.commit()
-            session.add_all(sales)
-            await session.commit()
+    async def take_in_turn(self, message: dict[str, Any]) -> None:
+        if self.notes(message):
+            await asyncio.sleep(0)  # for its database
+            self.acts(message)
 
 
-class WorksAfterItResponded(App):
+class WorksAfterItResponded(AsgiApp):
     """Notes an event, responds, and works in the background; the twin notes what is to be done."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.to_do: dict[str, str] = {}  # in its database, as all that it knows
+        self.to_do: set[str] = set()  # in its database, as all that it knows
 
     def connect(self, chat_fake: ChatFake) -> None:
-        chat_fake.webhooks.connect(asgi=self.create(), restart=self.create)
+        chat_fake.webhooks.connect(asgi=self.start(), restart=self.start)
 
-    def create(self) -> FastAPI:
+    def start(self) -> Callable[..., Any]:
         for id in [] if self.bug else [*self.to_do]:  # what the process before had left
             self.finish(id)
-        app = FastAPI()
-        app.post("/", status_code=204)(self.take_event)
-        return app
+        return self.asgi
 
-    async def take_event(self, event: dict[str, Any], background: BackgroundTasks) -> None:
-        message = event["chatMessage"]
-        await asyncio.sleep(0)  # for its database
+    async def asgi(self, scope: Any, receive: Any, send: Any) -> None:
+        await super().asgi(scope, receive, send)
+        await self.work()
+
+    async def take_in_turn(self, message: dict[str, Any]) -> None:
         if message["status"] == "delivered" and message["id"] not in self.seen:
             self.seen.add(message["id"])
-            self.to_do[message["id"]] = message["status"]
-            background.add_task(self.work, message["id"])
+            self.to_do.add(message["id"])
 
-    async def work(self, id: str) -> None:
-        await asyncio.sleep(0)
-        self.finish(id)
+    async def work(self) -> None:
+        for id in [*self.to_do]:
+            await asyncio.sleep(0)
+            self.finish(id)
 
     def finish(self, id: str) -> None:
-        self.statuses[id] = self.to_do.pop(id)
+        self.statuses[id] = "delivered"
+        self.to_do.discard(id)
 
     def scene(self, chat_fake: ChatFake) -> None:
         message = chat_fake.send_text("Sale").deliver()
@@ -185,23 +125,28 @@ class LogsAndGoesOn(App):
         assert {message.id: "delivered"} == self.statuses
 
 
-def _line(method: Any, code: str) -> str:
+def _await_in(method: Any) -> str:
     lines, first = inspect.getsourcelines(method)
-    return f"crashes.py:{first + next(n for n, line in enumerate(lines) if code in line)}"
+    return f"crashes.py:{first + next(n for n, line in enumerate(lines) if 'await' in line)}"
 
-
-COMMIT = _line(AwaitsBetweenCommits.take_event, "await session.commit()")
-WORK = _line(WorksAfterItResponded.work, "await asyncio.sleep(0)")
 
 #: Each with the deviation that finds it, and its verb.
 CRASHES: list[tuple[type[App], str, str]] = [
     (
         CommitsTwice,
         "crash",
-        "webhooks.crash(after='sqlalchemy.orm.session.Session.commit', start=2)",
+        "webhooks.crash(before='tests.zoo.crashes.CommitsTwice.commit', start=2)",
     ),
-    (AwaitsBetweenCommits, "crash", f"webhooks.crash(line='{COMMIT}', start=2)"),
-    (WorksAfterItResponded, "crash", f"webhooks.crash(line='{WORK}', start=2)"),
+    (
+        AwaitsBetweenCommits,
+        "crash",
+        f"webhooks.crash(line='{_await_in(AwaitsBetweenCommits.take_in_turn)}', start=2)",
+    ),
+    (
+        WorksAfterItResponded,
+        "crash",
+        f"webhooks.crash(line='{_await_in(WorksAfterItResponded.work)}', start=2)",
+    ),
     (
         LogsAndGoesOn,
         "error",

@@ -146,7 +146,6 @@ class TestFastAPI(WebhookTests):
         id = self.send("+4915550001", "order-17")
         yield chat_fake.settle()
         yield chat_fake.message(id).deliver().read()
-        yield chat_fake.recipient("+4915550001").writes("Thank you")
 
 
 class TestFastAPIOnOneConnection(TestFastAPI):
