@@ -1,17 +1,23 @@
 """What is due when, and why: `clock.agenda`, `advance_to_next()`, `run_until()`."""
 
-from datetime import UTC, datetime, timedelta
+import asyncio
+from datetime import timedelta
 
 import pytest
 
 from pytest_chatfake import ChatFakeError, ClockError, NotAwaited
 
-from .fakes import START, frozen_fake
+from .fakes import START, at, frozen_fake
 
 
 def due(entry):
     """An entry's kind and its moment, in minutes since the start."""
     return entry.kind, (entry.at.timestamp() - START) / 60
+
+
+def sentence(entry):
+    """An entry's sentence without its moment and its line."""
+    return str(entry).partition(": ")[2].partition(" at test_")[0]
 
 
 def refuse(_):
@@ -22,18 +28,23 @@ def test_the_agenda_lists_every_kind_in_due_order():
     with frozen_fake(retry_after=[600]) as fake:
         fake.webhooks.connect(handler=refuse)
         retried = fake.send_text(to="+1").deliver()  # a retry of each of its two attempts
+        fake.webhooks.connect(handler=refuse, events=["other"])
         with fake.webhooks.delay(60):
-            fake.send_text(to="+2")
+            fake.webhooks.emit_event("other")
         fake.send_text(to="+3").after(minutes=5).deliver()
 
-        assert [
-            ("attempt", 1),
-            ("step", 5),
-            *[("retry", 10)] * 3,
-            ("expiry", 24 * 60),
-            *[("drop", 30 * 24 * 60)] * 2,
-        ] == [due(entry) for entry in fake.clock.agenda]
-        assert retried == fake.clock.agenda[2].message
+        agenda = fake.clock.agenda
+        first, second = (f"m{n} (message {one.id})" for n, one in enumerate(fake.messages, 1))
+        assert [(*due(entry), sentence(entry)) for entry in agenda] == [
+            ("attempt", 1, "attempt 1 at other, caused"),
+            ("step", 5, f"deliver() of {second[4:-1]}, scheduled"),
+            ("retry", 10, f"attempt 2 at sent {first}, caused"),
+            ("retry", 10, f"attempt 2 at delivered {first}, caused"),
+            ("retry", 10, f"attempt 2 at sent {second}, caused"),
+            ("expiry", 24 * 60, f"conversation {retried.conversation.id} expires, started"),
+            ("drop", 30 * 24 * 60, f"drop of {second[4:-1]} if it is still sent, sent"),
+        ]
+        assert [agenda[0].message, agenda[2].message, agenda[5].message] == [None, retried, retried]
         fake.clock.advance(days=40)
         assert fake.clock.agenda == []
         _ = fake.webhooks.attempts
@@ -43,8 +54,7 @@ def test_an_entry_reads_as_a_sentence_and_names_its_line(fake):
     message = fake.send_text().after(minutes=5).deliver()
     step, drop = fake.clock.agenda
 
-    assert datetime(2026, 1, 1, 12, 5, tzinfo=UTC) == step.at
-    assert (message, "step") == (step.message, step.kind)
+    assert step.at == at(minutes=5)
     assert (
         f"2026-01-01T12:05:00.000Z: deliver() of message {message.id}, scheduled at "
         f"test_agenda.py:{step.line.number}"
@@ -79,29 +89,6 @@ def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left(fake):
     first.endpoint.disconnect()
 
     assert [entry.kind for entry in fake.clock.agenda] == ["attempt", "drop"]
-
-
-def test_sentences_of_attempts_and_expiries():
-    with frozen_fake(retry_after=[600]) as fake:
-        fake.webhooks.connect(handler=refuse)
-        message = fake.send_text().read()
-        fake.webhooks.delay(60, type="other")
-        fake.webhooks.connect(handler=refuse, events=["other"])
-        fake.webhooks.emit_event("other")
-        texts = [str(entry).partition(": ")[2].partition(" at test_")[0] for entry in agenda(fake)]
-        assert [
-            "attempt 1 at other, caused",
-            f"attempt 2 at sent m1 (message {message.id}), caused",
-            f"attempt 2 at read m1 (message {message.id}), caused",
-            f"conversation {message.conversation.id} expires, started",
-        ] == texts
-        assert agenda(fake)[0].message is None
-        assert message == agenda(fake)[3].message
-        _ = fake.webhooks.attempts
-
-
-def agenda(fake):
-    return fake.clock.agenda
 
 
 def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play):
@@ -147,19 +134,15 @@ def test_advance_to_next_passes_over_the_end_of_a_session(play):
 
 def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(play):
     async def scenario(fake, do):
-        message = await do(fake.send_text().after(60).deliver().after(60).read().after(60).cancel())
+        await do(fake.send_text().after(60).deliver().after(60).read().after(60).cancel())
         message = await do(fake.send_text(to="+2").after(90).deliver().after(60).read())
-        await do(fake.clock.run_until(lambda: message.status == "delivered", limit=3600))
-        assert fake.clock.now.timestamp() == START + 90
-
-        await do(fake.clock.run_until(lambda: True, limit=0))
-        assert fake.clock.now.timestamp() == START + 90
-        await do(
-            fake.clock.run_until(
-                lambda: fake.clock.now >= datetime.fromtimestamp(START + 7200, UTC),
-                limit=timedelta(seconds=7110),
-            )
-        )
+        for predicate, limit, moment in (
+            (lambda: message.status == "delivered", 3600, 90),
+            (lambda: True, 0, 90),
+            (lambda: fake.clock.now >= at(hours=2), timedelta(seconds=7110), 7200),
+        ):
+            await do(fake.clock.run_until(predicate, limit=limit))
+            assert fake.clock.now == at(seconds=moment)
         assert message.status == "read"
 
     play(scenario)
@@ -175,31 +158,20 @@ def test_the_predicate_may_look_and_do_nothing(play):
     play(scenario)
 
 
-async def waits():
-    return True
-
-
 def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused(fake):
-    def later():
-        return waits()
-
     with pytest.raises(TypeError, match="got one that returns a coroutine"):
-        fake.clock.run_until(later, limit=1)
+        fake.clock.run_until(lambda: asyncio.sleep(0), limit=1)
 
 
-def test_the_async_agenda_wants_pending_steps_awaited_and_moves_are_steps():
-    import asyncio
+@pytest.mark.asyncio
+async def test_the_async_agenda_wants_pending_steps_awaited_and_moves_are_steps():
+    with frozen_fake(mode="async") as fake:
+        message = fake.send_text().after(60).deliver()
+        with pytest.raises(NotAwaited):
+            _ = fake.clock.agenda
+        until = fake.clock.run_until(lambda: message.status == "delivered", limit=3600)
+        last = fake.send_text(to="+2")
+        await until
 
-    async def scenario():
-        with frozen_fake(mode="async") as fake:
-            message = fake.send_text().after(60).deliver()
-            with pytest.raises(NotAwaited):
-                _ = fake.clock.agenda
-            until = fake.clock.run_until(lambda: message.status == "delivered", limit=3600)
-            last = fake.send_text(to="+2")
-            await until
-
-            assert [message.status, last.status] == ["delivered", "sent"]
-            assert fake.clock.now.timestamp() == START + 60
-
-    asyncio.run(scenario())
+        assert [message.status, last.status] == ["delivered", "sent"]
+        assert fake.clock.now == at(minutes=1)

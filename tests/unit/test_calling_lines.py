@@ -116,25 +116,10 @@ def test_a_library_between_the_test_and_the_fake_is_not_named(fake):
     assert f"{here} via {line_after(called, 2)}" == str(fake.events[0].line)
 
 
-def test_a_thread_names_its_own_line_or_the_first_one_of_the_test(fake):
-    in_a_thread(fake.send_text)
-    in_a_thread(lambda: send(fake))
-
-    test = test_a_thread_names_its_own_line_or_the_first_one_of_the_test
-    alone, helped = (event.line.place for event in fake.events)
-    assert f"by the app, at {line_after(test, 0)}" == alone
-    assert f"by the app, at {line_after(send, 1)}" == helped
-
-
 def test_a_call_over_a_socket_names_the_test():
     with ChatFake() as fake:
         fake.send_endpoint()
-        request = urllib.request.Request(
-            f"{fake.base_url}/v2/messages",
-            json.dumps(SEND_CALL).encode(),
-            {"X-API-Key": fake.api_key, "Content-Type": "application/json"},
-        )
-        urllib.request.urlopen(request, timeout=10).close()
+        called_over_a_socket(fake)
 
     here = line_after(test_a_call_over_a_socket_names_the_test, 0)
     assert f" verb     the send call m1  by the app, at {here}" in fake.timeline.text()
@@ -144,18 +129,23 @@ def send(fake):
     fake.send_text()
 
 
-@pytest.fixture
-def sent_by_threads(fake):
+def send_in_threads(fake):
     in_a_thread(fake.send_text)
     in_a_thread(lambda: send(fake))
+
+
+@pytest.fixture
+def sent_by_threads(fake):
+    send_in_threads(fake)
     return fake
 
 
-def test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test(sent_by_threads):
-    alone, helped = (event.line.place for event in sent_by_threads.events)
-    test = test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test
-    assert f"by the app, at {line_after(test, 0)}" == alone
-    assert f"by the app, at {line_after(send, 1)}" == helped
+def test_a_thread_names_its_own_line_or_the_first_one_of_the_test(sent_by_threads):
+    send_in_threads(sent_by_threads)
+
+    here = line_after(test_a_thread_names_its_own_line_or_the_first_one_of_the_test, 0)
+    in_the_fixture_and_here = [f"by the app, at {line}" for line in (here, line_after(send, 1))] * 2
+    assert [event.line.place for event in sent_by_threads.events] == in_the_fixture_and_here
 
 
 def test_outside_a_test_a_line_of_the_users_is_named():

@@ -25,121 +25,89 @@ CALLS = {
 }
 
 
+@pytest.fixture
+def fake(request):
+    mode = "async" if request.node.get_closest_marker("asyncio") else "sync"
+    with ChatFake(mode=mode, timeout=LONG) as fake:
+        yield fake
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize("call", CALLS)
-def test_an_async_receiver_does_not_wait_for_its_own_attempt(call):
-    async def scenario():
-        with ChatFake(mode="async", timeout=LONG) as fake:
+async def test_an_async_receiver_does_not_wait_for_its_own_attempt(fake, call):
+    async def receiver(_):
+        performing = CALLS[call](fake)
+        if call in {"settle", "advance"}:
+            await performing
 
-            async def receiver(_):
-                performing = CALLS[call](fake)
-                if call in {"settle", "advance"}:
-                    await performing
-
-            fake.webhooks.connect(handler=receiver)
-            await fake.send_text()
-            assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
-
-    asyncio.run(scenario())
-
-
-def test_an_assertion_beside_an_attempt_does_not_block_the_loop():
-    async def scenario():
-        with ChatFake(mode="async", timeout=LONG) as fake:
-            began, looked = asyncio.Event(), asyncio.Event()
-
-            async def receiver(_):
-                began.set()
-                await looked.wait()
-
-            async def send():
-                await fake.send_text()
-
-            fake.webhooks.connect(handler=receiver)
-            sending = asyncio.create_task(send())
-            await began.wait()
-            fake.assert_held("0.05")
-            looked.set()
-            await sending
-            assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
-
-    asyncio.run(scenario())
+    fake.webhooks.connect(handler=receiver)
+    await fake.send_text()
+    assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_route_that_a_receiver_calls_does_not_wait_for_the_attempt(call):
-    with ChatFake(timeout=LONG) as fake:
+def test_a_route_that_a_receiver_calls_does_not_wait_for_the_attempt(fake, call):
+    @fake.route("/call")
+    def answer(_):
+        CALLS[call](fake)
+        return {}
 
-        @fake.route("/call")
-        def answer(_):
-            CALLS[call](fake)
-            return {}
+    def receiver(_):
+        request = Request(fake.base_url + "/call", b"", {"X-API-Key": fake.api_key})
+        with urlopen(request, timeout=2 * LONG):
+            pass
 
-        def receiver(_):
-            request = Request(fake.base_url + "/call", b"", {"X-API-Key": fake.api_key})
-            with urlopen(request, timeout=2 * LONG):
-                pass
+    fake.webhooks.connect(handler=receiver)
+    fake.send_text()
 
-        fake.webhooks.connect(handler=receiver)
-        fake.send_text()
-
-        assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
+    assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
 
 
-def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards():
-    async def story():
-        with ChatFake(mode="async") as fake:
-            tasks = []
-            over = asyncio.Event()
+@pytest.mark.asyncio
+async def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards(fake):
+    tasks = []
+    over = asyncio.Event()
 
-            async def reply():
-                await over.wait()
-                message = await fake.send_text("reply", to="b").deliver()
-                assert message.status == "delivered"
+    async def reply():
+        await over.wait()
+        message = await fake.send_text("reply", to="b").deliver()
+        assert message.status == "delivered"
 
-            async def receiver(_):
-                if not tasks:
-                    tasks.append(asyncio.create_task(reply()))
+    async def receiver(_):
+        if not tasks:
+            tasks.append(asyncio.create_task(reply()))
 
-            fake.webhooks.connect(handler=receiver)
-            await fake.send_text()
-            over.set()
-            await asyncio.gather(*tasks)
-            return [attempt.event.status for attempt in fake.webhooks.attempts]
-
-    assert asyncio.run(story()) == ["sent", "sent", "delivered"]
+    fake.webhooks.connect(handler=receiver)
+    await fake.send_text()
+    over.set()
+    await asyncio.gather(*tasks)
+    statuses = [attempt.event.status for attempt in fake.webhooks.attempts]
+    assert statuses == ["sent", "sent", "delivered"]
 
 
-def test_a_verb_in_an_attempt_acts_at_once_before_pending_steps():
-    async def story():
-        with ChatFake(mode="async") as fake:
+@pytest.mark.asyncio
+async def test_a_verb_in_an_attempt_acts_at_once_before_pending_steps(fake):
+    def receiver(request):
+        if request.event.status == "sent":
+            message.deliver()  # a delivery after the reading would be refused
 
-            def receiver(request):
-                if request.event.status == "sent":
-                    message.deliver()  # a delivery after the reading would be refused
-
-            fake.webhooks.connect(handler=receiver)
-            message = fake.send_text()
-            await message.read()
-            return [event.status for event in message.events]
-
-    assert asyncio.run(story()) == ["sent", "delivered", "read"]
+    fake.webhooks.connect(handler=receiver)
+    message = fake.send_text()
+    await message.read()
+    assert [event.status for event in message.events] == ["sent", "delivered", "read"]
 
 
-def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent():
-    async def story():
-        with ChatFake(mode="async") as fake:
+@pytest.mark.asyncio
+async def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent(fake):
+    def receiver(request):
+        if request.event.message_id == first.id and request.event.status == "sent":
+            second.deliver()
 
-            def receiver(request):
-                if request.event.message_id == first.id and request.event.status == "sent":
-                    second.deliver()
-
-            fake.webhooks.connect(handler=receiver)
-            first = fake.send_text()
-            second = fake.send_text()
-            await fake.settle()
-            return [event.status for event in second.events]
-
-    assert asyncio.run(story()) == ["sent", "delivered"]
+    fake.webhooks.connect(handler=receiver)
+    first = fake.send_text()
+    second = fake.send_text()
+    await fake.settle()
+    assert [event.status for event in second.events] == ["sent", "delivered"]
 
 
 def beside_an_attempt(act, *, steps=0):
@@ -174,6 +142,13 @@ def beside_an_attempt(act, *, steps=0):
             return [message.body for message in fake.messages]
 
     return asyncio.run(story())
+
+
+def test_an_assertion_beside_an_attempt_does_not_block_the_loop():
+    async def act(fake):
+        fake.assert_held("0.05")
+
+    assert beside_an_attempt(act) == ["first"]
 
 
 def test_a_forgotten_await_shows_while_an_attempt_of_another_task_runs():

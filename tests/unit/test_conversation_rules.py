@@ -4,7 +4,6 @@ Random scripts hold all of them against the model.
 """
 
 import json
-import sys
 from datetime import timedelta
 
 ALICE, BOB = "+4915100001", "+4915100002"
@@ -54,39 +53,3 @@ def test_an_id_that_a_test_has_given_is_left_out_by_the_service(fake):
     fake.send_text(to=BOB, origin_type="utility")
 
     assert [one.id[-8:] for one in fake.conversations] == ["00000001", "00000003", "00000004"]
-
-
-def lines_run_by(work):
-    """How many lines of Python are run meanwhile, those of a loop in each of its turns."""
-    count = 0
-
-    def trace(frame, event, argument):
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
-
-
-def test_a_message_costs_no_more_beside_thousands_of_conversations(fake):
-    def beside(numbers):
-        for number in numbers:
-            fake.send_text(conversation=f"{number:x}")
-
-        def send():
-            fake.send_text(conversation=f"{numbers.stop:x}")
-            fake.send_text(conversation="1")
-            fake.send_text()
-
-        return lines_run_by(send)
-
-    ten = beside(range(1, 11))
-    thousands = beside(range(12, 4_000))
-
-    assert thousands < 2 * ten

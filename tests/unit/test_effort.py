@@ -91,6 +91,17 @@ def test_what_is_done_for_a_message_takes_as_long_for_the_last_of_many(call):
     assert many <= few + 10
 
 
+def test_a_message_costs_no_more_beside_thousands_of_conversations(fake):
+    def beside(numbers):
+        for number in numbers:
+            fake.send_text(conversation=f"{number:x}")
+        conversations = (f"{numbers.stop:x}", "1", None)
+        return lines_of(lambda: [fake.send_text(conversation=one) for one in conversations])
+
+    few, many = beside(range(1, 11)), beside(range(12, 4_000))
+    assert many < 2 * few
+
+
 @pytest.mark.parametrize(
     ("call", "delay"),
     [

@@ -18,38 +18,28 @@ def test_a_conversation_tells_its_life(fake):
     first, second = fake.send_text(to="+1"), fake.send_text(to="+1")
     fake.send_text(to="+2")
     conversation = first.conversation
-    assert conversation is not None
 
-    assert (
-        conversation.state,
-        conversation.started_at,
-        conversation.expires_at,
-    ) == ("pending", None, None)
-    assert (
-        conversation.recipient,
-        conversation.origin_type,
-        first.origin_type,
-    ) == ("+1", "marketing", "marketing")
-    assert (first, second) == conversation.messages
+    def life():
+        return conversation.state, conversation.started_at, conversation.expires_at
+
+    assert life() == ("pending", None, None)
+    assert (conversation.recipient, conversation.origin_type) == ("+1", first.origin_type)
+    assert conversation.messages == (first, second)
     fake.clock.advance(60)
     second.deliver()
-    assert conversation.state == "open"
-    assert at(minutes=1) == conversation.started_at
-    assert at(minutes=1, days=1) == conversation.expires_at
+    assert life() == ("open", at(minutes=1), at(minutes=1, days=1))
     fake.clock.advance(hours=24)
-    assert conversation.state == "expired"
-    assert f"<Conversation {conversation.id} with +1: expired>" == repr(conversation)
+    assert repr(conversation) == f"<Conversation {conversation.id} with +1: expired>"
 
 
 def test_handles_of_the_same_thing_are_equal(fake):
     message, other = fake.send_text(), fake.send_text(to="+2")
 
-    assert message == fake.messages[0] == fake.message(message.id)
-    assert len({message, fake.messages[0]}) == 1
-    assert message != other
+    assert message == fake.messages[0] == fake.message(message.id) != other
     assert message != message.id
-    assert len({message.conversation, fake.conversations[0]}) == 1
-    assert message.conversation != other.conversation
+    assert {message, fake.messages[0], other} == {*fake.messages}
+    assert {message.conversation, other.conversation} == {*fake.conversations}
+    assert len(fake.conversations) == 2
 
 
 def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset(fake):
@@ -74,18 +64,28 @@ def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset(fake):
 
 
 def test_handles_show_themselves_in_a_word(fake):
-    submission = fake.submit_text()
+    assert repr(fake.submit_text()) == "<Submission to +15550100: submitted>"
+    receiver = fake.webhooks.receiver()
+    assert repr(receiver) == "<Receiver of 0 webhooks>"
     message = fake.send_text()
+    (attempt,), (request,), (event,) = fake.webhooks.attempts, receiver.requests, fake.events
+    about = f"sent m1 (message {message.id})"
 
-    assert repr(submission) == "<Submission to +15550100: submitted>"
-    assert f"<Message {message.id} to +15550100: sent, held 0.05>" == repr(message)
-    assert f"<Event {fake.events[0].id} sent m1 (message {message.id})>" == repr(fake.events[0])
-    assert repr(fake.clock) == "<Clock at 2026-01-01T12:00:00+00:00>"
-    assert repr(fake) == "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>"
-    assert repr(fake.webhooks.receiver()) == "<Receiver of 0 webhooks>"
-    assert [timedelta(seconds=1)] == list(
-        fake.webhooks.connect(handler=print, retry_after=[1]).retry_after
-    )
+    assert [*map(repr, (message, event, request, attempt, fake.clock, fake, fake.webhooks))] == [
+        f"<Message {message.id} to +15550100: sent, held 0.05>",
+        f"<Event {event.id} {about}>",
+        f"<WebhookRequest 1 of {about} at Receiver()>",
+        f"<Attempt 1 at {event.id}, {about}, at Receiver(): status 200>",
+        "<Clock at 2026-01-01T12:00:00+00:00>",
+        "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>",
+        "<Webhooks: 1 endpoint, 1 event, 1 attempt>",
+    ]
+    assert repr(fake.api) == f"<chat_fake.api of the key ...{fake.api_key[-4:]}: 0 requests>"
+
+
+def test_an_endpoint_tells_its_retries(fake):
+    endpoint = fake.webhooks.connect(handler=print, retry_after=[1])
+    assert list(endpoint.retry_after) == [timedelta(seconds=1)]
 
 
 def test_views_are_sequences_that_go_on_growing(fake):
@@ -93,13 +93,10 @@ def test_views_are_sequences_that_go_on_growing(fake):
     assert messages == []
     first, second = (fake.send_text(to=f"+{number}") for number in range(2))
 
-    assert (first, second) == messages == fake.messages
-    assert messages != "something else"
-    assert (second,) == messages[1:]
-    assert second == messages[-1]
-    assert first in messages
-    assert f"[{first!r}, {second!r}]" == repr(messages)
-    assert [second, first] == list(reversed(messages))
+    assert messages == fake.messages == (first, second) != "something else"
+    assert [messages[1:], messages[-1], first in messages] == [(second,), second, True]
+    assert repr(messages) == f"[{first!r}, {second!r}]"
+    assert list(reversed(messages)) == [second, first]
     with pytest.raises(IndexError):
         messages[2]
     first.deliver(devices=30)
@@ -142,19 +139,6 @@ def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end():
     fake.close()
 
     assert time_machine.traveller_stack == []
-
-
-def test_what_stands_for_many_things_counts_them(fake):
-    receiver = fake.webhooks.receiver()
-    fake.send_text()
-    (attempt,) = fake.webhooks.attempts
-    (request,) = receiver.requests
-
-    assert repr(fake.webhooks) == "<Webhooks: 1 endpoint, 1 event, 1 attempt>"
-    assert f"<chat_fake.api of the key ...{fake.api_key[-4:]}: 0 requests>" == repr(fake.api)
-    about = f"sent m1 (message {fake.messages[0].id})"
-    assert f"<WebhookRequest 1 of {about} at Receiver()>" == repr(request)
-    assert f"<Attempt 1 at {attempt.event.id}, {about}, at Receiver(): status 200>" == repr(attempt)
 
 
 @pytest.mark.asyncio

@@ -1,6 +1,5 @@
 """Mistakes that a newcomer makes, and what the fake says to them."""
 
-import asyncio
 import gc
 import weakref
 from contextlib import ExitStack
@@ -9,13 +8,6 @@ import pytest
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
-
-
-def test_a_queue_that_was_never_entered_holds_nothing_back(fake):
-    queue = fake.webhooks.paused()
-
-    with pytest.raises(RuntimeError, match=r"write `with webhooks\.paused"):
-        queue.release()
 
 
 def test_of_two_routes_for_the_same_request_the_last_one_answers(fake):
@@ -34,22 +26,20 @@ def test_of_two_routes_for_the_same_request_the_last_one_answers(fake):
     assert client.put("/v2/messages", headers=headers).json == {"route": 1}
 
 
-def test_a_lifespan_is_refused_in_the_other_mode_s_words():
-    async def app(scope, receive, send):
-        raise LookupError("never called")
-
-    async def wrong(fake):
-        async with fake.webhooks.lifespan(app):
-            pass
-
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "block",
+    [lambda webhooks: webhooks.lifespan(Client), lambda webhooks: webhooks.paused()],
+    ids=["lifespan", "paused"],
+)
+async def test_a_block_is_refused_in_the_other_mode_s_words(block):
     with ChatFake() as fake, pytest.raises(TypeError, match="in sync mode: write `with`, not"):
-        asyncio.run(wrong(fake))
+        await block(fake.webhooks).__aenter__()
     with (
         ChatFake(mode="async") as fake,
         pytest.raises(TypeError, match="in async mode: write `async with`, not"),
-        fake.webhooks.lifespan(app),
     ):
-        pass
+        block(fake.webhooks).__enter__()
 
 
 def test_fakes_that_nobody_has_closed_go_with_the_last_reference():

@@ -1,7 +1,6 @@
 """Events held back in a block, and released in any order."""
 
-import asyncio
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import time_machine
@@ -9,7 +8,7 @@ import time_machine
 from pytest_chatfake import ChatFake, IllegalTransition
 
 from .api_clients import call_with_werkzeug
-from .fakes import START, fake_with_receiver, frozen_fake, received_bodies, received_statuses
+from .fakes import START, fake_with_receiver, received_bodies, received_statuses
 
 
 def test_events_wait_in_the_order_in_which_they_were_emitted(fake, receiver):
@@ -17,10 +16,7 @@ def test_events_wait_in_the_order_in_which_they_were_emitted(fake, receiver):
         message = fake.send_text().deliver(devices=2).read()
 
         assert received_statuses(receiver) == []
-        assert len(queue) == 4
-        assert list(message.events) == list(queue)
-        assert message.events[0] == queue[0]
-        assert message.events[3] == queue[-1]
+        assert [*queue, queue[0], queue[-1]] == [*message.events, *message.events[::3]]
         assert repr(queue) == "<Paused with 4 events>"
 
 
@@ -100,11 +96,8 @@ def test_a_release_runs_due_work_first_and_other_threads_ask_meanwhile():
     codes = []
 
     def extra(*_):
-        ask = threading.Thread(
-            target=lambda: codes.append(call_with_werkzeug(fake).status), daemon=True
-        )
-        ask.start()
-        ask.join(5)
+        with ThreadPoolExecutor(1) as pool:
+            codes.append(pool.submit(call_with_werkzeug, fake).result(5).status)
         return {"asked": len(codes)}
 
     with time_machine.travel(START, tick=False) as traveller, ChatFake(extra=extra) as fake:
@@ -114,8 +107,7 @@ def test_a_release_runs_due_work_first_and_other_threads_ask_meanwhile():
             traveller.shift(60)
             queue.release()
 
-            assert received_statuses(receiver) == ["sent", "delivered"]
-            assert codes == [200, 200]
+            assert (received_statuses(receiver), codes) == (["sent", "delivered"], [200, 200])
 
 
 def test_a_reset_inside_forgets_what_was_held_back(fake, receiver):
@@ -182,32 +174,15 @@ def test_an_order_or_a_seed_that_is_none_is_refused_and_releases_nothing(
         assert received_statuses(receiver) == []
 
 
-def test_each_mode_has_its_own_block():
-    with frozen_fake() as fake:
-        with pytest.raises(TypeError, match="in sync mode: write `with`, not `async with`"):
-            asyncio.run(enter(fake))
-    with frozen_fake(mode="async") as fake:
-        with pytest.raises(TypeError, match="in async mode: write `async with`, not `with`"):
-            with fake.webhooks.paused():
-                pass
-
-
-async def enter(fake):
-    async with fake.webhooks.paused():
-        pass
-
-
-def test_in_async_mode_the_queue_is_released_with_await():
-    async def scenario():
-        with fake_with_receiver(mode="async") as (fake, receiver):
-            async with fake.webhooks.paused() as queue:
-                message = await fake.send_text().deliver().read()
-                assert len(queue) == 3
-                await queue.release([2, 0])
-                assert receiver.statuses(message) == ["read", "sent"]
-            assert receiver.statuses(message) == ["read", "sent", "delivered"]
-
-    asyncio.run(asyncio.wait_for(scenario(), 10))
+@pytest.mark.asyncio
+async def test_in_async_mode_the_queue_is_released_with_await():
+    with fake_with_receiver(mode="async") as (fake, receiver):
+        async with fake.webhooks.paused() as queue:
+            message = await fake.send_text().deliver().read()
+            assert len(queue) == 3
+            await queue.release([2, 0])
+            assert receiver.statuses(message) == ["read", "sent"]
+        assert receiver.statuses(message) == ["read", "sent", "delivered"]
 
 
 def test_a_block_that_was_refused_has_no_queue_to_release(fake):
@@ -219,14 +194,11 @@ def test_a_block_that_was_refused_has_no_queue_to_release(fake):
             queue.release()
 
 
-def test_webhooks_go_on_after_a_paused_block_that_was_refused():
-    async def scenario():
-        with ChatFake(mode="async") as fake:
-            receiver = fake.webhooks.receiver()
-            with pytest.raises(IllegalTransition):
-                async with fake.webhooks.paused():
-                    fake.send_text().fail().read()
-            await fake.send_text()
-            return [event.status for event in receiver.events]
-
-    assert asyncio.run(scenario()) == ["sent", "failed", "sent"]
+@pytest.mark.asyncio
+async def test_webhooks_go_on_after_a_paused_block_that_was_refused():
+    with fake_with_receiver(mode="async") as (fake, receiver):
+        with pytest.raises(IllegalTransition):
+            async with fake.webhooks.paused():
+                fake.send_text().fail().read()
+        await fake.send_text()
+        assert received_statuses(receiver) == ["sent", "failed", "sent"]

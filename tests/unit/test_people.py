@@ -3,7 +3,7 @@
 Random scripts hold the rules against the model, and the rows of fidelity what is assumed.
 """
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -18,10 +18,8 @@ def test_an_address_has_one_handle_and_what_is_not_named_stays_as_it_was(fake):
     anna = fake.recipient(ANNA, devices=2, read_receipts=False)
 
     assert anna is fake.recipient(ANNA, withheld=True)
-    assert (
-        *(anna.devices, anna.read_receipts),
-        *(anna.withheld, anna.online),
-    ) == (2, False, True, True)
+    known = (anna.devices, anna.read_receipts, anna.withheld, anna.online)
+    assert known == (2, False, True, True)
 
 
 def test_a_reset_forgets_people_and_ends_their_handles(fake):
@@ -81,13 +79,29 @@ def test_a_phone_that_goes_off_closes_the_chat(fake):
     assert not anna.chat_open
 
 
-def test_a_function_of_extra_fields_that_fails_keeps_no_message_back():
+def doing(what, when):
+    """A function of extra fields that does something before a message's delivery is told."""
+
     def fields(message, status):
-        if (message.body, status) == ("two", "delivered"):
-            raise RuntimeError("no fields")
+        if (message.body, status) == (when, "delivered"):
+            what()
         return {}
 
-    with frozen_fake(extra=fields) as fake:
+    return fields
+
+
+def in_another_thread(verb):
+    """While the function of extra fields runs, the lock is released."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(verb).result(10)
+
+
+def fail():
+    raise RuntimeError("no fields")
+
+
+def test_a_function_of_extra_fields_that_fails_keeps_no_message_back():
+    with frozen_fake(extra=doing(fail, "two")) as fake:
         fake.autopilot(deliver_after=None, read_after=60)
         anna = fake.recipient(ANNA, online=False)
         messages = [fake.send_text(body, to=anna) for body in ("one", "two", "three")]
@@ -101,14 +115,7 @@ def test_a_function_of_extra_fields_that_fails_keeps_no_message_back():
 
 
 def test_a_consequence_that_another_thread_has_made_illegal_is_left_out():
-    def fields(message, status):
-        if (message.body, status) == ("one", "delivered"):  # the lock is released meanwhile
-            other = threading.Thread(target=messages[1].fail)
-            other.start()
-            other.join()
-        return {}
-
-    with frozen_fake(extra=fields) as fake:
+    with frozen_fake(extra=doing(lambda: in_another_thread(messages[1].fail), "one")) as fake:
         anna = fake.recipient(ANNA, online=False)
         messages = [fake.send_text(body, to=anna) for body in ("one", "two", "three")]
         anna.comes_online()
@@ -118,14 +125,7 @@ def test_a_consequence_that_another_thread_has_made_illegal_is_left_out():
 
 
 def test_a_phone_that_another_thread_turns_off_meanwhile_gets_no_more():
-    def fields(message, status):
-        if (message.body, status) == ("one", "delivered"):
-            other = threading.Thread(target=anna.goes_offline)
-            other.start()
-            other.join()
-        return {}
-
-    with frozen_fake(extra=fields) as fake:
+    with frozen_fake(extra=doing(lambda: in_another_thread(anna.goes_offline), "one")) as fake:
         anna = fake.recipient(ANNA, online=False)
         messages = [fake.send_text(body, to=anna) for body in ("one", "two")]
         anna.comes_online()
