@@ -39,15 +39,17 @@ def test_the_amount_reads_back_digit_for_digit(call_api, amount):
 
 def test_the_balance_follows_what_happens(call_api):
     with frozen_fake(opening_balance="1", price="0.30") as fake:
-        seen = [call_api(fake).json()["amount"]]
-        message = fake.send_text()
-        seen.append(call_api(fake).json()["amount"])
-        message.deliver(price="0.20")
-        seen.append(call_api(fake).json()["amount"])
-        fake.top_up("0.05")
-        seen.append(call_api(fake).json()["amount"])
+        seen = []
+        for verb in (
+            fake.settle,
+            fake.send_text,
+            lambda: fake.messages[0].deliver(price="0.20"),
+            lambda: fake.top_up("0.05"),
+        ):
+            verb()
+            seen.append(str(call_api(fake).json()["amount"]))
 
-        assert [str(amount) for amount in seen] == ["1", "0.70", "0.80", "0.85"]
+        assert seen == ["1", "0.70", "0.80", "0.85"]
 
 
 def test_the_balance_knows_of_a_drop_that_is_due(call_api):
@@ -66,9 +68,7 @@ def test_a_query_string_changes_nothing(fake, call_api, query):
 def test_head_has_the_headers_of_get_and_no_body(fake, call_api):
     get, head = call_api(fake), call_api(fake, "HEAD")
 
-    assert (head.status, head.body) == (200, b"")
-    assert get.headers["content-length"] == head.headers["content-length"]
-    assert get.headers["content-type"] == head.headers["content-type"]
+    assert (head.status, head.body, head.headers) == (200, b"", get.headers)
     assert [one.method for one in fake.api.requests] == ["GET", "HEAD"]
 
 
@@ -95,11 +95,9 @@ def test_any_other_key_is_401(fake, call_api, key):
 
 def test_several_accounts_are_told_apart_by_their_keys(call_api):
     with frozen_fake(opening_balance="1") as one, ChatFake(opening_balance="2") as other:
-        assert one.api_key != other.api_key
-        assert [call_api(one).json()["amount"], call_api(other).json()["amount"]] == [1, 2]
-        assert call_api(one, key=other.api_key).json()["amount"] == 2
-        assert len(one.api.requests) == 1
-        assert len(other.api.requests) == 2
+        keys = (one.api_key, other.api_key)
+        assert [call_api(one, key=key).json()["amount"] for key in keys] == [1, 2]
+        assert [len(fake.api.requests) for fake in (one, other)] == [1, 1]
 
 
 def test_the_key_of_a_fake_that_is_closed_is_401(call_api):
@@ -125,12 +123,9 @@ def test_a_rotated_key_is_the_only_one_that_is_taken(fake, call_api):
     ("method", "path", "status", "code"),
     [
         ("GET", "/", 404, "NOT_FOUND"),
-        ("GET", "/v2/balances", 404, "NOT_FOUND"),
         ("GET", "/V2/balance", 404, "NOT_FOUND"),
-        ("GET", "/v1/balance", 404, "NOT_FOUND"),
         ("POST", "/v2/messages", 404, "NOT_FOUND"),
         ("POST", "/v2/balance", 405, "METHOD_NOT_ALLOWED"),
-        ("PUT", "/v2/balance", 405, "METHOD_NOT_ALLOWED"),
         ("DELETE", "/v2/balance", 405, "METHOD_NOT_ALLOWED"),
     ],
 )
@@ -187,12 +182,10 @@ def test_a_held_request_gets_its_status_when_the_response_leaves(fake, call_api)
 
 
 def test_requests_are_asserted(fake, call_api):
-    fake.assert_requested("GET", "/v2/balance", times=0)
-    call_api(fake)
+    for times, key in enumerate((fake.api_key, None)):
+        fake.assert_requested("get", "/v2/balance", times=times)
+        call_api(fake, key=key)
     fake.assert_requested("GET", "/v2/balance")
-    fake.assert_requested("get", "/v2/balance", times=1)
-    call_api(fake, key=None)
-    fake.assert_requested("GET", "/v2/balance", times=2)
     fake.assert_requested("POST", "/v2/balance", times=0)
 
 
