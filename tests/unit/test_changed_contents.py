@@ -118,36 +118,26 @@ def test_a_broken_event_stays_as_broken_as_it_was(fake, receiver, raw):
     assert raw.encode() == receiver.requests[-1].body
 
 
-def test_what_a_block_makes_at_the_same_time_has_evolved_and_comes_so(fake):
-    inside = []
-    most = []
+@pytest.mark.parametrize(
+    ("verb", "options", "expected"),
+    [
+        ("evolve", {}, ["sent", "delivered"]),
+        ("duplicate", {"new_id": True}, ["sent", "sent", "delivered"]),
+    ],
+)
+def test_changed_and_repeated_events_of_a_block_come_at_the_same_time(
+    fake, verb, options, expected
+):
+    inside, most = {}, []
 
     async def app(request):
-        inside.append(request.event.status)
+        inside[request.id] = request.event.status
         await asyncio.sleep(0)
         most.append(len(inside))
 
     fake.webhooks.connect(handler=app)
-    with fake.webhooks.evolve(), fake.webhooks.concurrently():
+    with getattr(fake.webhooks, verb)(**options), fake.webhooks.concurrently():
         fake.send_text().deliver()
 
-    assert most == [2, 2]
-    assert inside == ["sent", "delivered"]
-
-
-def test_a_duplicate_in_a_block_is_made_at_the_same_time(fake):
-    inside = []
-    most = []
-
-    async def app(request):
-        inside.append((request.event.status, request.id))
-        await asyncio.sleep(0)
-        most.append(len(inside))
-
-    fake.webhooks.connect(handler=app)
-    with fake.webhooks.duplicate(new_id=True), fake.webhooks.concurrently():
-        fake.send_text().deliver()
-
-    assert most == [3, 3, 3]
-    assert [status for status, _ in inside] == ["sent", "sent", "delivered"]
-    assert len({id_ for _, id_ in inside}) == 3
+    assert most == [len(expected)] * len(expected)
+    assert [*inside.values()] == expected

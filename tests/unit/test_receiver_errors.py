@@ -123,43 +123,36 @@ async def cancelled(chain, began):
         await task
 
 
-def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs():
-    async def scenario():
-        got = []
-        began = asyncio.Event()
+def endless(began):
+    async def app(*_):
+        began.set()
+        await asyncio.Event().wait()
 
-        async def endless(_):
-            began.set()
-            await asyncio.Event().wait()
+    return app
 
-        with ChatFake(mode="async") as fake:
-            slow = fake.webhooks.connect(handler=endless)
-            fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
-            await cancelled(fake.send_text(), began)
-            slow.disconnect()
+
+@pytest.mark.asyncio
+async def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs():
+    began = asyncio.Event()
+    with ChatFake(mode="async") as fake:
+        slow, receiver = fake.webhooks.connect(handler=endless(began)), fake.webhooks.receiver()
+        await cancelled(fake.send_text(), began)
+        slow.disconnect()
+        await fake.settle()
+        assert received_statuses(receiver) == ["sent"]
+
+
+@pytest.mark.asyncio
+async def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint():
+    began = asyncio.Event()
+    with ChatFake(mode="async") as fake:
+        fake.webhooks.connect(asgi=raising_asgi)
+        slow = fake.webhooks.connect(asgi=endless(began))
+        await cancelled(fake.send_text(), began)
+        slow.disconnect()
+        with pytest.raises(ValueError, match="not lost"):
             await fake.settle()
-        return got
-
-    assert asyncio.run(scenario()) == ["sent"]
 
 
-def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint():
-    async def scenario():
-        began = asyncio.Event()
-
-        async def bad(scope, receive, send):
-            raise ValueError("not lost")
-
-        async def endless(scope, receive, send):
-            began.set()
-            await asyncio.Event().wait()
-
-        with ChatFake(mode="async") as fake:
-            fake.webhooks.connect(asgi=bad)
-            slow = fake.webhooks.connect(asgi=endless)
-            await cancelled(fake.send_text(), began)
-            slow.disconnect()
-            with pytest.raises(ValueError, match="not lost"):
-                await fake.settle()
-
-    asyncio.run(scenario())
+async def raising_asgi(scope, receive, send):
+    raise ValueError("not lost")

@@ -26,26 +26,18 @@ def closed_port():
         return f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-def test_each_retry_comes_its_delay_after_the_last_and_the_list_ends_them():
-    with fake_with_receiver(retry_after=[10, 30.5, timedelta(minutes=5)]) as (fake, receiver):
+def test_each_retry_comes_its_delay_after_the_last_with_the_same_id_and_bytes():
+    delays = [10, 0, 30.5, timedelta(minutes=5)]
+    with fake_with_receiver(retry_after=delays) as (fake, receiver):
         receiver.respond(503, times=100)
         fake.send_text()
         fake.clock.advance(hours=1)
 
-        assert seconds(fake) == [0, 10, 40.5, 340.5]
-        assert [("sent", number, None, 503) for number in (1, 2, 3, 4)] == attempt_rows(fake)
-
-
-def test_a_retry_has_the_same_id_and_the_same_bytes():
-    with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
-        receiver.respond(500, times=2)
-        fake.send_text()
-        fake.clock.advance(hours=1)
-
+        assert seconds(fake) == [0, 10, 10, 40.5, 340.5]
+        assert attempt_rows(fake) == [("sent", number, None, 503) for number in range(1, 6)]
         (event,) = fake.events
-        assert [(event.id, event.body, number) for number in (1, 2, 3)] == [
-            (request.id, request.body, request.number) for request in receiver.requests
-        ]
+        requests = [(request.id, request.body, request.number) for request in receiver.requests]
+        assert requests == [(event.id, event.body, number) for number in range(1, 6)]
 
 
 @pytest.mark.parametrize("status", [200, 204, 299, 300, 404, 500, 599])
@@ -93,17 +85,15 @@ def test_an_endpoint_may_have_retries_of_its_own_or_none():
         assert [tried.count(endpoint) for endpoint in endpoints] == [2, 4, 1]
 
 
-def test_a_delay_of_nothing_is_a_retry_at_the_same_moment():
-    with fake_with_receiver(retry_after=[0, 0]) as (fake, receiver):
-        receiver.respond(500, times=2)
-        fake.send_text()
-        fake.settle()
-
-        assert seconds(fake) == [0, 0, 0]
+FAILED = r" failed: repair the app, or assert on chat_fake\.webhooks\.attempts:"
+LINE = (
+    r"\n  sent m1 \(message \w+\), caused at test_retries\.py:\d+, "
+    r"at app_of\.<locals>\.app \(WSGI\) /hooks: status "
+)
 
 
-def app_that_answers(*answers):
-    left = list(answers)
+def app_of(*statuses):
+    left = list(statuses)
 
     def app(environ, start_response):
         start_response(f"{left.pop(0)} whatever", [])
@@ -112,59 +102,26 @@ def app_that_answers(*answers):
     return app
 
 
-def test_a_retry_that_made_it_good_needs_no_warning():
+@pytest.mark.parametrize(
+    ("statuses", "retries", "seconds", "expected"),
+    [
+        ([500, 200], [1], 1, ""),
+        ([500], [1], 0, ""),  # the retry is due
+        ([500], [1], None, f"1 attempt{FAILED}{LINE}500.*"),  # and will never be made
+        ([500, 500, 500], [1, 1], 10, rf"3 attempts{FAILED}{LINE}500.* \(3 times\)"),
+        ([401, 302], [1], 10, f"2 attempts{FAILED}{LINE}401.*{LINE}302.*"),
+    ],
+)
+def test_what_failed_is_news_when_its_last_retry_has_failed(statuses, retries, seconds, expected):
     def scenario(fake):
-        fake.webhooks.connect(wsgi=app_that_answers(500, 200))
+        endpoint = fake.webhooks.connect(wsgi=app_of(*statuses), path="/hooks")
         fake.send_text()
-        fake.clock.advance(1)
+        if seconds is None:
+            endpoint.disconnect()
+        else:
+            fake.clock.advance(seconds)
 
-    assert warnings_at_the_end(scenario, retry_after=[1]) == []
-
-
-def test_a_failure_is_no_news_while_its_retry_is_due():
-    def scenario(fake):
-        fake.webhooks.connect(wsgi=app_that_answers(500))
-        fake.send_text()
-
-    assert warnings_at_the_end(scenario, retry_after=[1]) == []
-
-
-def test_a_failure_whose_retry_will_never_be_made_is_news():
-    def scenario(fake):
-        endpoint = fake.webhooks.connect(wsgi=app_that_answers(500))
-        fake.send_text()
-        endpoint.disconnect()
-
-    (text,) = warnings_at_the_end(scenario, retry_after=[1])
-    assert text.startswith("1 attempt failed")
-
-
-def test_retries_that_are_all_in_vain_are_one_line_of_a_warning():
-    def scenario(fake):
-        fake.webhooks.connect(wsgi=app_that_answers(500, 500, 500), path="/hooks")
-        fake.send_text()
-        fake.clock.advance(10)
-
-    (text,) = warnings_at_the_end(scenario, retry_after=[1, 1])
-    head, line = text.splitlines()
-    assert head == "3 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:"
-    assert line.startswith("  sent m1 (message ")
-    caused = f"), caused at test_retries.py:{scenario.__code__.co_firstlineno + 2}"
-    at = ", at app_that_answers.<locals>.app (WSGI) /hooks: status 500 (did it raise?"
-    assert f"{caused}{at}" in line
-    assert line.endswith(" (3 times)")
-
-
-def test_a_retry_that_fails_in_another_way_is_an_attempt_of_its_own():
-    def scenario(fake):
-        fake.webhooks.connect(wsgi=app_that_answers(401, 302))
-        fake.send_text()
-        fake.clock.advance(10)
-
-    (text,) = warnings_at_the_end(scenario, retry_after=[1])
-    head, *lines = text.splitlines()
-    assert head.startswith("2 attempts failed")
-    assert [re.findall(r"status (\d+)", line) for line in lines] == [["401"], ["302"]]
+    assert re.fullmatch(expected, "".join(warnings_at_the_end(scenario, retry_after=retries)))
 
 
 def test_a_held_back_retry_is_made_at_its_release_and_the_next_after_that():
