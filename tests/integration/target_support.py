@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from types import SimpleNamespace
 
 import pytest
+import uvicorn
 
 from pytest_chatfake.transport.client.worker import Worker
 
@@ -37,6 +40,20 @@ THREE = pytest.mark.parametrize(
     [in_plain_code, awaited_in_asyncio, awaited_in_trio],
     ids=["plain", "asyncio", "trio"],
 )
+
+
+@asynccontextmanager
+async def served_by_uvicorn(app):
+    """Serve an ASGI app in the test's own loop."""
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", http="h11"))
+    # Handlers of signals are for a process that is a server and nothing else.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        task = asyncio.create_task(server._serve([listener]))
+        while not server.started:
+            await asyncio.sleep(0.001)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        await task
 
 
 @contextmanager

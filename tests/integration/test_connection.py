@@ -2,6 +2,7 @@
 
 import socket
 from contextlib import suppress
+from unittest.mock import Mock
 
 import pytest
 import requests
@@ -22,6 +23,17 @@ HEAD = b"HEAD /answer HTTP/1.1\r\n\r\n"
 def api(api):
     api.answers["/echo"] = lambda request: Reply(200, request.get_data())
     return api
+
+
+@pytest.fixture
+def answer(api, client):
+    """Lay down a reply, and ask for it."""
+
+    def answer(reply):
+        api.answers["/answer"] = reply
+        return client.ask(GET)
+
+    return answer
 
 
 # Requests
@@ -218,38 +230,28 @@ def test_nothing_is_logged_or_printed(client, caplog, capfd):
 # Responses
 
 
-def test_a_reply_is_written_as_it_is(client, api):
-    api.answers["/answer"] = Reply(
-        429, b"slow\n", (("Retry-After", "30"),), content_type="text/plain"
-    )
-    response = client.ask(GET)
+def test_a_reply_is_written_as_it_is(answer):
+    response = answer(Reply(429, b"slow\n", (("Retry-After", "30"),), content_type="text/plain"))
 
     assert response.head == (
         b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
         b"Retry-After: 30\r\n\r\n"
     )
     assert response.body == b"slow\n"
-    api.answers["/answer"] = Reply(599, b"")
-    assert client.ask(GET).head.startswith(b"HTTP/1.1 599 \r\n")
+    assert answer(Reply(599, b"")).head.startswith(b"HTTP/1.1 599 \r\n")
 
 
 @pytest.mark.parametrize("status", [204, 304])
 @pytest.mark.parametrize("kind", [Reply, Response])
-def test_a_status_without_a_body_gets_none(client, api, status, kind):
-    api.answers["/answer"] = (
-        Reply(status, b"ignored") if kind is Reply else Response("ignored", status)
-    )
-    client.send(GET)
-    assert status == client.receive(bodiless=True).status
+def test_a_status_without_a_body_gets_none(client, answer, status, kind):
+    reply = Reply(status, b"ignored") if kind is Reply else Response("ignored", status)
+    assert answer(reply).status == status
     assert client.ask(QUERY).body == BALANCE  # it starts right here
 
 
-def test_a_response_has_its_length_and_its_headers(client, api):
-    api.answers["/answer"] = Response(
-        ["hel", "lo"], 299, {"X-A": "é", "Set-Cookie": "a=1"}, content_type="text/x"
-    )
-    api.answers["/answer"].headers.add("Set-Cookie", "b=2")
-    response = client.ask(GET)
+def test_a_response_has_its_length_and_its_headers(client, answer):
+    headers = [("X-A", "é"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
+    response = answer(Response(["hel", "lo"], 299, headers, content_type="text/x"))
 
     assert response.head == (
         b"HTTP/1.1 299 \r\nContent-Type: text/x\r\nContent-Length: 5\r\n"
@@ -259,11 +261,11 @@ def test_a_response_has_its_length_and_its_headers(client, api):
     assert client.ask(QUERY).body == BALANCE
 
 
-def test_a_stream_is_read_to_its_end_and_comes_with_its_length(client, api):
+def test_a_stream_is_read_to_its_end_and_comes_with_its_length(answer):
     closed = []
-    api.answers["/answer"] = Response(iter(["hel", "", "lo"]))
-    api.answers["/answer"].call_on_close(lambda: closed.append(True))
-    response = client.ask(GET)
+    stream = Response(iter(["hel", "", "lo"]))
+    stream.call_on_close(lambda: closed.append(True))
+    response = answer(stream)
 
     assert (response.headers["content-length"], response.body) == ("5", b"hello")
     assert closed == [True]
@@ -310,10 +312,9 @@ def test_a_header_that_http_can_not_carry_comes_back_as_an_error(listener, clien
 # Faults
 
 
-def test_a_delay_passes_in_real_time_while_process_time_stands_still(client, api):
-    api.answers["/answer"] = Reply(200, b"late", delay=0.05)
+def test_a_delay_passes_in_real_time_while_process_time_stands_still(answer):
     with time_machine.travel(0, tick=False):
-        assert client.ask(GET).body == b"late"
+        assert answer(Reply(200, b"late", delay=0.05)).body == b"late"
 
 
 def test_a_delay_holds_up_nobody_else_and_no_stop(listener, api):
@@ -334,9 +335,8 @@ def test_a_disconnect_closes_without_an_answer(client, api):
     assert client.hung_up()
 
 
-def test_a_truncated_answer_promises_more_than_it_gives(client, api):
-    api.answers["/answer"] = Reply(200, b'{"amou', declared_length=31)
-    response = client.ask(GET)
+def test_a_truncated_answer_promises_more_than_it_gives(client, answer):
+    response = answer(Reply(200, b'{"amou', declared_length=31))
 
     assert (response.headers["content-length"], response.headers["connection"]) == ("31", "close")
     assert response.body == b'{"amou'
@@ -347,10 +347,7 @@ def test_a_truncated_answer_promises_more_than_it_gives(client, api):
 
 
 def test_an_interrupt_of_a_handler_ends_the_connection_and_comes_back(listener, client, api):
-    def interrupted(_):
-        raise KeyboardInterrupt
-
-    api.answers["/answer"] = interrupted
+    api.answers["/answer"] = Mock(side_effect=KeyboardInterrupt)
     client.send(GET)
 
     assert client.hung_up()
@@ -363,10 +360,8 @@ def broken():
     raise ZeroDivisionError("mid-stream")
 
 
-def test_a_stream_that_fails_is_a_500_and_the_error_comes_back(listener, client, api):
-    api.answers["/answer"] = Response(broken())
-
-    assert client.ask(GET).status == 500
+def test_a_stream_that_fails_is_a_500_and_the_error_comes_back(listener, client, answer):
+    assert answer(Response(broken())).status == 500
     with pytest.raises(ZeroDivisionError, match="mid-stream"):
         listener.check()
     assert client.ask(QUERY).body == BALANCE

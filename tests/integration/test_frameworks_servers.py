@@ -4,36 +4,26 @@ That it asks for the balance meanwhile is shown by an example and by the page ab
 """
 
 import asyncio
-import socket
 from contextlib import asynccontextmanager
 
 import pytest
-import uvicorn
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from ..unit.asgi_apps import respond
 from ..unit.both_frameworks import hard_limit  # noqa: F401
+from .target_support import served_by_uvicorn
 
 #: Before a test gives up on a server: half of what aiohttp waits for a connection that is open.
 SECONDS = 30
 
 
-@asynccontextmanager
-async def on_uvicorn():
+def on_uvicorn():
     async def app(scope, receive, send):
         await receive()
         await respond(send)
 
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-    # Handlers of signals are for a process that is a server and nothing else.
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        task = asyncio.create_task(server._serve([listener]))
-        while not server.started:
-            await asyncio.sleep(0.001)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        server.should_exit = True
-        await task
+    return served_by_uvicorn(app)
 
 
 @asynccontextmanager

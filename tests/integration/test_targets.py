@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import socket
 import threading
 from types import SimpleNamespace
 
 import flask
 import pytest
 import trio
-import uvicorn
 from fastapi import BackgroundTasks, FastAPI, Request
 
 from pytest_chatfake.transport.client.asgi import AsgiTarget
@@ -22,7 +20,7 @@ from pytest_chatfake.transport.client.wsgi import WsgiTarget
 from ..unit.asgi_apps import respond
 from ..unit.both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio  # noqa: F401
 from .raw_server import keeps_alive, serving
-from .target_support import EVENT, THREE, in_plain_code
+from .target_support import EVENT, THREE, in_plain_code, served_by_uvicorn
 
 # Real apps
 
@@ -124,7 +122,7 @@ def test_a_server_in_the_test_s_own_trio_loop_can_answer(closing):
 # As a real server
 
 
-def test_the_scope_is_the_one_that_uvicorn_gives(closing, portal):
+def test_the_scope_is_the_one_that_uvicorn_gives(portal, closing):
     scopes = []
 
     async def app(scope, receive, send):
@@ -132,28 +130,21 @@ def test_the_scope_is_the_one_that_uvicorn_gives(closing, portal):
         await receive()
         await respond(send)
 
-    config = uvicorn.Config(app, lifespan="off", log_level="critical", http="h11")
-    server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            host, port = listener.getsockname()
-            url = f"http://{host}:{port}/hooks/caf%C3%A9?a=1"
-            request = SimpleNamespace(body=b"{}", headers={"Host": "testserver", "X-Tag": "A"})
-            over_the_wire = UrlTarget(url, timeout=SECONDS)
-            assert over_the_wire.attempt(request).status == 200
-            over_the_wire.close()
-        finally:
-            server.should_exit = True
-            thread.join(SECONDS)
-    portal.app_states[id(app)] = {}
-    closing(AsgiTarget(app, path="/hooks/caf%C3%A9?a=1", portal=portal)).attempt(request)
+    path = "/hooks/caf%C3%A9?a=1"
+    request = SimpleNamespace(body=b"{}", headers={"Host": "testserver", "X-Tag": "A"})
 
+    async def main():
+        async with served_by_uvicorn(app) as url:
+            over_the_wire = closing(UrlTarget(url + path, timeout=SECONDS))
+            assert (await over_the_wire.attempt_async(request)).status == 200
+
+    in_asyncio(main)
+    portal.app_states[id(app)] = {}
+    closing(AsgiTarget(app, path=path, portal=portal)).attempt(request)
+
+    for scope in scopes:
+        for where in ("client", "server"):
+            scope[where] = [type(part) for part in scope[where]]
     theirs, ours = scopes
-    where = ("client", "server")
-    assert {key: value for key, value in theirs.items() if key not in where} == {
-        key: value for key, value in ours.items() if key not in where
-    }
-    assert [[str, int]] * 2 == [[type(part) for part in ours[key]] for key in where]
-    assert [[str, int]] * 2 == [[type(part) for part in theirs[key]] for key in where]
+    assert theirs == ours
+    assert ours["client"] == ours["server"] == [str, int]

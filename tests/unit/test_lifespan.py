@@ -54,13 +54,17 @@ def both(portal, run):
             async with Lifespan(app, portal=portal):
                 yield
 
+    async def live(app, block=list):
+        async with lifespan(app):
+            return block()
+
     async def attempt(app):
         target = AsgiTarget(app, path="/", portal=portal)
         if run is in_plain_code:
             return target.attempt(REQUEST)
         return await target.attempt_async(REQUEST)
 
-    return SimpleNamespace(lifespan=lifespan, attempt=attempt)
+    return SimpleNamespace(lifespan=lifespan, live=live, attempt=attempt)
 
 
 class App:
@@ -121,10 +125,8 @@ def test_a_lifespan_can_run_again_but_not_twice_at_once(run, both):
     async def main():
         async with both.lifespan(app):
             with pytest.raises(RuntimeError, match="the app's lifespan is running already"):
-                async with both.lifespan(app):
-                    pass
-        async with both.lifespan(app):
-            pass
+                await both.live(app)
+        await both.live(app)
 
     run(main)
     assert app.log == ["startup", "shutdown"] * 2
@@ -142,11 +144,7 @@ async def returns(scope, receive, send):
 @THREE
 @pytest.mark.parametrize("app", [raises, returns])
 def test_an_app_that_knows_no_lifespan_is_left_alone(run, both, app):
-    async def main():
-        async with both.lifespan(app):
-            return "block"
-
-    assert run(main) == "block"
+    assert run(lambda: both.live(app, lambda: "block")) == "block"
 
 
 def failed(phase, message):
@@ -187,13 +185,8 @@ def failed(phase, message):
 )
 def test_what_fails_in_the_app_surfaces(run, both, options, error, message, log):
     app = App(**options)
-
-    async def main():
-        async with both.lifespan(app):
-            app.log.append("block")
-
     with pytest.raises(error) as raised:
-        run(main)
+        run(lambda: both.live(app, lambda: app.log.append("block")))
     assert message == str(raised.value)
     assert log == app.log
     assert "lifespan" in [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
@@ -209,24 +202,15 @@ def test_an_app_may_clean_up_after_it_said_that_its_startup_failed(run, both):
         await anyio.sleep(0.01)
         cleaned.append(True)
 
-    async def main():
-        async with both.lifespan(app):
-            pass
-
     with pytest.raises(RuntimeError, match="no database"):
-        run(main)
+        run(lambda: both.live(app))
     assert cleaned == [True]
 
 
 @THREE
 def test_an_app_that_asks_for_more_after_its_shutdown_is_ended(run, both):
     app = App(more=True)
-
-    async def main():
-        async with both.lifespan(app):
-            pass
-
-    run(main)
+    run(lambda: both.live(app))
     assert app.log == ["startup", "shutdown", "ended"]
 
 
@@ -249,15 +233,10 @@ def test_a_lifespan_that_dies_in_the_middle_surfaces_at_the_end(run, both):
 @THREE
 def test_the_block_s_own_error_comes_out_as_it_is_after_the_shutdown(run, both):
     app = App()
-    error = LookupError("the test's own")
-
-    async def main():
-        async with both.lifespan(app):
-            raise error
 
     with pytest.raises(LookupError) as raised:
-        run(main)
-    assert error is raised.value
+        run(lambda: both.live(app, {}.popitem))
+    assert raised.value.__context__ is None
     assert app.log == ["startup", "shutdown"]
 
 
