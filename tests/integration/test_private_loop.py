@@ -29,23 +29,14 @@ IN_USE = "the fake's event loop is waiting for this code to return: it can't be 
 
 @pytest.fixture
 def session():
-    """What ends a session that shares its loop; the fixture itself ends it at the latest."""
-    ends = [session_scope.begin(shares=True)]
-
-    def end():
-        while ends:
-            ends.pop()()
-
-    yield end
+    """A session that shares its loop."""
+    end = session_scope.begin(shares=True)
+    yield
     end()
 
 
 async def where():
     return asyncio.get_running_loop(), threading.get_ident()
-
-
-def called_here(portal, function):
-    return portal.run(function())
 
 
 def called_from_coroutine(portal, function, run=in_asyncio):
@@ -56,8 +47,6 @@ def called_from_coroutine(portal, function, run=in_asyncio):
 
     return run(main)
 
-
-HERE_AND_BESIDE = pytest.mark.parametrize("call", [called_here, called_from_coroutine])
 
 # Which framework runs
 
@@ -124,32 +113,33 @@ def test_beside_another_loop_asyncio_runs_in_the_context_of_the_caller(portal, r
     assert run(main) == ("ada", "asyncio", 0)
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_call_or_a_close_from_within_is_refused_instead_of_hanging(session, shared):
-    if not shared:
-        session()
-    portal = Portal()
-    other = Portal() if shared else portal
-
+def test_a_call_or_a_close_from_within_is_refused_instead_of_hanging(portal):
     async def calls():
         with pytest.raises(RuntimeError, match=IN_USE):
-            other.run(where())
-        if not shared:
-            with pytest.raises(RuntimeError, match=IN_USE):
-                other.close()
+            portal.run(where())
+        with pytest.raises(RuntimeError, match=IN_USE):
+            portal.close()
 
     portal.run(calls())
     called_from_coroutine(portal, calls)
     assert portal.run(where())
-    portal.close()
+
+
+def test_a_call_of_another_fake_from_within_is_refused_too(session):
+    portal, other = Portal(), Portal()
+
+    async def calls():
+        with pytest.raises(RuntimeError, match=IN_USE):
+            other.run(where())
+
+    portal.run(calls())
+    called_from_coroutine(portal, calls)
+    assert portal.run(where())
 
 
 def test_a_portal_does_not_keep_what_its_calls_returned(portal):
-    class Thing:
-        pass
-
     async def make():
-        return Thing()
+        return type("Thing", (), {})()
 
     gone = weakref.ref(portal.run(make()))
     gone_too = weakref.ref(called_from_coroutine(portal, make))
@@ -162,7 +152,9 @@ def test_a_portal_does_not_keep_what_its_calls_returned(portal):
 # Interruptions
 
 
-@HERE_AND_BESIDE
+@pytest.mark.parametrize(
+    "call", [lambda portal, function: portal.run(function()), called_from_coroutine]
+)
 def test_an_interruption_ends_the_coroutine_and_the_loop_can_be_used_again(portal, call, interrupt):
     ended = []
 
