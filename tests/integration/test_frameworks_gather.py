@@ -116,22 +116,6 @@ def test_a_dropped_chain_is_refused_once_or_begun_anew_by_its_next_verb():
     asyncio.run(main())
 
 
-@BOTH
-def test_an_error_of_one_is_no_secret_to_the_other(run):
-    async def main():
-        with ChatFake(mode="async") as fake:
-            one, two = fake.send_text(to="one"), fake.send_text(to="two")
-            await fake.settle()
-
-            outcomes = await side_by_side(one.fail().read(), two.deliver())
-
-            assert any(isinstance(outcome, IllegalTransition) for outcome in outcomes)
-            # It is performed, or its `await` says that it was not.
-            assert isinstance(outcomes[1], ChatFakeError) or two.status == "delivered"
-
-    run(main)
-
-
 @pytest.mark.parametrize("cancelled", ["who performs", "who waits"])
 def test_a_cancellation_ends_one_chain_and_is_no_secret_to_the_other(cancelled):
     async def main():

@@ -1,6 +1,5 @@
 """A function of the test as a target, in every form that Python has for one."""
 
-import contextvars
 import functools
 
 import anyio
@@ -55,30 +54,3 @@ def test_an_async_function_in_any_form_is_awaited(attempt, function, closing, po
     target = closing(HandlerTarget(function, portal=portal))
 
     assert Response(201, EVENT.body) == attempt(target)
-
-
-@THREE
-def test_an_error_of_a_function_surfaces(attempt, closing, portal):
-    def plain(request):
-        raise LookupError("plain")
-
-    async def awaited(request):
-        raise LookupError("awaited")
-
-    for function in (plain, awaited):
-        with pytest.raises(LookupError, match=function.__name__):
-            attempt(closing(HandlerTarget(function, portal=portal)))
-
-
-@THREE
-def test_a_function_sees_the_test_s_context(attempt, closing, portal):
-    tenant = contextvars.ContextVar("tenant")
-    tenant.set("ada")
-    seen = []
-
-    async def look(request):
-        seen.append(tenant.get())
-
-    attempt(closing(HandlerTarget(look, portal=portal)))
-    attempt(closing(HandlerTarget(lambda request: seen.append(tenant.get()), portal=portal)))
-    assert seen == ["ada", "ada"]

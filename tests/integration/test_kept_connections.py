@@ -2,7 +2,7 @@
 
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from http.client import HTTPConnection, RemoteDisconnected
 from types import SimpleNamespace
 
@@ -20,17 +20,15 @@ from .target_support import Interrupted
 OKAY = Response(200, b"ok")
 
 
-@pytest.fixture
-def client_of():
-    clients = []
-
-    def make(server, timeout=SECONDS):
-        clients.append(HttpClient(server.url, timeout=timeout))
-        return clients[-1]
-
-    yield make
-    for client in clients:
-        client.close()
+@contextmanager
+def posting_to(script):
+    """A server that follows a script, and a client of it."""
+    with serving(script) as server:
+        client = HttpClient(server.url, timeout=SECONDS)
+        try:
+            yield server, client
+        finally:
+            client.close()
 
 
 def kept_to(server):
@@ -56,9 +54,8 @@ CLOSES = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
         keeps_answering(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n"),
     ],
 )
-def test_a_connection_that_is_for_no_more_requests_is_not_used_again(client_of, script):
-    with serving(script) as server:
-        client = client_of(server)
+def test_a_connection_that_is_for_no_more_requests_is_not_used_again(script):
+    with posting_to(script) as (server, client):
         for body in numbered(10):
             assert None is client.post(body, {}).error
 
@@ -73,16 +70,13 @@ def watching(monkeypatch):
 
 
 @pytest.mark.parametrize("delay", [0, 0.001])
-def test_a_server_that_silently_closes_after_answers_gets_each_event_once(
-    client_of, watching, delay
-):
+def test_a_server_that_silently_closes_after_answers_gets_each_event_once(watching, delay):
     def closes(conversation):
         conversation.read()
         conversation.send(OK)
         time.sleep(delay)
 
-    with serving(closes) as server:
-        client = client_of(server)
+    with posting_to(closes) as (server, client):
         assert [client.post(body, {}) for body in numbered(100)] == [OKAY] * 100
 
         assert numbered(100) == bodies(server)
@@ -90,7 +84,7 @@ def test_a_server_that_silently_closes_after_answers_gets_each_event_once(
 
 
 @pytest.mark.parametrize("end", [Conversation.close, Conversation.reset])
-def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_of, end):
+def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(end):
     idle_over = threading.Event()
     closed = threading.Semaphore(0)
 
@@ -103,8 +97,7 @@ def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_
         end(conversation)
         closed.release()
 
-    with serving(closes_when_idle) as server:
-        client = client_of(server)
+    with posting_to(closes_when_idle) as (server, client):
         assert [client.post(body, {}) for body in numbered(3)] == [OKAY] * 3
         assert len(server.connections) == 1
 
@@ -116,16 +109,13 @@ def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_
         assert len(server.connections) == 2
 
 
-def test_a_server_that_takes_a_request_and_closes_is_not_asked_again(
-    client_of,
-):
+def test_a_server_that_takes_a_request_and_closes_is_not_asked_again():
     def takes_the_second(conversation):
         conversation.read()
         conversation.send(OK)
         conversation.read()
 
-    with serving(takes_the_second) as server:
-        client = client_of(server)
+    with posting_to(takes_the_second) as (server, client):
         assert client.post(b"0", {}) == OKAY
 
         failed = client.post(b"1", {})
@@ -138,7 +128,7 @@ def test_a_server_that_takes_a_request_and_closes_is_not_asked_again(
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of, together):
+def test_an_answer_to_nothing_is_not_taken_for_the_next_one(together):
     said = threading.Event()
     nothing = b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"
 
@@ -154,8 +144,7 @@ def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of, together)
                 conversation.send(nothing)
             said.set()
 
-    with serving(babbles) as server:
-        client = client_of(server)
+    with posting_to(babbles) as (server, client):
         assert client.post(b"0", {}) == OKAY
         assert said.wait(SECONDS)
         assert [client.post(body, {}) for body in (b"1", b"2")] == [OKAY] * 2
@@ -163,7 +152,7 @@ def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of, together)
         assert numbered(3) == bodies(server)
 
 
-def test_an_aborted_attempt_leaves_nothing_that_the_next_one_could_meet(client_of):
+def test_an_aborted_attempt_leaves_nothing_that_the_next_one_could_meet():
     def answers_late(conversation):
         while post := conversation.read():
             if post.body == b"0":
@@ -172,21 +161,19 @@ def test_an_aborted_attempt_leaves_nothing_that_the_next_one_could_meet(client_o
             else:
                 conversation.send(OK)
 
-    with serving(answers_late) as server:
-        client = client_of(server)
+    with posting_to(answers_late) as (server, client):
         assert isinstance(client.post(b"0", {}).error, TimeoutError)
         assert client.post(b"1", {}) == OKAY
 
         assert numbered(2) == bodies(server)
 
 
-def test_an_attempt_that_is_aborted_while_it_connects_sends_nothing(client_of, monkeypatch):
+def test_an_attempt_that_is_aborted_while_it_connects_sends_nothing(monkeypatch):
     def connect(connection):
         HTTPConnection.connect(connection)
         client.abort()
 
-    with serving(keeps_alive) as server:
-        client = client_of(server)
+    with posting_to(keeps_alive) as (server, client):
         with monkeypatch.context() as patched:
             patched.setattr(http_client, "HTTPConnection", type("Slow", (HTTPConnection,), {}))
             patched.setattr(http_client.HTTPConnection, "connect", connect)
@@ -211,9 +198,8 @@ def test_the_watchdog_ends_no_attempt_but_the_one_that_it_means():
 
 
 @pytest.mark.parametrize("frozen", [1, 2])
-def test_a_connection_is_kept_where_freezegun_stops_the_monotonic_clock(client_of, frozen):
-    with serving(keeps_alive) as server:
-        client = client_of(server)
+def test_a_connection_is_kept_where_freezegun_stops_the_monotonic_clock(frozen):
+    with posting_to(keeps_alive) as (server, client):
         for number in range(4):
             with freezegun.freeze_time("2026-01-01") if number == frozen else nullcontext():
                 assert client.post(b"%d" % number, {}) == OKAY
@@ -222,7 +208,7 @@ def test_a_connection_is_kept_where_freezegun_stops_the_monotonic_clock(client_o
         assert len(server.connections) == 1
 
 
-def test_an_interrupted_attempt_leaves_no_connection(client_of, interrupt):
+def test_an_interrupted_attempt_leaves_no_connection(interrupt):
     def answers_the_second(conversation):
         while post := conversation.read():
             if post.body == b"0":
@@ -230,8 +216,7 @@ def test_an_interrupted_attempt_leaves_no_connection(client_of, interrupt):
             else:
                 conversation.send(OK)
 
-    with serving(answers_the_second) as server:
-        client = client_of(server)
+    with posting_to(answers_the_second) as (server, client):
         with pytest.raises(Interrupted):
             client.post(b"0", {})
 

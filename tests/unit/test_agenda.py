@@ -106,26 +106,20 @@ def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play):
     play(scenario)
 
 
-def test_advance_to_next_goes_from_one_due_moment_to_the_next(play):
+def test_advance_to_next_goes_to_what_is_due_and_past_the_end_of_a_session(play):
     async def scenario(fake, do):
         message = await do(fake.send_text().after(60).deliver().deliver().after(60).read())
-        seen = []
-        for _ in range(2):
-            await do(fake.clock.advance_to_next())
-            seen.append((fake.clock.now.timestamp() - START, message.status, len(message.events)))
-
-        assert seen == [(60, "delivered", 3), (120, "read", 4)]
-
-    play(scenario)
-
-
-def test_advance_to_next_passes_over_the_end_of_a_session(play):
-    async def scenario(fake, do):
-        await do(fake.send_text(to="+1").deliver())
         dropped = await do(fake.send_text(to="+2"))
-        await do(fake.clock.advance_to_next())
-        assert dropped.dropped
+        seen = []
+        for _ in range(3):
+            await do(fake.clock.advance_to_next())
+            seen.append((fake.clock.now, message.status, len(message.events), dropped.dropped))
 
+        assert seen == [
+            (at(minutes=1), "delivered", 3, False),
+            (at(minutes=2), "read", 4, False),
+            (at(days=30), "read", 4, True),
+        ]
         with pytest.raises(ClockError, match="nothing is due, so time stays at 2026-01-31"):
             await do(fake.clock.advance_to_next())
 

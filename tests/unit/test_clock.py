@@ -4,12 +4,11 @@ import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-import time_machine
 
-from pytest_chatfake import ChatFake, ClockError, ClosedError
+from pytest_chatfake import ChatFake, ClockError
 from pytest_chatfake.engine import due_runner
 
-from .fakes import NOON, START, at, frozen_fake
+from .fakes import NOON, at, frozen_fake
 
 # -- reading and moving ----------------------------------------------------------------------------
 
@@ -93,16 +92,6 @@ def test_a_bad_move_is_refused_and_moves_nothing(fake, move, error, words):
     assert len(fake.events) == 1
 
 
-def test_the_clock_of_a_closed_fake_does_not_move():
-    with time_machine.travel(START, tick=False):
-        with ChatFake() as fake:
-            pass
-        with pytest.raises(ClosedError, match="its test is over"):
-            fake.clock.advance(1)
-
-        assert time.time() == START
-
-
 # -- what is due -----------------------------------------------------------------------------------
 
 
@@ -129,14 +118,6 @@ def test_each_due_thing_happens_at_its_own_moment_in_order():
         ]
         assert [row[0] for row in seen] == [one.at for one in fake.webhooks.attempts]
         assert at(seconds=3604) == fake.clock.now
-
-
-def test_things_due_at_the_same_moment_keep_the_order_of_their_planning(fake):
-    messages = [fake.send_text(to=f"+{number}") for number in range(5)]
-
-    fake.clock.advance(days=30)
-
-    assert [m.id for m in messages] == [e.message_id for e in fake.ledger if e.kind == "release"]
 
 
 def test_an_exception_stops_time_at_its_moment_and_the_rest_goes_on_later(fake):

@@ -1,21 +1,15 @@
 """Which messages a conversation has (§2.4)."""
 
 
-def test_a_conversation_has_the_messages_that_came_since_it_was_last_asked(fake):
+def test_a_conversation_has_what_came_since_the_last_look_until_a_reset(fake):
     first = fake.send_text()
     conversation = first.conversation
-    assert conversation is not None
-    assert (first,) == conversation.messages
+    assert conversation.messages == (first,)
     fake.submit_text().reject()
     fake.send_text(to="+2")
     second = fake.send_text()
 
-    assert (first, second) == conversation.messages
-
-
-def test_a_conversation_of_before_a_reset_has_no_messages(fake):
-    conversation = fake.send_text().conversation
-    assert conversation is not None
+    assert conversation.messages == (first, second)
     fake.reset()
     fake.send_text()
 

@@ -1,6 +1,6 @@
 """Grouping, the 24-hour session and its expiry (§1, §2.4, §8), an example for each rule.
 
-Random scripts hold all of them against the model.
+Grouping is a row of fidelity. Random scripts hold all of them against the model.
 """
 
 import json
@@ -13,16 +13,6 @@ def expiries(message):
     """`expireTime` in each of the message's events."""
     bodies = [json.loads(event.body) for event in message.events]
     return [body["chatMessage"]["conversation"]["expireTime"] for body in bodies]
-
-
-def test_a_recipient_and_an_origin_type_have_a_conversation_of_their_own(fake):
-    first, second, other, utility = (
-        *(fake.send_text(to=ALICE), fake.send_text(to=ALICE), fake.send_text(to=BOB)),
-        fake.send_text(to=ALICE, origin_type="utility"),
-    )
-
-    assert first.conversation == second.conversation
-    assert len({first.conversation, other.conversation, utility.conversation}) == 3
 
 
 def test_a_message_joins_the_open_session_until_the_instant_of_its_expiry(fake):

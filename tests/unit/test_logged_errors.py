@@ -3,10 +3,6 @@
 import logging
 import threading
 
-import pytest
-
-from .fakes import frozen_fake
-
 
 def log_an_error(text):
     try:
@@ -18,12 +14,6 @@ def log_an_error(text):
 def failed(fake):
     """What is said of the failed attempts; they are seen then."""
     return [attempt._logged and attempt._logged[:2] for attempt in fake.webhooks.attempts]
-
-
-@pytest.fixture
-def fake():
-    with frozen_fake() as fake:
-        yield fake
 
 
 def test_the_last_error_that_is_logged_before_a_500_counts(fake):

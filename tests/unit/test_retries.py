@@ -26,7 +26,7 @@ def closed_port():
         return f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
-def test_each_retry_comes_its_delay_after_the_last_with_the_same_id_and_bytes():
+def test_each_retry_comes_its_delay_after_the_last_with_the_same_bytes():
     delays = [10, 0, 30.5, timedelta(minutes=5)]
     with fake_with_receiver(retry_after=delays) as (fake, receiver):
         receiver.respond(503, times=100)
