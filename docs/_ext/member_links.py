@@ -1,4 +1,4 @@
-"""The members in the tables of the reference, as links to their docstrings.
+"""The members in the lists and tables of the reference, as links to their docstrings.
 
 The Markdown has only their names, so it reads the same where there is no site.
 """
@@ -6,6 +6,7 @@ The Markdown has only their names, so it reads the same where there is no site.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -20,7 +21,7 @@ CLASSES = {"chat_fake.api": "http_api.account_api.AccountApi"}
 
 
 class MemberLinks(SphinxTransform):
-    """Links the first cells of the tables whose head is Member."""
+    """Links the first names of list items, and of the rows under the head Member."""
 
     default_priority = 30
 
@@ -28,6 +29,11 @@ class MemberLinks(SphinxTransform):
         """Put a reference around each name; one that leads nowhere stays as it is."""
         if not self.env.docname.startswith("docs/reference/"):
             return
+        for item in list(self.document.findall(nodes.list_item)):
+            if name := _class_of(item):
+                for node in takewhile(_is_before_the_colon, list(item[0].children)):
+                    if isinstance(node, nodes.literal):
+                        node.replace_self(self._link(name, node))
         for table in self.document.findall(nodes.table):
             rows = [list(row.findall(nodes.entry)) for row in table.findall(nodes.row)]
             name = _class_of(table)
@@ -46,6 +52,10 @@ class MemberLinks(SphinxTransform):
             reftype="obj",
             reftarget=f"pytest_chatfake.{name}.{member}",
         )
+
+
+def _is_before_the_colon(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.literal) or node.astext().strip() == ","
 
 
 def _class_of(node: nodes.Node) -> str:

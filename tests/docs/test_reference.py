@@ -40,10 +40,11 @@ def sections() -> dict[str, str]:
 
 
 def rows(section: str) -> list[tuple[str, str]]:
-    """The first cells of the tables whose head is Member, and the rest of their rows."""
+    """The first names of list items, and of the rows under the head Member, and what follows."""
+    listed = r"^- (`[^`]+`(?:,\s+`[^`]+`)*):\s(.*(?:\n  .*)*)"
     tables = re.findall(r"^\| Member \|.*\n((?:\|.*\n?)+)", section, re.MULTILINE)
     parts = [row.partition(" | ") for table in tables for row in table.splitlines()]
-    return [(cell, text) for cell, _, text in parts]
+    return re.findall(listed, section, re.MULTILINE) + [(cell, text) for cell, _, text in parts]
 
 
 def lines(section: str) -> set[str]:
