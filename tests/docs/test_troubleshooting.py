@@ -24,10 +24,10 @@ PAGE = (DOCS / "reference" / "troubleshooting.md").read_text("utf-8")
 FINDING = "_listed"
 
 
-def first_cells(heading: str) -> list[str]:
-    """What the first cells of the tables under a heading have between backticks."""
+def first_names(heading: str) -> list[str]:
+    """What the items of the lists under a heading begin with, between backticks."""
     part = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
-    return re.findall(r"^\| `([^`]+)` \|", part, re.MULTILINE)
+    return re.findall(r"^- `([^`]+)`(?::|, )", part, re.MULTILINE)
 
 
 def trees() -> Iterator[ast.AST]:
@@ -55,7 +55,7 @@ def texts() -> set[str]:
 SHOWN = [
     row
     for heading in ("Exceptions", "What a test overlooked")
-    for row in first_cells(heading)
+    for row in first_names(heading)
     if ": " in row
 ]
 
@@ -67,7 +67,7 @@ def is_printed(shown: str) -> bool:
 
 
 def test_every_exception_has_a_row() -> None:
-    rows = {row.partition(":")[0] for row in first_cells("Exceptions")}
+    rows = {row.partition(":")[0] for row in first_names("Exceptions")}
     assert {n for n, v in vars(errors).items() if isinstance(v, type)} - {"WebhookWarning"} == rows
 
 
@@ -80,7 +80,7 @@ def test_everything_that_a_test_may_overlook_has_a_row() -> None:
         and isinstance(node.func, ast.Name)
         and node.func.id == FINDING
     }
-    found = first_cells("What a test overlooked")
+    found = first_names("What a test overlooked")
     rows = [row.partition(": … ")[2] for row in found]
     assert heads, f"no text is given to {FINDING}()"
     assert {head for head in heads if head} == {
@@ -90,7 +90,7 @@ def test_everything_that_a_test_may_overlook_has_a_row() -> None:
 
 
 def test_the_section_of_a_report_and_its_parts_are_named_as_printed() -> None:
-    parts = first_cells("The section in the report of a failed test")
+    parts = first_names("The section in the report of a failed test")
     assert parts == ["What to look at", "What happened", "A route raised"]
     assert {*parts, "chat_fake timeline"} <= texts()
 

@@ -147,12 +147,12 @@ def test_what_is_no_percentage_is_refused(pytester, least):
 
 def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(pytestconfig):
     page = pytestconfig.rootpath / "docs" / "reference" / "fixtures-and-options.md"
-    table = page.read_text("utf-8").partition("| Of | What is counted |\n|---|---|\n")[2]
-    rows = re.findall(r"\| (.+) \| (.+) \|\n", table.partition("\n\n")[0] + "\n")
+    section = page.read_text("utf-8").partition("## What the suite never tried\n")[2]
+    groups = re.findall(r"^- (.+?): (.*(?:\n  .*)*)", section.partition("\n## ")[0], re.MULTILINE)
     items = [(item.group, item.name) for item in ITEMS]
 
     assert len(items) == len({*items})
-    assert items == [(group, name) for group, names in rows for name in names.split(", ")]
+    assert items == [(group, name) for group, names in groups for name in re.split(r",\s+", names)]
 
 
 def test_each_item_names_verbs_that_there_are():
