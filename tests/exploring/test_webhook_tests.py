@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
+from itertools import takewhile
 
 import pytest
+from inline_snapshot import snapshot
 
 from pytest_chatfake import WebhookTests
 
@@ -16,7 +18,6 @@ ROWS = sum(name.startswith("test_") for name in vars(WebhookTests))
 SHOP = """
     import hashlib, hmac, json, time
 
-    from werkzeug import Request, Response
     from werkzeug.test import Client
 
     from pytest_chatfake import HmacSigner
@@ -24,12 +25,11 @@ SHOP = """
     SIGNER = HmacSigner("secret")
     RANK = ["submitted", "sent", "delivered", "read", "failed"]
 
-    def is_genuine(request):
-        header = request.headers.get("X-Signature", "")
+    def is_genuine(header, body):
         fields = dict(part.partition("=")[::2] for part in header.split(","))
         if not fields.get("t", "").isdigit() or abs(time.time() - int(fields["t"])) > 300:
             return False
-        signed = fields["t"].encode() + b"." + request.get_data()
+        signed = fields["t"].encode() + b"." + body
         expected = hmac.new(b"secret", signed, hashlib.sha256).hexdigest()
         return hmac.compare_digest(expected, fields.get("s", ""))
 
@@ -40,14 +40,15 @@ SHOP = """
             self.sends = False
 
         def app(self, environ, start_response):
-            request = Request(environ)
-            status = self.hook(request) if request.path == "/hooks/chat" else 404
-            return Response(status=status)(environ, start_response)
+            body = environ["wsgi.input"].read()
+            status = self.hook(environ.get("HTTP_X_SIGNATURE", ""), body)
+            start_response(f"{status} Status", [])
+            return []
 
-        def hook(self, request):
-            if self.mistake != "signature" and not is_genuine(request):
+        def hook(self, signature, body):
+            if self.mistake != "signature" and not is_genuine(signature, body):
                 return 401
-            event = request.get_json()
+            event = json.loads(body)
             if self.mistake == "fields" and "addedLater" in event:
                 return 400
             if "chatMessage" in event:
@@ -96,6 +97,7 @@ SHOP = """
             return {"status": self.status, "spent": spent, "sent": len(self.sent)}
 """
 
+#: Its scenario is short, as each event adds worlds.
 WHOLE = """
     import pytest
     from pytest_chatfake import WebhookTests
@@ -107,141 +109,193 @@ WHOLE = """
 
         def connect(self, chat_fake):
             self.shop = Shop(chat_fake, self.mistake)
-            chat_fake.send_endpoint()
-            chat_fake.webhooks.connect(
-                wsgi=self.shop.app, path="/hooks/chat", signer=SIGNER, events="*"
-            )
+            chat_fake.webhooks.connect(wsgi=self.shop.app, signer=SIGNER, events="*")
             return self.shop.snapshot
 
         def scenario(self, fake):
-            self.shop.send()
-            yield fake.find_message().deliver(devices=2).read()
-            message = yield fake.send_text("second", to="+2")
-            yield message.fail()
+            yield fake.send_text("Hello").deliver().read()
 """
+#: The shop sends by the API.
+SENDING = """
+    class TestSends(TestWebhooks):
+        def connect(self, chat_fake):
+            chat_fake.send_endpoint()
+            return super().connect(chat_fake)
 
+        def scenario(self, fake):
+            self.shop.send()
+            yield fake.find_message().deliver().read()
+"""
+RIGHT, WRONG = WHOLE.format(mistake=""), WHOLE.format(mistake="order")
+
+#: A class with the default scenario, whose app notes statuses.
 PLAIN = """
     from pytest_chatfake import WebhookTests
-    from shop import SIGNER, Shop
 
     class TestWebhooks(WebhookTests):
-        def connect(self, chat_fake{parameters}):
-            shop = Shop(chat_fake)
-            chat_fake.webhooks.connect(wsgi=shop.app, path="/hooks/chat", signer=SIGNER)
-            {end}
+        def connect(self, chat_fake):
+            seen = set()
+            chat_fake.webhooks.connect(handler=lambda request: seen.add(request.event.status))
+            return lambda: seen
 """
+
+#: An app that takes no event.
+DEAD = """
+    import pytest
+    from pytest_chatfake import WebhookTests
+
+    class TestDead(WebhookTests):
+        status = 500
+
+        def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=self.take)
+            return list
+
+        def take(self, request):
+            return self.status
+"""
+
+ASYNCIO = ("-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function")
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester):
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     """Run a test module beside the shop, and return the result."""
+    monkeypatch.setenv("COLUMNS", "80")
     pytester.makepyfile(shop=textwrap.dedent(SHOP))
 
     def run(code: str, *options: str) -> pytest.RunResult:
         pytester.makepyfile(textwrap.dedent(code))
-        return pytester.runpytest(*options)
+        return pytester.runpytest("-p", "no:inline_snapshot", *options)
 
     return run
 
 
+def cards(result: pytest.RunResult) -> str:
+    """The cards as they are printed, below the names of the classes alone."""
+    shown = result.stdout.str()
+    lines = shown[re.search(r"^=+ \S+::", shown, re.MULTILINE).start() :].splitlines()
+    ended = takewhile(lambda line: not line.startswith("==") or "::" in line, lines)
+    return "\n".join(re.sub(r"^=+ \S+::(\S+) =+$", r"\1", line) for line in ended)
+
+
+def outcomes(result: pytest.RunResult) -> dict[str, dict[str, str]]:
+    """How each test of each class ended."""
+    found: dict[str, dict[str, str]] = {}
+    rows: dict[str, str] = {}
+    for line in cards(result).splitlines():
+        if row := re.match(r"(ok|FAILED|skipped|expected) +([a-z_]+)(?::|$)", line):
+            rows[row[2]] = row[1]
+        elif not line.startswith(" "):
+            rows = found[line] = {}
+    return found
+
+
 def card(result: pytest.RunResult) -> dict[str, str]:
-    """How each test ended, as the card shows it."""
-    rows = re.findall(
-        r"^(ok|FAILED|skipped|expected) +([a-z_]+)(?::|$)", result.stdout.str(), re.MULTILINE
-    )
-    return {test: outcome for outcome, test in rows}
+    """How each test of the only class ended."""
+    (only,) = outcomes(result).values()
+    return only
 
 
-def failed(result: pytest.RunResult) -> list[str]:
-    return [test for test, outcome in card(result).items() if outcome == "FAILED"]
+def failed(result: pytest.RunResult) -> dict[str, list[str]]:
+    """Which tests of each class have failed."""
+    return {
+        title: [test for test, outcome in rows.items() if outcome == "FAILED"]
+        for title, rows in outcomes(result).items()
+    }
+
+
+def pasted(result: pytest.RunResult) -> str:
+    """The test to paste in a report, as a method."""
+    _, _, printed = result.stdout.str().partition("fails the same way):\n")
+    printed, _, _ = printed.partition("This world alone")
+    lines = [line[1:] for line in printed.splitlines() if line.startswith("E")]
+    return textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
+
+
+def only_of(result: pytest.RunResult) -> str:
+    """The line that makes a class try the one world that failed."""
+    return re.search(r"This world alone: (only = .*\})", result.stdout.str())[1]
+
+
+# -- mistakes --------------------------------------------------------------------------------------
 
 
 def test_an_app_without_a_mistake_passes_all_of_them_in_their_order(run):
-    result = run(WHOLE.format(mistake=""))
+    result = run(RIGHT + SENDING, "-k", "TestSends")
 
     expected = ["all_events_are_taken", "snapshot_changes", "duplicates"]
     expected += ["duplicates_under_another_id", "duplicates_days_later", "duplicates_at_once"]
     expected += ["another_order", "a_read_at_once", "webhooks_before_the_response", "a_crash"]
     expected += ["an_error", "a_later_version", "people_write", "forgeries"]
-    assert [(test, "ok") for test in expected] == [*card(result).items()]
-    result.assert_outcomes(passed=ROWS)
+    assert [*card(result).items()] == [(test, "ok") for test in expected]
+    assert len(expected) == ROWS
 
 
-@pytest.mark.parametrize(
-    ("mistake", "expected"),
-    [
-        (
-            "sums",
-            [
-                "duplicates",
-                "duplicates_under_another_id",
-                "duplicates_days_later",
-                "duplicates_at_once",
-                "a_read_at_once",
-                "a_crash",
-                "an_error",
-            ],
-        ),
-        ("ids", ["duplicates_under_another_id", "a_read_at_once", "a_crash", "an_error"]),
-        (
-            "order",
-            [
-                "duplicates",
-                "duplicates_days_later",
-                "another_order",
-                "a_crash",
-                "an_error",
-            ],
-        ),
-        ("response", ["webhooks_before_the_response"]),
-        ("fields", ["a_later_version"]),
-        ("values", ["a_later_version"]),
-        ("reads", ["a_read_at_once"]),
-        ("types", ["a_later_version", "people_write"]),
-        ("signature", ["forgeries"]),
-    ],
-)
-def test_a_mistake_fails_the_tests_that_name_it(run, mistake, expected):
-    assert expected == failed(run(WHOLE.format(mistake=mistake)))
+#: The tests that fail for each mistake of the shop.
+MISTAKES = {
+    "fields": "a_later_version",
+    "ids": "duplicates_under_another_id a_read_at_once a_crash an_error",
+    "order": "duplicates duplicates_days_later another_order a_crash an_error",
+    "reads": "a_read_at_once",
+    "response": "webhooks_before_the_response",
+    "signature": "forgeries",
+    "sums": "duplicates duplicates_under_another_id duplicates_days_later duplicates_at_once "
+    "a_read_at_once a_crash an_error",
+    "types": "a_later_version people_write",
+    "values": "a_later_version",
+}
+
+
+def test_a_mistake_fails_the_tests_that_name_it(run):
+    code = RIGHT + SENDING
+    for mistake in MISTAKES:
+        base = "TestSends" if mistake == "response" else "TestWebhooks"
+        code += f"    class Test_{mistake}({base}): mistake = {mistake!r}\n"
+
+    expected = {f"Test_{mistake}": tests.split() for mistake, tests in MISTAKES.items()}
+    assert failed(run(code, "-k", "not TestWebhooks and not TestSends")) == expected
 
 
 def test_the_first_line_is_the_finding_and_the_test_to_paste_fails_so(run):
-    result = run(WHOLE.format(mistake="order"), "-k", "test_another_order")
+    result = run(WRONG, "-k", "test_another_order")
 
-    finding = "read m1 came before delivered m1 #2; "
+    finding = "read m1 came before delivered m1; "
     values = """[[]"status"][[]"m1"]: 'delivered'; as written: 'read'"""
-    result.stdout.fnmatch_lines([f"E*AssertionError: {finding}{values}"])
-    _, _, printed = result.stdout.str().partition("fails the same way):\n")
-    only = "This world alone: only = {'test_another_order': ['webhooks.reorder("
-    printed, _, rest = printed.partition(only)
-    assert rest
-    lines = [line[1:] for line in printed.splitlines() if line.startswith("E  ")]
-    test = textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
-    again = run(textwrap.dedent(WHOLE.format(mistake="order")) + test, "-k", "found")
-    again.stdout.fnmatch_lines(["E*AssertionError: assert {*"])
-    run(textwrap.dedent(WHOLE.format(mistake="")) + test, "-k", "found").assert_outcomes(passed=1)
+    only = "This world alone: only = {'test_another_order': [[]'webhooks.reorder("
+    result.stdout.fnmatch_lines([f"E*AssertionError: {finding}{values}", f"E*{only}*"])
+    for shop, outcome in ((WRONG, {"failed": 1}), (RIGHT, {"passed": 1})):
+        run(textwrap.dedent(shop) + pasted(result), "-k", "found").assert_outcomes(**outcome)
+
+
+#: The shop in the default scenario, which has no line of the user's.
+DEFAULT = """
+    from pytest_chatfake import WebhookTests
+    from shop import SIGNER, Shop
+
+    class TestDefault(WebhookTests):
+        def connect(self, chat_fake):
+            shop = Shop(chat_fake, "order")
+            chat_fake.webhooks.connect(wsgi=shop.app, signer=SIGNER)
+            return shop.snapshot
+"""
 
 
 @pytest.mark.parametrize(
     ("code", "function"),
-    [
-        (WHOLE.format(mistake="order"), "scenario(self, fake)"),
-        (
-            PLAIN.format(parameters="", end="shop.mistake = 'order'; return shop.snapshot"),
-            "connect(self, chat_fake)",
-        ),
-    ],
+    [(WRONG, "scenario(self, fake)"), (DEFAULT, "connect(self, chat_fake)")],
 )
 def test_a_failure_stands_at_the_users_scenario_and_verbs_or_at_connect(run, code, function):
-    result = run(code, "-k", "test_another_order")
-    lines = result.stdout.lines
-    (shown,) = [line for line in lines if re.match(r">? +def \w+\(self, ", line)]
-    assert f">   def {function}:" == shown
-    (place,) = {line.partition(":")[0] for line in lines if line.endswith(": AssertionError")}
-    steps = [line for line in lines if re.match(r"E +\d+ .*(  verb .* m2|\[reordered)", line)]
-    is_own = function.startswith("scenario")  # the default one has no line of the user's
-    assert [is_own] * 3 == [f"{place}:" in line for line in steps]
+    lines = run(code, "-k", "test_another_order").stdout.lines
 
+    (shown,) = [line for line in lines if re.match(r">? +def \w+\(self, ", line)]
+    assert shown == f">   def {function}:"
+    (place,) = {line.partition(":")[0] for line in lines if line.endswith(": AssertionError")}
+    steps = [line for line in lines if re.match(r"E +\d+ .*(  verb |\[reordered)", line)]
+    assert {f"{place}:" in line for line in steps} == {code == WRONG}
+
+
+# -- tests to paste --------------------------------------------------------------------------------
 
 ROWSS = """
     import pytest
@@ -252,50 +306,42 @@ ROWSS = """
 
     class TestWebhooks(WebhookTests):
         {only}
+        once = False
+
         {word}def connect(self, chat_fake, tmp_path):
             rows = []
+
+            def take(request):
+                if not self.once or request.id not in rows:
+                    rows.append(request.id)
+
             left.append(rows)
-            chat_fake.webhooks.connect(handler=lambda request: take(request, rows))
+            chat_fake.webhooks.connect(handler=take)
             {end} lambda: [len(rows) * D("0.5"), {more}]
             left.remove(rows)
 
         def scenario(self, chat_fake):
             message = yield chat_fake.send_text("Hi", to="+1")
             assert message.status == "sent"
-
-    def take(request, rows):
-        if {once} or request.id not in rows:
-            rows.append(request.id)
 """
-
-
-def pasted(result):
-    """The test to paste in a report, as a method."""
-    _, _, printed = result.stdout.str().partition("fails the same way):\n")
-    printed, _, _ = printed.partition("This world alone")
-    lines = [line[1:] for line in printed.splitlines() if line.startswith("E")]
-    return textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
-
-
-def with_found(code, result):
-    before, _, after = textwrap.dedent(code).partition("def take(")
-    return f"{before}{pasted(result)}\ndef take({after}"
+#: The same class with a right app.
+REPAIRED = """
+class TestRepaired(TestWebhooks):
+    once = True
+"""
 
 
 @pytest.mark.parametrize("word", ["", "async "])
 @pytest.mark.parametrize("end", ["yield", "return"])
 def test_a_pasted_test_runs_in_its_place_and_passes_once_the_app_is_right(run, word, end):
-    options = {"word": word, "end": end, "only": "", "more": "1"}
-    plugin = ["-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"]
-    buggy = ROWSS.format(once=True, **options)
-    result = run(buggy, "-k", "test_duplicates", *plugin)
+    left = 2 * (end == "return")  # of the class, and of the repaired one
+    code = textwrap.dedent(ROWSS.format(word=word, end=end, only="", more="1"))
+    result = run(code, "-k", "test_duplicates", *ASYNCIO)
     assert ("pytest.mark.asyncio" in pasted(result)) == bool(word)
-    check = f"\ndef test_left_by_found():\n    assert {int(end == 'return')} == len(left)\n"
-    again = run(with_found(buggy, result) + check, "-k", "found", *plugin)
+    check = f"\ndef test_left_by_found():\n    assert len(left) == {left}\n"
+    again = run(code + pasted(result) + REPAIRED + check, "-k", "found", *ASYNCIO)
     again.stdout.fnmatch_lines(["E*assert [[]Decimal('1.0'), 1] == [[]Decimal('0.5'), 1]"])
-    again.assert_outcomes(failed=1, passed=1)
-    right = with_found(ROWSS.format(once=False, **options), result)
-    run(right, "-k", "found", *plugin).assert_outcomes(passed=1)
+    again.assert_outcomes(failed=1, passed=2)
 
 
 REFUSES = """
@@ -303,49 +349,47 @@ REFUSES = """
     from pytest_chatfake import WebhookTests
 
     class TestWebhooks(WebhookTests):
+        once = False
+
         def connect(self, chat_fake):
             rows, busy = [], set()
-            async def receive(request): return await take(request, rows, busy)
-            chat_fake.webhooks.connect(handler=receive)
+
+            async def take(request):
+                if busy:
+                    return 409
+                busy.add(request.id)
+                await asyncio.sleep(0)
+                if not self.once or request.id not in rows:
+                    rows.append(request.id)
+                busy.clear()
+
+            chat_fake.webhooks.connect(handler=take)
             return lambda: len(rows)
 
         async def scenario(self, chat_fake):
             await chat_fake.send_text()
-
-    async def take(request, rows, busy):
-        if busy:
-            return 409
-        busy.add(request.id)
-        await asyncio.sleep(0)
-        if {once} or request.id not in rows:
-            rows.append(request.id)
-        busy.clear()
 """
 
 
 def test_a_pasted_test_redelivers_what_was_refused_at_the_same_time(run):
-    plugin = ["-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"]
-    code, once = (textwrap.dedent(REFUSES.format(once=once)) for once in (True, False))
-    result = run(code, "-k", "at_once", *plugin)
-    for source, outcome in ((code, "failed"), (once, "passed")):
-        before, _, after = source.partition("async def take(")
-        again = run(f"{before}{pasted(result)}\nasync def take({after}", "-k", "found", *plugin)
-        again.assert_outcomes(**{outcome: 1})
+    code = textwrap.dedent(REFUSES)
+    result = run(code, "-k", "at_once", *ASYNCIO)
+    again = run(code + pasted(result) + REPAIRED, "-k", "found", *ASYNCIO)
+    again.assert_outcomes(failed=1, passed=1)
 
 
 def test_an_async_test_to_paste_says_what_it_needs_where_no_plugin_runs_it(run):
-    code = ROWSS.format(word="async ", end="return", only="", more="1", once=True)
+    code = ROWSS.format(word="async ", end="return", only="", more="1")
     result = run(code, "-k", "test_duplicates", "-p", "no:asyncio", "-p", "no:anyio")
     assert "# It needs a plugin for async tests, such as pytest-asyncio." in pasted(result)
 
 
 def test_only_tries_the_one_world_that_a_failure_printed(run):
-    code = ROWSS.format(word="", end="return", more="object", once=True, only="{only}")
+    code = ROWSS.format(word="", end="return", more="object", only="{only}")
     result = run(code.format(only=""), "-k", "test_duplicates")
     reason = "There is no test to paste: the snapshot has values that can't be written as code."
     result.stdout.fnmatch_lines([f"E*{reason}"])
-    (only,) = re.findall(r"This world alone: (only = .*\])", result.stdout.str())[:1]
-    only = only.replace("start=1", "start=2") + "}"
+    only = only_of(result).replace("start=1", "start=2")
     result = run(code.format(only=only), "-k", "test_duplicates")
     result.stdout.fnmatch_lines(["E*only= does not match this body: it asks for *"])
 
@@ -357,6 +401,8 @@ MASKED = """
 
     class TestWebhooks(WebhookTests):
         {only}
+        once = False
+
         def connect(self, chat_fake):
             self.rows, self.fake = {{}}, chat_fake
             chat_fake.send_endpoint("/v2/messages")
@@ -364,7 +410,6 @@ MASKED = """
             return self.snapshot
 
         def snapshot(self):
-            {look}
             return self.rows
 
         def receive(self, request):
@@ -374,21 +419,24 @@ MASKED = """
             data = b'{{"to": "+1", "type": "text", "text": {{"body": "Hi"}}}}'
             headers = {{**fake.headers, "Content-Type": "application/json"}}
             urlopen(Request(fake.base_url + "/v2/messages", data, headers), timeout=5).close()
-            {write}
+            if not (self.once and "status" in self.rows):
+                self.rows["status"] = "submitted"
 
         def scenario(self, chat_fake):
             yield self.send(chat_fake)
             yield chat_fake.messages[0].deliver()
             yield chat_fake.messages[0].read()
-
-    def take(): pass
 """
-WRONG = 'self.rows["status"] = "submitted"'
-RIGHT = 'self.rows.setdefault("status", "submitted")'
+SETTLES = """
+class TestSettles(TestWebhooks):
+    def snapshot(self):
+        self.fake.settle()
+        return self.rows
+"""
 
 
-def masked(only="", look="pass", write=WRONG):
-    return MASKED.format(only=only, look=look, write=write)
+def masked(only=""):
+    return textwrap.dedent(MASKED.format(only=only))
 
 
 def test_what_a_later_step_repairs_is_found_after_the_step_that_shows_it(run):
@@ -396,183 +444,313 @@ def test_what_a_later_step_repairs_is_found_after_the_step_that_shows_it(run):
     result = run(masked(), *chosen)
     finding = "*came before its response; after step 1: *'submitted'; as written: 'sent'"
     result.stdout.fnmatch_lines([f"E*{finding}"])
-    again = run(with_found(masked(), result), "-k", "exploration_found")
+    again = run(masked() + pasted(result) + REPAIRED, "-k", "exploration_found")
     again.stdout.fnmatch_lines(["E*assert {'status': 'submitted'} == {'status': 'sent'}"])
-    run(with_found(masked(write=RIGHT), result), "-k", "exploration_found").assert_outcomes(
-        passed=1
-    )
-    (only,) = re.findall(r"This world alone: (only = .*\})", result.stdout.str())[:1]
-    run(masked(only), *chosen).stdout.fnmatch_lines([f"E*{finding}"])
-    run(masked(only, write=RIGHT), *chosen).assert_outcomes(passed=1)
+    again.assert_outcomes(failed=1, passed=1)
+    again = run(masked(only_of(result)) + REPAIRED, *chosen)
+    again.stdout.fnmatch_lines([f"E*{finding}"])
+    again.assert_outcomes(failed=1, passed=1)
 
 
-@pytest.mark.parametrize(
-    ("write", "look"),
-    [(RIGHT, "pass"), (WRONG, "self.fake.settle()")],
-)
-def test_between_steps_neither_a_right_app_nor_a_settling_snapshot_fails(run, write, look):
-    result = run(masked(write=write, look=look), "-k", "test_webhooks_before or order")
-    assert card(result)["webhooks_before_the_response"] == "ok"
+def test_between_steps_neither_a_right_app_nor_a_settling_snapshot_fails(run):
+    classes = "(TestRepaired or TestSettles) and (test_webhooks_before or another_order)"
+    result = run(masked() + REPAIRED + SETTLES, "-k", classes)
     # The events of all steps can still overtake each other.
-    assert failed(result) == ["another_order"]
-    result.stdout.fnmatch_lines(["* m1 came before * m1; *"])
+    expected = {"another_order": "FAILED", "webhooks_before_the_response": "ok"}
+    assert outcomes(result) == {"TestRepaired": expected, "TestSettles": expected}
+    assert cards(result).count(" m1 came before ") == 2
 
 
-def test_only_names_tests_that_there_are(run):
-    code = ROWSS.format(word="", end="return", more="1", once=True, only="only = {'test_x': []}")
-    run(code).stdout.fnmatch_lines(["E*ValueError: TestWebhooks: only: expected one of *'test_x'"])
+# -- what is written in a class --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("parameters", "end"),
-    [
-        ("", "yield shop.snapshot; print('cleaned up')"),
-        (", tmp_path", "assert not [*tmp_path.iterdir()]; return shop.snapshot"),
-        ("", "return None"),
-    ],
-)
-def test_connect_may_yield_ask_for_fixtures_and_have_no_snapshot(run, parameters, end):
-    code = PLAIN.format(parameters=parameters, end=end)
-    result = run(code, "-rA", "-k", "all_events or test_duplicates or before_the_response")
-    assert failed(result) == []
-    assert card(result)["all_events_are_taken"] == "ok"
-    assert ("None" not in end) == (card(result)["duplicates"] == "ok")
-    assert card(result)["webhooks_before_the_response"] == "skipped"  # the app makes no call
-    assert ("yield" in end) == ("cleaned up" in result.stdout.str())
-    if "None" in end:
-        result.stdout.fnmatch_lines(["*returned no snapshot, so only responses were checked*"])
-
-
-@pytest.mark.parametrize("settle", ["", "chat_fake.settle();"])
-def test_what_connect_sends_may_deviate_and_has_other_ids_in_other_worlds(run, settle):
-    end = f"chat_fake.send_text('set-up'); {settle} return shop.snapshot"
-    result = run(PLAIN.format(parameters="", end=end), "-k", "all_events or another_order")
-    assert card(result) == {"all_events_are_taken": "ok", "another_order": "ok"}
-
-
-@pytest.mark.parametrize(("word", "steps"), [("return", "async "), ("yield", "")])
-def test_async_apps_need_no_plugin(run, word, steps):
-    result = run(
-        f"""
-        import asyncio, json
-        from pytest_chatfake import WebhookTests
-
-        class TestWebhooks(WebhookTests):
-            async def connect(self, chat_fake):
-                await asyncio.sleep(0)
-                rows = {{}}
-
-                async def app(scope, receive, send):
-                    message = json.loads((await receive())["body"])["chatMessage"]
-                    await asyncio.sleep(0)
-                    rows[message["id"]] = message["totalPrice"]
-                    await send({{"type": "http.response.start", "status": 204, "headers": []}})
-                    await send({{"type": "http.response.body", "body": b""}})
-
-                async def snapshot():
-                    return rows
-
-                chat_fake.webhooks.connect(asgi=app)
-                {word} snapshot
-
-            {steps}def scenario(self, chat_fake):
-                {"await" if steps else "yield"} chat_fake.send_text().deliver().read()
-        """,
-        "-p",
-        "no:asyncio",
-    )
-    assert failed(result) == []
-    ok = [test for test, outcome in card(result).items() if outcome == "ok"]
-    assert {"duplicates", "duplicates_at_once", "another_order", "a_crash"} <= {*ok}
-
-
-@pytest.mark.parametrize("word", ["", "async "])
-def test_a_scenario_may_expect_that_a_step_is_refused(run, word):
-    result = run(
-        f"""
-        import pytest
-        from pytest_chatfake import IllegalTransition, WebhookTests
-
-        class TestWebhooks(WebhookTests):
-            {word}def connect(self, chat_fake):
-                chat_fake.webhooks.connect(handler=lambda request: None)
-
-            def scenario(self, chat_fake):
-                message = yield chat_fake.send_text().fail()
-                with pytest.raises(IllegalTransition):
-                    yield message.deliver()
-        """,
-        "-k",
-        "all_events",
-    )
-    assert card(result) == {"all_events_are_taken": "ok"}
-
-
-OUTLIVES = """
+def test_connect_may_yield_ask_for_fixtures_and_have_no_snapshot(run):
+    code = """
     from pytest_chatfake import WebhookTests
-    from shop import Shop
-    seen = []
 
-    class TestWebhooks(WebhookTests):
+    ended = []
+
+    class App:
+        def connected(self, chat_fake):
+            rows = {}
+            chat_fake.webhooks.connect(handler=lambda one: rows.update({one.id: one.event.status}))
+            return lambda: rows
+
+    class TestYields(App, WebhookTests):
         def connect(self, chat_fake):
-            chat_fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+            yield self.connected(chat_fake)
+            ended.append("cleaned up")
+
+    class TestFixture(App, WebhookTests):
+        def connect(self, chat_fake, tmp_path, size=3):
+            assert not [*tmp_path.iterdir()]
+            return self.connected(chat_fake)
+
+    class TestNoSnapshot(App, WebhookTests):
+        def connect(self, chat_fake):
+            self.connected(chat_fake)
+
+    def test_all_events_have_ended():
+        assert "cleaned up" in ended
+    """
+    result = run(code, "-k", "all_events or changes or before_the_response", "-rA")
+    assert cards(result) == snapshot("""\
+TestFixture
+ok       all_events_are_taken
+ok       snapshot_changes
+skipped  webhooks_before_the_response
+           your scenario makes no API call that sends a message
+TestNoSnapshot
+ok       all_events_are_taken
+skipped  snapshot_changes
+           connect() returned no snapshot, so only responses were checked:
+           return a function of your app's state, as in lambda:
+           dict(app.statuses)
+skipped  webhooks_before_the_response
+           connect() returned no snapshot, so only responses were checked:
+           return a function of your app's state, as in lambda:
+           dict(app.statuses)
+TestYields
+ok       all_events_are_taken
+ok       snapshot_changes
+skipped  webhooks_before_the_response
+           your scenario makes no API call that sends a message\
+""")
+    assert result.ret == 0
+
+
+def test_what_connect_sends_may_deviate_and_has_other_ids_in_other_worlds(run):
+    more = """
+        class TestSends(TestWebhooks):
+            def connect(self, chat_fake):
+                snapshot = super().connect(chat_fake)
+                chat_fake.send_text("set-up")
+                return snapshot
+
+        class TestSettles(TestWebhooks):
+            def connect(self, chat_fake):
+                snapshot = super().connect(chat_fake)
+                chat_fake.send_text("set-up")
+                chat_fake.settle()
+                return snapshot
+    """
+    chosen = "not TestWebhooks and (all_events or another_order)"
+    expected = {"all_events_are_taken": "ok", "another_order": "ok"}
+    result = run(textwrap.dedent(PLAIN) + textwrap.dedent(more), "-k", chosen)
+    assert outcomes(result) == {"TestSends": expected, "TestSettles": expected}
+
+
+def test_async_apps_need_no_plugin(run):
+    code = """
+    import asyncio, json
+    from pytest_chatfake import WebhookTests
+
+    class App:
+        def connected(self, chat_fake):
+            rows = {}
+
+            async def app(scope, receive, send):
+                message = json.loads((await receive())["body"])["chatMessage"]
+                await asyncio.sleep(0)
+                rows[message["id"]] = message["totalPrice"]
+                await send({"type": "http.response.start", "status": 204, "headers": []})
+                await send({"type": "http.response.body", "body": b""})
+
+            async def snapshot():
+                return rows
+
+            chat_fake.webhooks.connect(asgi=app)
+            return snapshot
+
+    class TestReturns(App, WebhookTests):
+        async def connect(self, chat_fake):
+            await asyncio.sleep(0)
+            return self.connected(chat_fake)
+
+        async def scenario(self, chat_fake):
+            await chat_fake.send_text().deliver()
+
+    class TestYields(App, WebhookTests):
+        async def connect(self, chat_fake):
+            await asyncio.sleep(0)
+            yield self.connected(chat_fake)
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text().deliver()
+    """
+    found = outcomes(run(code, "-p", "no:asyncio", "-k", "duplicates or order or crash"))
+    ok = ["duplicates", "duplicates_days_later", "duplicates_at_once", "another_order", "a_crash"]
+    expected = dict.fromkeys(ok, "ok") | {"duplicates_under_another_id": "ok"}
+    assert found == {"TestReturns": expected, "TestYields": expected}
+
+
+def test_a_scenario_may_expect_that_a_step_is_refused(run):
+    code = """
+    import pytest
+    from pytest_chatfake import IllegalTransition, WebhookTests
+
+    class TestSync(WebhookTests):
+        def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: None)
+
+        def scenario(self, chat_fake):
+            message = yield chat_fake.send_text().fail()
+            with pytest.raises(IllegalTransition):
+                yield message.deliver()
+
+    class TestAsync(TestSync):
+        async def connect(self, chat_fake):
+            super().connect(chat_fake)
+    """
+    run(code, "-k", "all_events").assert_outcomes(passed=2)
+
+
+#: Classes in which nothing can go wrong, unless one of their tests fails.
+GREEN = """
+    from pytest_chatfake import WebhookTests
+
+    class TestBase(WebhookTests):
+        def app_of(self, chat_fake, **options):
+            seen = []
+            options = {"handler": lambda request: seen.append(request.event.status), **options}
+            chat_fake.webhooks.connect(**options)
             return lambda: seen
+
+    class TestMisspelt(TestBase):
+        def conect(self, chat_fake):
+            return self.app_of(chat_fake)
+
+    class TestNoEndpoint(TestBase):
+        def connect(self, chat_fake):
+            return list
+
+    class TestNoFunction(TestBase):
+        def connect(self, chat_fake):
+            return self.app_of(chat_fake)()
+
+    class TestNoYield(TestBase):
+        def connect(self, chat_fake):
+            if False: yield
+
+    class TestTwoYields(TestBase):
+        def connect(self, chat_fake):
+            yield self.app_of(chat_fake)
+            yield
+
+    class TestDeaf(TestBase):
+        def connect(self, chat_fake):
+            return self.app_of(chat_fake, events=["messages"])
+
+    class TestShowsNothing(TestBase):
+        def connect(self, chat_fake):
+            self.app_of(chat_fake)
+            return list
+
+    class TestOld(TestBase):
+        statuses = []
+
+        def connect(self, chat_fake):
+            snapshot = self.app_of(chat_fake, handler=self.take)
+            return lambda: self.statuses
+
+        def take(self, request):
+            self.statuses.append(request.event.status)
+
+    class TestOfItsOwn(TestBase):
+        def connect(self, chat_fake):
+            return self.app_of(chat_fake)
+
+    class TestNoEvents(TestOfItsOwn):
+        def scenario(self, fake): pass
+
+    class TestAsyncYield(TestOfItsOwn):
+        async def scenario(self, fake): yield fake.send_text()
+
+    class TestUnknownOnly(TestOfItsOwn):
+        only = {"test_x": []}
 """
 
 
-@pytest.mark.parametrize(
-    ("code", "test", "sentence"),
-    [
-        (OUTLIVES, "all_events_are_taken", "*expected a new app in each world, got one that rem*"),
-        (
-            OUTLIVES.replace("lambda: seen", "list"),
-            "snapshot_changes",
-            "*the snapshot shows nothing of what has happened: expected a change*",
-        ),
-        (
-            OUTLIVES.replace("lambda: seen", "seen"),
-            "all_events_are_taken",
-            "*snapshot: expected a function of no argument, as in lambda: *, got *",
-        ),
-        (
-            OUTLIVES.replace("chat_fake.webhooks.connect", "dict"),
-            "all_events_are_taken",
-            "*connect(): expected it to connect the app, got no endpoint: call *",
-        ),
-        (
-            OUTLIVES.replace("def connect", "def conect"),
-            "all_events_are_taken",
-            "*expected a method connect(self, chat_fake) that connects the app*",
-        ),
-        (
-            OUTLIVES + "        async def scenario(self, fake): yield fake.send_text()",
-            "all_events_are_taken",
-            "*expected no yield in an async def: await each step*",
-        ),
-        (
-            OUTLIVES + "        def scenario(self, fake): pass",
-            "all_events_are_taken",
-            "*scenario(): expected events, got none: send a message in it*",
-        ),
-        (
-            OUTLIVES.replace("append(request.event.status)", "clear(), events=['messages']"),
-            "all_events_are_taken",
-            "*expected an endpoint that listens for chat.message.updated, the events of the*",
-        ),
-    ],
-)
-def test_what_would_be_green_for_nothing_fails_and_says_what_to_write(run, code, test, sentence):
-    result = run(code)
-    assert test in failed(result)
-    result.stdout.fnmatch_lines([sentence])
+def test_what_would_be_green_for_nothing_fails_and_says_what_to_write(run):
+    result = run(GREEN, "-k", "all_events or snapshot_changes")
+    assert cards(result) == snapshot("""\
+TestAsyncYield
+FAILED   all_events_are_taken
+           TypeError: scenario(): expected no yield in an async def: await each
+           step instead
+skipped  snapshot_changes: test_all_events_are_taken fails
+TestDeaf
+FAILED   all_events_are_taken
+           ChatFakeError: connect(): expected an endpoint that listens for
+           chat.message.updated, the events of the scenario, got none: give
+           connect(events=) their types
+skipped  snapshot_changes: test_all_events_are_taken fails
+TestMisspelt
+FAILED   all_events_are_taken
+           NotImplementedError: TestMisspelt: expected a method connect(self,
+           chat_fake) that connects the app, as in
+           chat_fake.webhooks.connect(wsgi=app, path='/hooks/chat')
+skipped  snapshot_changes: test_all_events_are_taken fails
+TestNoEndpoint
+FAILED   all_events_are_taken
+           ChatFakeError: connect(): expected it to connect the app, got no
+           endpoint: call chat_fake.webhooks.connect(...) in it
+skipped  snapshot_changes: test_all_events_are_taken fails
+TestNoEvents
+FAILED   all_events_are_taken
+           ChatFakeError: scenario(): expected events, got none: send a message
+           in it
+skipped  snapshot_changes: test_all_events_are_taken fails
+TestNoFunction
+FAILED   all_events_are_taken
+           TypeError: snapshot: expected a function of no argument, as in
+           lambda: dict(app.statuses), got []
+skipped  snapshot_changes: test_all_events_are_taken fails
+TestNoYield
+FAILED   all_events_are_taken
+           ChatFakeError: connect(): expected a yield of the snapshot, got none
+skipped  snapshot_changes: test_all_events_are_taken fails
+TestOfItsOwn
+ok       all_events_are_taken
+ok       snapshot_changes
+TestOld
+FAILED   all_events_are_taken
+           ChatFakeError: connect(): expected a new app in each world, got one
+           that remembers an earlier world: the snapshot was [] at first, and is
+           ['sent', 'delivered', 'delivered', 'read', 'sent', 'failed'] now.
+           Make the app inside connect(), and empty its database there
+ok       snapshot_changes
+TestShowsNothing
+ok       all_events_are_taken
+FAILED   snapshot_changes
+           the snapshot shows nothing of what has happened: expected a change,
+           got [] before and after the scenario
+TestTwoYields
+FAILED   all_events_are_taken
+           ChatFakeError: connect(): expected one yield, got another one behind
+           it
+FAILED   snapshot_changes
+           ChatFakeError: connect(): expected one yield, got another one behind
+           it
+TestUnknownOnly
+FAILED   all_events_are_taken
+           ValueError: TestUnknownOnly: only: expected one of ['test_a_crash',
+           'test_a_later_version', 'test_a_read_at_once',
+           'test_all_events_are_taken', 'test_an_error', 'test_another_order',
+           'test_duplicates', 'test_duplicates_at_once',
+           'test_duplicates_days_later', 'test_duplicates_under_another_id',
+           'test_forgeries', 'test_people_write', 'test_snapshot_changes',
+           'test_webhooks_before_the_response'], got 'test_x'
+skipped  snapshot_changes: test_all_events_are_taken fails\
+""")
 
 
 def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
-    result = run(PLAIN.format(parameters="", end="").replace("/hooks", "/wrong"))
+    result = run(DEAD)
 
-    result.assert_outcomes(failed=1, skipped=ROWS - 1)
-    assert failed(result) == ["all_events_are_taken"]
-    result.stdout.fnmatch_lines(["skipped  forgeries: test_all_events_are_taken fails"])
+    expected = dict.fromkeys(card(result), "skipped") | {"all_events_are_taken": "FAILED"}
+    assert card(result) == expected
+    assert cards(result).count(": test_all_events_are_taken fails") == ROWS - 1
 
 
 #: What makes a test of one's own green, or silent, where an app has refused an event.
@@ -582,58 +760,82 @@ SILENCED = """
     import pytest
     from pytest_chatfake import WebhookTests
 
-    def refuse(request):
-        STATUSES.append(request.event.status)
-        {end}
+    class Refuses:
+        arguments = {}
 
-    STATUSES = []
-
-    @pytest.mark.chat_fake(timeout=0.2, {mark})
-    class TestRefuses(WebhookTests):
         def connect(self, chat_fake):
-            STATUSES.clear()
-            chat_fake.webhooks.connect(handler=refuse{arguments})
-            return lambda: ([*STATUSES], {snapshot})[0]
+            self.statuses = []
+            chat_fake.webhooks.connect(handler=self.take, **self.arguments)
+            return lambda: ([*self.statuses], self.look(chat_fake))[0]
+
+        def take(self, request):
+            self.statuses.append(request.event.status)
+            return self.end()
+
+        def end(self):
+            return 500
+
+        def look(self, chat_fake):
+            pass
 
         def scenario(self, chat_fake):
             yield chat_fake.send_text()
-            {scenario}
+
+    class Raises(Refuses):
+        arguments = {"raise_exceptions": False}
+
+        def end(self):
+            1 / 0
+
+    @pytest.mark.chat_fake(strict=False)
+    class TestNotStrict(Refuses, WebhookTests): pass
+
+    @pytest.mark.chat_fake(strict=False)
+    class TestRaisesAndIsNotStrict(Raises, WebhookTests): pass
+
+    class TestRaises(Raises, WebhookTests): pass
+
+    class TestDisables(Refuses, WebhookTests):
+        arguments = {"disable_after": 1}
+
+    @pytest.mark.chat_fake(retry_after=[1])
+    class TestLooks(Refuses, WebhookTests):
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text()
+            chat_fake.webhooks.attempts
+
+    class TestAsserts(Refuses, WebhookTests):
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text()
+            assert chat_fake.webhooks.attempts
+
+    class TestSnapshotLooks(Refuses, WebhookTests):
+        def look(self, chat_fake):
+            return chat_fake.webhooks.attempts[:]
+
+    class TestSuppresses(Refuses, WebhookTests):
+        def end(self):
+            if self.statuses[1:]: 1 / 0
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text()
+            with suppress(ZeroDivisionError): yield chat_fake.send_text()
 """
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"mark": "strict=False"},
-        {"end": "1 / 0", "arguments": ", raise_exceptions=False", "mark": "strict=False"},
-        {"end": "1 / 0", "arguments": ", raise_exceptions=False"},
-        {"arguments": ", disable_after=1"},
-        {"mark": "retry_after=[1]", "scenario": "chat_fake.webhooks.attempts"},
-        {"scenario": "assert chat_fake.webhooks.attempts"},
-        {"snapshot": "len(chat_fake.webhooks.attempts)"},
-        {
-            "end": "STATUSES[1:] and 1 / 0",
-            "scenario": "with suppress(ZeroDivisionError): yield chat_fake.send_text()",
-        },
-    ],
-    ids=str,
-)
-def test_nothing_that_a_class_says_silences_a_refused_event(run, changes):
-    given = {"end": "return 500", "mark": "", "arguments": "", "snapshot": "0", "scenario": ""}
-    result = run(SILENCED.format(**given | changes))
-    assert failed(result) == ["all_events_are_taken"]
+def test_nothing_that_a_class_says_silences_a_refused_event(run):
+    result = run(SILENCED, "-k", "all_events")
+    result.assert_outcomes(failed=8)
     result.stdout.no_fnmatch_line("*strict=False this is*")
 
 
-@pytest.mark.parametrize("test", ["a_later_version", "duplicates", "duplicates_days_later"])
-@pytest.mark.parametrize("option", ["mark", "read"])
-def test_nor_one_that_is_refused_in_another_world_only(run, test, option):
+def test_nor_one_that_is_refused_in_another_world_only(run):
     code = """
     import pytest
     from pytest_chatfake import WebhookTests
 
-    @pytest.mark.chat_fake(strict={strict})
-    class TestRefuses(WebhookTests):
+    @pytest.mark.chat_fake(strict=False)
+    class TestMarked(WebhookTests):
         def connect(self, chat_fake):
             taken = set()
 
@@ -643,177 +845,237 @@ def test_nor_one_that_is_refused_in_another_world_only(run, test, option):
                 return 204 if is_known else 500
 
             chat_fake.webhooks.connect(handler=app, events="*")
-            return lambda: (len(taken - {{""}}), {read})[0]
+            return lambda: (len(taken - {""}), self.look(chat_fake))[0]
+
+        def look(self, chat_fake):
+            pass
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text().deliver()
+
+    @pytest.mark.chat_fake(strict=True)
+    class TestLooks(TestMarked):
+        def look(self, chat_fake):
+            return chat_fake.webhooks.attempts[:]
     """
-    read = "len(chat_fake.webhooks.attempts)" * (option == "read") or "0"
-    result = run(code.format(strict=option == "read", read=read), "-k", test)
-    assert card(result)[test] == "FAILED"
+    found = failed(run(code, "-k", "later_version or test_duplicates or days_later"))
+    expected = ["duplicates", "duplicates_under_another_id", "duplicates_days_later"]
+    expected += ["a_later_version"]
+    assert found == {"TestLooks": expected, "TestMarked": expected}
 
 
 def test_faults_of_the_tests_disable_no_endpoint(run):
-    code = """
-    from pytest_chatfake import WebhookTests
-
-    class TestTakesAll(WebhookTests):
-        def connect(self, chat_fake):
-            taken = set()
-            app = lambda request: taken.add(request.event.status)
-            chat_fake.webhooks.connect(handler=app, disable_after=1)
-            return lambda: taken
-    """
-    result = run(code, "-k", "duplicates or order")
-    assert failed(result) == []
-
-
-#: An app that takes no event.
-DEAD = """
-    import pytest
-    from pytest_chatfake import WebhookTests
-
-    class TestDead(WebhookTests):
-        def connect(self, chat_fake):
-            chat_fake.webhooks.connect(handler=lambda request: 500)
-            return list
-"""
-
-
-@pytest.mark.parametrize(
-    ("line", "options", "outcome"),
-    [
-        ("", (), "skipped"),
-        ("", ("-k", "another_order or days_later"), "FAILED"),
-        ("        test_snapshot_changes = None", (), "FAILED"),
-        ("        expected_failures = {'test_snapshot_changes': '#12'}", (), "FAILED"),
-    ],
-)
-def test_tests_that_compare_unchanging_snapshots_fail_unless_it_was_said(
-    run, line, options, outcome
-):
-    result = run(DEAD.replace("500", "200") + line, *options)
-    compared = ["duplicates_days_later", "another_order"]
-    assert [outcome] * 2 == [card(result)[test] for test in compared]
-    result.stdout.fnmatch_lines(["*the snapshot shows nothing of what has happened*"])
-    if outcome == "skipped":
-        assert failed(result) == ["snapshot_changes"]
-        result.stdout.fnmatch_lines(["skipped *another_order: test_snapshot_changes fails*"])
+    code = PLAIN.replace("handler=", "disable_after=1, handler=")
+    assert failed(run(code, "-k", "duplicates or order")) == {"TestWebhooks": []}
 
 
 def test_an_app_that_takes_each_event_when_it_is_retried_is_right(run):
-    result = run(
-        """
-        from pytest_chatfake import WebhookTests
-        taken, refused = [], []
+    code = """
+    from pytest_chatfake import WebhookTests
+    taken, refused = set(), set()
 
-        class TestRefuses(WebhookTests):
-            def connect(self, chat_fake):
-                seen, rows = set(), set()
+    class TestRefuses(WebhookTests):
+        def connect(self, chat_fake):
+            seen, rows = set(), set()
 
-                def app(request):
-                    if request.id not in seen:
-                        seen.add(request.id)
-                        refused.append(request.event.type)
-                        return 503
-                    taken.append(request.event.type)
-                    rows.add(request.event.json().get("chatMessage", {}).get("id"))
+            def app(request):
+                if request.id not in seen:
+                    seen.add(request.id)
+                    refused.add(request.event.type)
+                    return 503
+                taken.add(request.event.type)
+                rows.add(request.event.json().get("chatMessage", {}).get("id"))
 
-                chat_fake.webhooks.connect(handler=app, events="*", retry_after=[1, 3600])
-                return lambda: len(rows)
+            chat_fake.webhooks.connect(handler=app, events="*", retry_after=[1, 3600])
+            return lambda: len(rows)
 
-        def test_each_type_was_taken():
-            assert {*refused} == {*taken}
-        """
-    )
-    assert failed(result) == []
-    expected = ["all_events_are_taken", "duplicates", "another_order", "people_write"]
-    assert [card(result)[test] for test in expected] == ["ok"] * 4
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text().deliver()
+
+    def test_each_type_was_taken():
+        assert refused == taken
+        assert len(taken) == 3
+    """
+    result = run(code)
+    ok = {test for test, outcome in card(result).items() if outcome == "ok"}
+    assert {"all_events_are_taken", "duplicates", "another_order", "people_write"} <= ok
     assert result.ret == 0
 
 
-@pytest.mark.parametrize("word", ["", "async "])
-def test_the_clean_up_behind_a_yield_is_done_however_a_world_ends(run, word):
-    result = run(
-        f"""
-        from pytest_chatfake import WebhookTests
-        left = []
+#: Snapshots that show nothing of what has happened; each test says so, or another one for it.
+EMPTY = (
+    DEAD.replace("500", "200")
+    + """
+    class TestLeftOut(TestDead):
+        test_snapshot_changes = None
 
-        class TestCounts(WebhookTests):
-            {word}def connect(self, chat_fake):
-                rows = []
-                left.append(1)
-                chat_fake.webhooks.connect(handler=lambda request: rows.append(request.id))
-                yield lambda: len(rows)
-                left.pop()
-                assert len(rows) < 7, "an error of the clean-up"
-
-        def test_all_was_cleaned_up():
-            assert [] == left
-        """
-    )
-    assert {"duplicates", "duplicates_days_later"} <= {*failed(result)}
-    assert card(result)["people_write"] == "skipped"
-    result.stdout.fnmatch_lines(["E*AssertionError: sent m1 was redelivered; *"])
-    result.stdout.fnmatch_lines(["E*The clean-up of connect() failed as well: *of the clean-up*"])
-    result.stdout.no_fnmatch_line("FAILED*test_all_was_cleaned_up*")
-
-
-@pytest.mark.parametrize(
-    ("end", "words"),
-    [
-        ("if False: yield", "expected a yield of the snapshot, got none"),
-        ("yield list; yield list", "expected one yield, got another one behind it"),
-    ],
-)
-def test_a_connect_that_yields_yields_once(run, end, words):
-    result = run(PLAIN.format(parameters="", end=end), "-k", "all_events")
-    result.stdout.fnmatch_lines([f"*connect(): {words}*"])
-
-
-#: Runs the first test last, as a random order may.
-BACKWARDS = """
-    def pytest_collection_modifyitems(items):
-        items.reverse()
+    class TestExpected(TestDead):
+        expected_failures = {"test_snapshot_changes": "#12"}
 """
+)
 
-#: A mark for the first test, and a failure of its own before it begins.
-MARKED = """
+
+def test_tests_that_compare_unchanging_snapshots_fail_unless_it_was_said(run):
+    comparing = "another_order or days_later"
+    assert cards(run(EMPTY, "-k", f"changes or {comparing}")) == snapshot("""\
+TestDead
+FAILED   snapshot_changes
+           the snapshot shows nothing of what has happened: expected a change,
+           got [] before and after the scenario
+skipped  duplicates_days_later: test_snapshot_changes fails
+skipped  another_order: test_snapshot_changes fails
+TestExpected
+expected snapshot_changes
+           the snapshot shows nothing of what has happened: expected a change,
+           got [] before and after the scenario
+FAILED   duplicates_days_later
+           the snapshot shows nothing of what has happened: expected a change,
+           got [] before and after the scenario
+FAILED   another_order
+           the snapshot shows nothing of what has happened: expected a change,
+           got [] before and after the scenario
+TestLeftOut
+FAILED   duplicates_days_later
+           the snapshot shows nothing of what has happened: expected a change,
+           got [] before and after the scenario
+FAILED   another_order
+           the snapshot shows nothing of what has happened: expected a change,
+           got [] before and after the scenario\
+""")
+    assert failed(run(EMPTY, "-k", f"TestDead and ({comparing})")) == {
+        "TestDead": ["duplicates_days_later", "another_order"]
+    }
+
+
+def test_the_clean_up_behind_a_yield_is_done_however_a_world_ends(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+    left = []
+
+    class App:
+        def connected(self, chat_fake):
+            left.append(rows := [])
+            chat_fake.webhooks.connect(handler=lambda request: rows.append(request.id))
+            return rows
+
+        def close(self, rows):
+            left.remove(rows)
+            assert len(rows) < 3, "an error of the clean-up"
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text().deliver()
+
+    class TestSync(App, WebhookTests):
+        def connect(self, chat_fake):
+            rows = self.connected(chat_fake)
+            yield lambda: len(rows)
+            self.close(rows)
+
+    class TestAsync(App, WebhookTests):
+        async def connect(self, chat_fake):
+            rows = self.connected(chat_fake)
+            yield lambda: len(rows)
+            self.close(rows)
+
+    def test_all_duplicates_were_cleaned_up():
+        assert [] == left
+    """
+    result = run(code, "-k", "duplicates or people")
+    assert cards(result) == snapshot("""\
+TestAsync
+FAILED   duplicates: sent m1 was redelivered; snapshot: 3; as written: 2
+FAILED   duplicates_under_another_id
+           sent m1 was redelivered with a new id; snapshot: 3; as written: 2
+FAILED   duplicates_days_later
+           sent m1 came again and changed the snapshot; snapshot: 3; before: 2
+skipped  duplicates_at_once
+           a plain function takes one event at a time: connect your app as
+           wsgi=, asgi= or by its URL
+skipped  people_write
+           your endpoint does not listen for chat.inbound_message.received:
+           connect(events="*")
+TestSync
+FAILED   duplicates: sent m1 was redelivered; snapshot: 3; as written: 2
+FAILED   duplicates_under_another_id
+           sent m1 was redelivered with a new id; snapshot: 3; as written: 2
+FAILED   duplicates_days_later
+           sent m1 came again and changed the snapshot; snapshot: 3; before: 2
+skipped  duplicates_at_once
+           a plain function takes one event at a time: connect your app as
+           wsgi=, asgi= or by its URL
+skipped  people_write
+           your endpoint does not listen for chat.inbound_message.received:
+           connect(events="*")\
+""")
+    result.stdout.fnmatch_lines(["E*The clean-up of connect() failed as well: *of the clean-up*"])
+    result.stdout.no_fnmatch_line("FAILED*cleaned_up*")
+
+
+# -- one cause for many tests ----------------------------------------------------------------------
+
+#: Classes whose first test does not fail of the cause: each other test says it then.
+UNSAID = (
+    DEAD
+    + """
+    class TestLeftOut(TestDead):
+        test_all_events_are_taken = None
+
+    class TestExpected(TestDead):
+        expected_failures = {"test_all_events_are_taken": "#12"}
+
+    class TestMarked(TestDead):
         @pytest.fixture(autouse=True)
         def mark(self, request):
             if "all_events" in request.node.name:
                 request.applymarker(pytest.mark.xfail)
-"""
-NOT_SET_UP = """
+
+    class TestNotSetUp(TestDead):
         @pytest.fixture(autouse=True)
         def fail(self, request):
             assert "all_events" not in request.node.name
 """
-
-
-@pytest.mark.parametrize(
-    ("line", "options"),
-    [
-        ("", ("-k", "duplicates")),
-        ("        test_all_events_are_taken = None", ()),
-        ("        expected_failures = {'test_all_events_are_taken': '#12'}", ()),
-        (MARKED, ()),
-        (NOT_SET_UP, ()),
-    ],
 )
-def test_the_cause_fails_each_test_unless_the_first_one_has_failed_of_it(run, line, options):
-    result = run(DEAD + line, *options)
-    outcomes = {**card(result), "all_events_are_taken": "any"}
-    assert {"FAILED"} == {*outcomes.values()} - {"any"}
-    result.stdout.fnmatch_lines(["FAILED   duplicates_at_once", "*: status 500*"])
+
+
+def test_the_cause_fails_each_test_unless_the_first_one_has_failed_of_it(run):
+    assert cards(run(UNSAID, "-k", "all_events or duplicates_at")) == snapshot("""\
+TestDead
+FAILED   all_events_are_taken
+           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           error)
+skipped  duplicates_at_once: test_all_events_are_taken fails
+TestExpected
+expected all_events_are_taken
+           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           error)
+FAILED   duplicates_at_once
+           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           error)
+TestLeftOut
+FAILED   duplicates_at_once
+           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           error)
+TestMarked
+expected all_events_are_taken
+           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           error)
+FAILED   duplicates_at_once
+           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           error)
+TestNotSetUp
+FAILED   all_events_are_taken
+           assert 'all_events' not in 'test_all_events_are_taken'
+FAILED   duplicates_at_once
+           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           error)\
+""")
+    alone = failed(run(DEAD, "-k", "changes or duplicates_at"))
+    assert alone == {"TestDead": ["snapshot_changes", "duplicates_at_once"]}
 
 
 def test_the_cause_fails_those_that_run_before_the_first_test(run, pytester):
-    pytester.makeconftest(textwrap.dedent(BACKWARDS))
-    run(DEAD).assert_outcomes(failed=ROWS)
-
-
-def test_the_cause_fails_the_tests_of_another_worker(run):
-    outcomes = run(DEAD, "-n", "2").parseoutcomes()
-    assert outcomes["failed"] > 1
-    assert outcomes["failed"] + outcomes.get("skipped", 0) == ROWS
+    pytester.makeconftest("def pytest_collection_modifyitems(items): items.reverse()")
+    run(DEAD, "-k", "all_events or changes or order").assert_outcomes(failed=3)
 
 
 def test_a_first_test_that_passes_when_it_is_run_again_has_not_failed(run, pytester):
@@ -833,8 +1095,7 @@ def test_a_first_test_that_passes_when_it_is_run_again_has_not_failed(run, pytes
             """
         )
     )
-    code = DEAD.replace("lambda request: 500", "lambda request: self.status")
-    run(f"{code}        status = 500").assert_outcomes(passed=1, failed=ROWS - 1)
+    run(DEAD, "-k", "all_events or changes or order").assert_outcomes(passed=1, failed=2)
 
 
 #: An app with a client of one event loop, made at import.
@@ -861,89 +1122,142 @@ OF_ONE_LOOP = """
 
 
 def test_a_client_of_a_loop_that_was_closed_fails_and_says_what_to_set(run):
-    result = run(OF_ONE_LOOP)
-    result.assert_outcomes(passed=1, failed=ROWS - 1)
+    result = run(OF_ONE_LOOP, "-k", "all_events or changes or duplicates_at")
+    result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["E*set chat_fake_loop_scope = session in pytest's ini file."])
 
 
 def test_async_classes_use_the_loop_of_the_session_if_there_is_one(run):
-    result = run(OF_ONE_LOOP, "-o", "chat_fake_loop_scope=session")
-    assert failed(result) == []
-    assert card(result)["duplicates"] == "ok"
+    result = run(
+        OF_ONE_LOOP,
+        "-k",
+        "all_events or changes or duplicates_at",
+        "-o",
+        "chat_fake_loop_scope=session",
+    )
+    result.assert_outcomes(passed=3)
 
 
-#: An app that is called in the test's thread, except where two attempts are made at once.
+# -- two attempts at the same time -----------------------------------------------------------------
+
+#: Apps that are called in threads, where two attempts are made at once.
 IN_THREADS = """
     import threading
-    from flask import Flask
+    from starlette.applications import Starlette
+    from starlette.responses import Response
+    from starlette.routing import Route
     from pytest_chatfake import WebhookTests
 
-    class TestThreads(WebhookTests):
-        runs = 0
+    class Threads(WebhookTests):
+        __test__ = False
+        refuses, wrong, runs = False, 0, 0
 
         def connect(self, chat_fake):
-            app, rows = Flask("shop"), {"rows": 0}
+            rows = {"rows": 0}
 
-            @app.post("/hook")
-            def hook():
+            def app(environ, start):
+                status = "204 No Content"
                 if threading.current_thread() is threading.main_thread():
                     rows["rows"] = rows["rows"] or 1
-                elif REFUSES:
-                    return "", 503
+                elif self.refuses:
+                    status = "503 Busy"
                 elif rows["rows"] < 2:
                     type(self).runs += 1
-                    rows["rows"] = 2 if self.runs <= WRONG else 1
-                return "", 204
+                    rows["rows"] = 2 if self.runs <= self.wrong else 1
+                start(status, [])
+                return []
 
-            chat_fake.webhooks.connect(wsgi=app, path="/hook")
+            chat_fake.webhooks.connect(wsgi=app)
             return lambda: rows
 
         def scenario(self, chat_fake):
             yield chat_fake.send_text()
+
+    class TestRefused(Threads):
+        refuses = True
+
+    class TestWrongOnce(Threads):
+        wrong = 1
+
+    class TestWrongTwice(Threads):
+        wrong = 2
+
+    class TestWrongThreeTimes(Threads):
+        wrong = 3
+
+    class TestFramework(WebhookTests):
+        def connect(self, chat_fake):
+            rows = []
+
+            def hook(request):  # no coroutine: Starlette calls it in a thread
+                rows.append(1)
+                return Response(status_code=204)
+
+            app = Starlette(routes=[Route("/hook", hook, methods=["POST"])])
+            chat_fake.webhooks.connect(asgi=app, path="/hook")
+            return lambda: len(rows)
 """
 
 
-def test_attempts_at_once_that_were_refused_each_time_tried_nothing(run):
-    result = run("REFUSES = True\n" + textwrap.dedent(IN_THREADS))
-    assert card(result)["duplicates_at_once"] == "skipped"
-    result.stdout.fnmatch_lines(["*both attempts at the same time were refused each time: *503*"])
+def test_what_fails_or_is_refused_in_threads_has_to_be_so_each_time(run):
+    result = run(IN_THREADS, "-k", "duplicates_at_once")
+    assert cards(result) == snapshot("""\
+TestFramework
+FAILED   duplicates_at_once
+           sent m1 came twice at the same time; snapshot: 7; as written: 6
+TestRefused
+skipped  duplicates_at_once
+           both attempts at the same time were refused each time: status 503.
+           Does a thread lack its own connection to the database?
+TestWrongOnce
+skipped  duplicates_at_once
+           threads: this failed in one run and passed in another: sent m1 came
+           twice at the same time. Do two threads share a connection?
+TestWrongThreeTimes
+FAILED   duplicates_at_once
+           sent m1 came twice at the same time; ["rows"]: 2; as written: 1
+TestWrongTwice
+skipped  duplicates_at_once
+           threads: this failed in one run and passed in another: sent m1 came
+           twice at the same time. Do two threads share a connection?\
+""")
+    limit = "Attempts ran in threads: this world failed 3 times in a row, but may pass"
+    assert result.stdout.str().count(limit) == 2
 
 
-@pytest.mark.parametrize(
-    ("refuse", "expected"),
-    [("return 409", "ok"), ("rows.append(1); return 409", "FAILED")],
-)
-def test_an_async_app_may_refuse_an_event_while_it_takes_it(run, refuse, expected):
-    code = """
+#: Async apps that refuse an event while they handle it.
+BUSY = """
     import asyncio
     from pytest_chatfake import WebhookTests
 
-    class TestBusy(WebhookTests):
+    class TestRefusesOne(WebhookTests):
         def connect(self, chat_fake):
-            status, busy, rows = {{}}, set(), []
+            status, busy, self.rows = {}, set(), []
 
             async def app(request):
                 message = request.event.json()["chatMessage"]
                 if message["id"] in busy:
-                    {refuse}
+                    return self.refuse()
                 busy.add(message["id"])
                 await asyncio.sleep(0)
                 status[message["id"]] = "known"
                 busy.discard(message["id"])
 
             chat_fake.webhooks.connect(handler=app)
-            return lambda: (status, rows)
-    """
-    result = run(code.format(refuse=refuse), "-k", "duplicates_at_once")
-    assert {"duplicates_at_once": expected} == card(result)
+            return lambda: (status, self.rows)
 
+        def refuse(self):
+            return 409
 
-def test_a_refusal_of_both_in_one_thread_is_no_matter_of_threads(run):
-    code = """
-    import asyncio
-    from pytest_chatfake import WebhookTests
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text()
 
-    class TestBusy(WebhookTests):
+    class TestCountsWhatItRefuses(TestRefusesOne):
+        def refuse(self):
+            self.rows.append(1)
+            return 409
+
+    class TestRefusesBoth(TestRefusesOne):
         def connect(self, chat_fake):
             known, busy = set(), []
 
@@ -961,49 +1275,24 @@ def test_a_refusal_of_both_in_one_thread_is_no_matter_of_threads(run):
 
             chat_fake.webhooks.connect(handler=app)
             return lambda: known
-    """
-    result = run(code, "-k", "duplicates_at_once")
-    assert card(result) == {"duplicates_at_once": "skipped"}
-    result.stdout.fnmatch_lines(["*were refused each time: status 409*"])
-    result.stdout.no_fnmatch_line("*Does a thread*")
+"""
 
 
-@pytest.mark.parametrize(("wrong", "expected"), [(1, "skipped"), (2, "skipped"), (3, "FAILED")])
-def test_what_fails_in_threads_has_to_fail_three_times(run, wrong, expected):
-    result = run(f"REFUSES, WRONG = False, {wrong}\n" + textwrap.dedent(IN_THREADS))
-    assert expected == card(result)["duplicates_at_once"]
-    said = {
-        "skipped": "*sent m1 came twice at the same time. Do two threads share*",
-        "FAILED": "E *Attempts ran in threads: this world failed 3 times in a row, but may pass*",
-    }
-    shown = re.sub(r"\n +", " ", result.stdout.str())
-    assert re.search(said[expected].replace("*", ".*"), shown)
+def test_an_async_app_may_refuse_an_event_while_it_takes_it(run):
+    assert cards(run(BUSY, "-k", "duplicates_at")) == snapshot("""\
+TestCountsWhatItRefuses
+FAILED   duplicates_at_once
+           sent m1 came twice at the same time; [1]: one more: 1; 1 item; as
+           written: 0
+TestRefusesBoth
+skipped  duplicates_at_once
+           both attempts at the same time were refused each time: status 409
+TestRefusesOne
+ok       duplicates_at_once\
+""")
 
 
-def test_threads_of_a_framework_are_threads(run):
-    code = """
-    from starlette.applications import Starlette
-    from starlette.responses import Response
-    from starlette.routing import Route
-    from pytest_chatfake import WebhookTests
-
-    class TestThreads(WebhookTests):
-        def connect(self, chat_fake):
-            rows = []
-
-            def hook(request):  # no coroutine: Starlette calls it in a thread
-                rows.append(1)
-                return Response(status_code=204)
-
-            app = Starlette(routes=[Route("/hook", hook, methods=["POST"])])
-            chat_fake.webhooks.connect(asgi=app, path="/hook")
-            return lambda: len(rows)
-    """
-    result = run(code, "-k", "duplicates_at_once")
-    result.stdout.fnmatch_lines(
-        ["E *Attempts ran in threads: this world failed 3 times in a row, but may pass*"]
-    )
-
+# -- what a test has not tried ---------------------------------------------------------------------
 
 #: An app that sends, from a scenario or while it takes what a person has written.
 SENDS = """
@@ -1017,47 +1306,63 @@ SENDS = """
         with urlopen(Request(f"{fake.base_url}/v2/messages", body, headers)) as response:
             return json.load(response)["id"]
 
-    class TestSends(WebhookTests):
+    class TestBlocks(WebhookTests):
         async def connect(self, chat_fake):
-            rows = self.rows = {}
-
-            async def app(request):
-                if request.event.status:
-                    rows[request.event.message_id] = request.event.status
-                elif REPLIES:
-                    rows[post(chat_fake)] = "submitted"
-
+            self.rows = {}
             chat_fake.send_endpoint()
-            chat_fake.webhooks.connect(handler=app, events="*")
-            return lambda: rows
+            chat_fake.webhooks.connect(handler=self.take, events="*")
+            return lambda: self.rows
+
+        async def take(self, request):
+            if request.event.status:
+                self.rows[request.event.message_id] = request.event.status
 
         async def scenario(self, chat_fake):
-            if REPLIES:
-                await chat_fake.recipient("+1").writes("Hello")
-            else:
-                WAY
+            self.rows[post(chat_fake)] = "submitted"
+            await chat_fake.settle()
+
+    class TestOverwrites(TestBlocks):
+        async def scenario(self, chat_fake):
+            self.rows[await asyncio.to_thread(post, chat_fake)] = "submitted"
+            await chat_fake.settle()
+
+    class TestKeeps(TestBlocks):
+        async def scenario(self, chat_fake):
+            self.rows.setdefault(await asyncio.to_thread(post, chat_fake), "submitted")
+            await chat_fake.settle()
+
+    class TestReplies(TestBlocks):
+        async def take(self, request):
+            await super().take(request)
+            if not request.event.status:
+                self.rows[post(self.fake)] = "submitted"
+
+        async def scenario(self, chat_fake):
+            self.fake = chat_fake
+            await chat_fake.recipient("+1").writes("Hello")
             await chat_fake.settle()
 """
-IN_A_THREAD = "await asyncio.to_thread(post, chat_fake)"
-BLOCKS = "your app blocks its event loop while it sends"
 
 
-@pytest.mark.parametrize(
-    ("replies", "way", "expected", "why"),
-    [
-        ("False", "self.rows[post(chat_fake)] = 'submitted'", "skipped", BLOCKS),
-        ("False", f"self.rows[{IN_A_THREAD}] = 'submitted'", "FAILED", "as written: 'sent'"),
-        ("False", f"self.rows.setdefault({IN_A_THREAD}, 'submitted')", "ok", "1 passed"),
-        ("True", "pass", "skipped", BLOCKS),
-    ],
-)
-def test_webhooks_that_came_after_the_response_were_not_tried_before_it(
-    run, replies, way, expected, why
-):
-    code = SENDS.replace("REPLIES", replies).replace("WAY", way)
-    result = run(code, "-k", "before_the_response")
-    assert {"webhooks_before_the_response": expected} == card(result)
-    assert why in " ".join(result.stdout.str().split())
+def test_webhooks_that_came_after_the_response_were_not_tried_before_it(run):
+    assert cards(run(SENDS, "-k", "before_the_response")) == snapshot("""\
+TestBlocks
+skipped  webhooks_before_the_response
+           your app blocks its event loop while it sends, so no webhook can come
+           before the response: await the call, or make it in
+           asyncio.to_thread()
+TestKeeps
+ok       webhooks_before_the_response
+TestOverwrites
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages came before its response;
+           ["m1"]: 'submitted'; as written: 'sent'
+TestReplies
+skipped  webhooks_before_the_response
+           your app blocks its event loop while it sends, so no webhook can come
+           before the response: await the call, or make it in
+           asyncio.to_thread()\
+""")
 
 
 BOT = """
@@ -1074,7 +1379,7 @@ BOT = """
         def connect(self, chat_fake):
             texts = []
             chat_fake.webhooks.connect(
-                handler=lambda request: texts.append(request.json()["text"]), events=["TYPE"]
+                handler=lambda request: texts.append(request.json()["text"]), events=["messages"]
             )
             return lambda: texts
 
@@ -1084,163 +1389,102 @@ BOT = """
 
 
 def test_people_write_in_the_shape_of_the_configuration(run):
-    result = run(BOT.replace("TYPE", "messages"), "-k", "people_write")
+    result = run(BOT, "-k", "people_write")
     assert "FAILED   people_write: KeyError: 'text', at messages #3" in result.stdout.lines
 
 
 def test_people_who_write_what_nobody_listens_for_have_tried_nothing(run):
-    code = WHOLE.format(mistake="").replace('"*"', '["chat.message.updated"]')
-    result = run(code, "-k", "people_write")
+    result = run(PLAIN, "-k", "people_write")
     assert card(result) == {"people_write": "skipped"}
     result.stdout.fnmatch_lines(["*your endpoint does not listen for chat.inbound_message.rec*"])
 
 
-def test_quiet_runs_have_one_line_for_a_class_that_passes(run):
-    result = run(PLAIN.format(parameters="", end="return None"), "-q", "-k", "not forgeries")
-    _, _, shown = result.stdout.str().partition("[100%]\n")
-    lines = shown.splitlines()[:-1]
-    assert max(map(len, lines)) <= 80
-    text = " ".join(line.strip() for line in lines)
-    name = "test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks"
-    assert text.startswith(f"{name}: 1 ok, {ROWS - 2} skipped: snapshot_changes, duplicates, ")
-    assert text.endswith(")")
-    assert text.count("only responses") == 1
-
-
-def test_quiet_runs_count_expected_failures_and_show_a_failed_card_whole(run):
-    signature, few = WHOLE.format(mistake="signature"), "all_events or changes or forgeries"
-    code = signature + "        expected_failures = {'test_forgeries': '#1'}"
-    result = run(code, "-q", "-k", few)
-    assert "2 ok, 1 expected to fail" in " ".join(map(str.strip, result.stdout.lines))
-    result = run(signature, "-q", "-k", few)
-    ok = {"all_events_are_taken": "ok", "snapshot_changes": "ok"}
-    assert ok | {"forgeries": "FAILED"} == card(result)
-
-
-def test_the_summary_shows_a_skipped_test_at_the_users_class(run):
-    code = """
-    from pytest_chatfake import WebhookTests
-
-    class TestShop(WebhookTests):
-        async def connect(self, chat_fake):
-            chat_fake.webhooks.connect(handler=lambda request: None)
-    """
-    result = run(code, "-rs")
-    result.stdout.fnmatch_lines(["SKIPPED [[]1] test_*.py:4: your endpoint has no signer: *"])
-
-
-def test_a_fixture_that_uses_the_fake_belongs_to_another_fake(run):
-    fixture = """
-    import pytest
-
-    @pytest.fixture
-    def endpoint(chat_fake):
-        return chat_fake.send_endpoint()
-    """
-    result = run(fixture + PLAIN.format(parameters=", endpoint", end=""))
-    result.stdout.fnmatch_lines(["*a fixture uses chat_fake, but each world of this test has its*"])
-
-
-def test_failures_that_are_expected_are_strict_and_a_test_can_be_left_out(run):
-    more = """
-        expected_failures = {"test_forgeries": "#12", "test_duplicates": "#13"}
-        test_another_order = None
-    """
-    code = WHOLE.format(mistake="signature") + more
-    result = run(code, "-k", "forgeries or test_duplicates or another_order")
-    assert failed(result) == ["duplicates"]
-    assert card(result)["forgeries"] == "expected"
-    assert "another_order" not in card(result)
-    result.stdout.fnmatch_lines(["*duplicates: it passes: remove it from expected_failures"])
-
-
-def test_a_class_without_connect_is_a_base_unless_it_is_misspelt(run):
-    code = """
-    from pytest_chatfake import WebhookTests
-
-    class TestBase(WebhookTests):
-        def set_up(self): pass
-
-    class TestMisspelt(WebhookTests):
-        def conect(self, chat_fake): pass
-    """
-    result = run(code)
-    result.assert_outcomes(failed=1, skipped=ROWS - 1)
-    result.stdout.fnmatch_lines(["*TestMisspelt: expected a method connect(self, chat_fake) that*"])
-
-
-def test_a_parameter_of_connect_with_a_default_is_no_fixture(run):
-    result = run(PLAIN.format(parameters=", size=3", end="return shop.snapshot"), "-k", "events")
-    result.assert_outcomes(passed=1)
-
-
-def test_a_snapshot_that_cannot_be_compared_fails_one_test(run):
-    code = """
-    from pytest_chatfake import WebhookTests
-
-    class Row:
-        pass
-
-    class TestRows(WebhookTests):
-        def connect(self, chat_fake):
-            rows = []
-            chat_fake.webhooks.connect(handler=lambda request: rows.append(Row()))
-            return lambda: rows
-    """
-    result = run(code)
-    assert failed(result) == ["snapshot_changes"]
-    assert "skipped  duplicates: test_snapshot_changes fails" in result.stdout.lines
-    result.stdout.fnmatch_lines(["*expected plain values, such as a sum or a list of tuples*"])
-    assert failed(run(code, "-k", "another_order")) == ["another_order"]
-
-
-@pytest.mark.parametrize(
-    ("snapshot", "test"),
-    [
-        ('{"average": float("nan"), **status}', "all_events_are_taken"),
-        ('{"total": lambda: 1, **status}', "all_events_are_taken"),
-        ("list(map(Thing, status))", "snapshot_changes"),
-        ("[float('nan') for _ in status]", "snapshot_changes"),
-    ],
-)
-def test_of_values_that_equal_only_themselves_one_test_says_so(run, snapshot, test):
-    code = f"""
-    from pytest_chatfake import HmacSigner, WebhookTests
-
-    class Thing:
-        def __init__(self, value): self.value = value
-
-    class TestValues(WebhookTests):
-        def connect(self, chat_fake):
-            status = {{}}
-            app = lambda request: status.update({{request.event.message_id: request.event.status}})
-            chat_fake.webhooks.connect(handler=lambda request: app(request), signer=HmacSigner("s"))
-            return lambda: {snapshot}
-    """
-    result = run(code)
-    assert [test] == failed(result)
-    result.stdout.fnmatch_lines(
-        ["E*Error: snapshot: expected plain values*can't be compared by value*"]
-    )
-
-
-def test_a_class_that_each_world_makes_anew_is_no_old_app(run):
+def test_values_that_equal_only_themselves_fail_one_test_and_it_says_so(run):
     code = """
     from dataclasses import dataclass
     from pytest_chatfake import WebhookTests
 
-    class TestLocal(WebhookTests):
+    class Thing:
+        def __init__(self, value): self.value = value
+
+    class Values:
+        def connect(self, chat_fake):
+            self.status = {}
+            chat_fake.webhooks.connect(handler=self.take)
+            return self.snapshot
+
+        def take(self, request):
+            self.status[request.event.message_id] = request.event.status
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text().deliver()
+
+    class TestNan(Values, WebhookTests):
+        def snapshot(self):
+            return {"average": float("nan"), **self.status}
+
+    class TestFunction(Values, WebhookTests):
+        def snapshot(self):
+            return {"total": lambda: 1, **self.status}
+
+    class TestThings(Values, WebhookTests):
+        def snapshot(self):
+            return list(map(Thing, self.status))
+
+    class TestNans(Values, WebhookTests):
+        def snapshot(self):
+            return [float("nan") for _ in self.status]
+
+    class TestClassOfAWorld(Values, WebhookTests):
+        def snapshot(self):
+            return self.total(len(self.status))
+
         def connect(self, chat_fake):
             @dataclass
             class Total:
                 value: int
 
-            chat_fake.webhooks.connect(handler=lambda request: None)
-            return lambda: Total(0)
+            self.total = Total
+            return super().connect(chat_fake)
     """
-    result = run(code, "-k", "all_events")
-    result.stdout.fnmatch_lines(["E*, which can't be compared by value: return plain data*"])
-    result.stdout.no_fnmatch_line("*remembers*")
+    assert cards(run(code, "-k", "all_events or changes or another_order")) == snapshot("""\
+TestClassOfAWorld
+FAILED   all_events_are_taken
+           SnapshotError: snapshot: expected values that are equal in each
+           world, got TestClassOfAWorld.connect.<locals>.Total(value=0), which
+           can't be compared by value: return plain data
+ok       snapshot_changes
+skipped  another_order: test_all_events_are_taken fails
+TestFunction
+FAILED   all_events_are_taken
+           SnapshotError: snapshot: expected plain values, such as a sum or a
+           list of tuples, got objects that can't be compared by value:
+           ["total"]: <function TestFunction.snapshot.<locals>.<lambda>>
+skipped  snapshot_changes: test_all_events_are_taken fails
+skipped  another_order: test_all_events_are_taken fails
+TestNan
+FAILED   all_events_are_taken
+           SnapshotError: snapshot: expected plain values, such as a sum or a
+           list of tuples, got objects that can't be compared by value:
+           ["average"]: nan
+skipped  snapshot_changes: test_all_events_are_taken fails
+skipped  another_order: test_all_events_are_taken fails
+TestNans
+ok       all_events_are_taken
+FAILED   snapshot_changes
+           SnapshotError: snapshot: expected plain values, such as a sum or a
+           list of tuples, got objects that can't be compared by value: [0]: nan
+skipped  another_order: test_snapshot_changes fails
+TestThings
+ok       all_events_are_taken
+FAILED   snapshot_changes
+           SnapshotError: snapshot: expected plain values, such as a sum or a
+           list of tuples, got objects that can't be compared by value: [0]: <te
+           st_values_that_equal_only_themselves_fail_one_test_and_it_says_so.Thi
+           ng object>
+skipped  another_order: test_snapshot_changes fails\
+""")
+    assert failed(run(code, "-k", "Things and another_order")) == {"TestThings": ["another_order"]}
 
 
 def test_what_fails_before_anything_deviates_blames_no_deviation(run):
@@ -1262,6 +1506,82 @@ def test_what_fails_before_anything_deviates_blames_no_deviation(run):
     result.stdout.fnmatch_lines(["*nothing had deviated yet; OSError: Address already in use"])
 
 
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def test_quiet_runs_have_one_line_for_a_class_that_passes(run):
+    code = PLAIN.replace("return lambda: seen", "")
+    result = run(code, "-q", "-k", "not forgeries")
+    _, _, shown = result.stdout.str().partition("[100%]\n")
+    assert "\n".join(shown.splitlines()[:-1]) == snapshot("""\
+test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 12
+  skipped: snapshot_changes, duplicates, duplicates_under_another_id,
+  duplicates_days_later, duplicates_at_once, another_order, a_read_at_once,
+  webhooks_before_the_response, a_crash, an_error, a_later_version (connect()
+  returned no snapshot, so only responses were checked: return a function of
+  your app's state, as in lambda: dict(app.statuses)); people_write (your
+  endpoint does not listen for chat.inbound_message.received:
+  connect(events="*"))\
+""")
+
+
+def test_quiet_runs_count_expected_failures_and_show_a_failed_card_whole(run):
+    signature, few = WHOLE.format(mistake="signature"), "all_events or changes or forgeries"
+    result = run(f"{signature}        expected_failures = {{'test_forgeries': '#1'}}", "-qk", few)
+    assert "2 ok, 1 expected to fail" in " ".join(map(str.strip, result.stdout.lines))
+    expected = {"all_events_are_taken": "ok", "snapshot_changes": "ok", "forgeries": "FAILED"}
+    assert card(run(signature, "-qk", few)) == expected
+
+
+def test_the_summary_shows_a_skipped_test_at_the_users_class(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class TestShop(WebhookTests):
+        async def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: None)
+    """
+    result = run(code, "-rs", "-k", "forgeries")
+    result.stdout.fnmatch_lines(["SKIPPED [[]1] test_*.py:4: your endpoint has no signer: *"])
+
+
+def test_a_fixture_that_uses_the_fake_belongs_to_another_fake(run):
+    code = """
+    import pytest
+    from pytest_chatfake import WebhookTests
+
+    @pytest.fixture
+    def endpoint(chat_fake):
+        return chat_fake.send_endpoint()
+
+    class TestShop(WebhookTests):
+        def connect(self, chat_fake, endpoint): pass
+    """
+    result = run(code, "-k", "all_events")
+    result.stdout.fnmatch_lines(["*a fixture uses chat_fake, but each world of this test has its*"])
+
+
+def test_failures_that_are_expected_are_strict_and_a_test_can_be_left_out(run):
+    more = """
+        expected_failures = {"test_forgeries": "#12", "test_duplicates": "#13"}
+        test_another_order = None
+    """
+    code = WHOLE.format(mistake="signature") + more
+    result = run(code, "-k", "forgeries or test_duplicates or another_order")
+    assert cards(result) == snapshot("""\
+TestWebhooks
+FAILED   duplicates: it passes: remove it from expected_failures
+ok       duplicates_under_another_id
+ok       duplicates_days_later
+ok       duplicates_at_once
+expected forgeries
+           forgeries got through: unsigned, with empty headers, with malformed
+           headers, signed with another secret, changed after it was signed,
+           with its signature cut off, with another event's signature, signed a
+           day ago, signed a day ahead\
+""")
+
+
 def test_classes_inherit_take_parameters_and_marks_and_have_a_set_up(run):
     more = """
         def setup_method(self):
@@ -1274,10 +1594,9 @@ def test_classes_inherit_take_parameters_and_marks_and_have_a_set_up(run):
             snapshot = super().connect(chat_fake)
             return lambda: [price, snapshot(), str(chat_fake.config.price)]
     """
-    result = run(WHOLE.format(mistake="") + more, "-k", "test_another_order", "-n", "1")
-    result.assert_outcomes(failed=3)
-    for title in ("TestWebhooks", "TestPrices[[]2[]]", "TestPrices[[]3[]]"):
-        result.stdout.fnmatch_lines([f"=* test_*.py::{title} =*", "FAILED   another_order*"])
+    result = run(RIGHT + more, "-k", "test_another_order", "-n", "1")
+    titles = ["TestPrices[2]", "TestPrices[3]", "TestWebhooks"]
+    assert failed(result) == {title: ["another_order"] for title in titles}
     result.stdout.fnmatch_lines(["*; [[]1[]]*\"status\"*\"m1\"*: 'delivered'; as written: 'read'*"])
 
 
@@ -1290,37 +1609,39 @@ def test_on_ci_the_summary_is_short(run, monkeypatch):
 
 def test_a_card_names_the_event_at_which_an_app_has_raised(run):
     code = """
-        from pytest_chatfake import WebhookTests
+    from pytest_chatfake import WebhookTests
 
-        class TestShop(WebhookTests):
-            def connect(self, chat_fake):
-                statuses = []
-                chat_fake.webhooks.connect(
-                    handler=lambda one: statuses.append(one.json()["chatMessage"]["status"]),
-                    events="*",
-                )
-                return lambda: set(statuses)
+    class TestShop(WebhookTests):
+        def connect(self, chat_fake):
+            statuses = []
+            chat_fake.webhooks.connect(
+                handler=lambda one: statuses.append(one.json()["chatMessage"]["status"]),
+                events="*",
+            )
+            return lambda: set(statuses)
     """
-    result = run(code, "-k", "people_write or later_version")
-    result.stdout.fnmatch_lines(
-        [
-            "FAILED   a_later_version: KeyError: 'chatMessage', at chat.added_later",
-            "FAILED   people_write: KeyError: 'chatMessage', at chat.inbound_message.received",
-        ]
-    )
+    assert cards(run(code, "-k", "people_write or later_version")) == snapshot("""\
+TestShop
+FAILED   a_later_version: KeyError: 'chatMessage', at chat.added_later
+FAILED   people_write: KeyError: 'chatMessage', at chat.inbound_message.received\
+""")
 
+
+# -- the time of events ----------------------------------------------------------------------------
 
 BY_TIME = """
     import pytest
     from pytest_chatfake import ChatFakeConfig, WebhookTests
 
     @pytest.fixture
-    def chat_fake_config():
-        return ChatFakeConfig({config})
+    def chat_fake_config(request):
+        return ChatFakeConfig(**request.cls.options)
 
     class TestByTime(WebhookTests):
+        options, seconds = {}, 1
+
         def connect(self, chat_fake):
-            newest = {{}}
+            newest = {}
 
             def app(request):
                 event = request.json()
@@ -1331,26 +1652,33 @@ BY_TIME = """
                         newest[message["id"]] = found
 
             chat_fake.webhooks.connect(handler=app, events="*")
-            return lambda: {{key: status for key, (_, status) in newest.items()}}
+            return lambda: {key: status for key, (_, status) in newest.items()}
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text().deliver().read()
 
         def test_of_its_own(self, chat_fake):
             self.connect(chat_fake)
             self.play(chat_fake)
             first, second, *_ = [event.create_time for event in chat_fake.events]
-            assert {seconds} == (second - first).total_seconds()
+            assert self.seconds in (None, (second - first).total_seconds())
+
+    class TestOfHalfASecond(TestByTime):
+        options, seconds = {"tick": 0.5}, 0.5
+
+    class TestWithoutATick(TestByTime):
+        options, seconds = {"tick": 0}, None  # real ones
 """
 
 
-@pytest.mark.parametrize(("config", "seconds"), [("", 1), ("tick=0.5", 0.5)])
-def test_an_app_that_goes_by_the_time_of_events_is_tried_and_not_accused(run, config, seconds):
-    result = run(BY_TIME.format(config=config, seconds=seconds))
+def test_an_app_that_goes_by_the_time_of_events_is_tried_and_not_accused(run):
+    result = run(BY_TIME, "-k", "not crash and not error")
 
-    assert failed(result) == []
-    assert card(result)["another_order"] == "ok"
-    result.assert_outcomes(passed=ROWS - 4, skipped=5)
-
-
-def test_without_a_tick_its_events_can_t_be_told_apart(run):
-    result = run(BY_TIME.format(config="tick=0", seconds=0))
-
-    assert failed(result) == ["duplicates", "duplicates_days_later", "another_order"]
+    accused = ["duplicates", "duplicates_days_later", "another_order"]  # can't be told apart
+    assert failed(result) == {
+        "TestByTime": [],
+        "TestOfHalfASecond": [],
+        "TestWithoutATick": accused,
+    }
+    assert outcomes(result)["TestByTime"]["another_order"] == "ok"
+    assert result.parseoutcomes()["failed"] == len(accused)
