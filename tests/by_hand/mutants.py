@@ -102,8 +102,7 @@ LIKELY = {
     "fake.waits": "test_wait_until",
     "fake.webhooks": "test_emit test_replay test_other_events test_paused test_faults "
     "test_refusals",
-    "http_api": "test_api test_api_routes test_api_faults test_faults_of_any_call "
-    "test_send_endpoint",
+    "http_api": "test_api test_api_routes test_api_faults test_faults test_send_endpoint",
     "learning": "learning/test_learning",
     "mutants": "mutants/test_reruns",
     "mutants.facts": "mutants/test_facts",
@@ -135,7 +134,7 @@ LIKELY = {
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
     "test_deviations test_emit test_replay test_other_events test_receiver "
     "test_handler_responses exploring/test_exploration test_threads",
-    "webhooks.faults": "test_faults test_refusals test_concurrently test_retries "
+    "webhooks.faults": "test_deviations test_faults test_refusals test_concurrently test_retries "
     "exploring/test_crashes exploring/test_injected_errors test_changed_contents "
     "test_disabled_endpoints",
     "webhooks.signing": "test_signing test_refusals",

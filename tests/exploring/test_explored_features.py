@@ -7,9 +7,9 @@ import pytest
 from pytest_chatfake import ChatFakeConfig, explore
 from pytest_chatfake.base.current_test import current
 
+from ..unit.test_api_faults import status
 from ..unit.test_calling_lines import called_over_a_socket, outside_a_test
 from ..unit.test_checks_that_cannot_tell import repeated
-from ..unit.test_faults_of_any_call import status
 from ..unit.test_forgeries import SIGNER, App
 
 

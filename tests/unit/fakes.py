@@ -5,6 +5,7 @@ import re
 import warnings
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import time_machine
 
@@ -72,11 +73,34 @@ def received_bodies(receiver):
     return [request.body for request in receiver.requests]
 
 
-def attempt_rows(fake):
-    """The attempts: status of the event, number, fault, status of the answer."""
-    return [
-        (one.event.status, one.number, one.fault, one.status_code) for one in fake.webhooks.attempts
-    ]
+def trail(fake, start=0):
+    """The attempts in one line, without what is usual: number 1, a status of 200, the hour of noon.
+
+    A refused connection and its retry a minute later are `sent refuse ConnectionRefusedError, sent
+    #2 +60`.
+    """
+    found = []
+    for one in fake.webhooks.attempts[start:]:
+        how = one.outcome.removeprefix("status ").partition(":")[0]
+        seconds = (one.at - NOON).total_seconds()
+        unusual = {
+            f"#{one.number}": one.number > 1,
+            one.fault: one.fault is not None,
+            how: how != "200",
+            f"+{seconds:g}": seconds != 0,
+        }
+        found.append(" ".join([one.event.status, *(word for word in unusual if unusual[word])]))
+    return ", ".join(found)
+
+
+def stages(fake):
+    """The attempts up to now | those of a settle() | those of an hour."""
+    found, seen = [], 0
+    for go_on in (list, fake.settle, partial(fake.clock.advance, hours=1)):
+        go_on()
+        found.append(trail(fake, seen))
+        seen = len(fake.webhooks.attempts)
+    return " | ".join(found).rstrip(" |")
 
 
 def visible_state(fake):
@@ -103,12 +127,3 @@ def unchanged(fake):
     before = visible_state(fake)
     yield
     assert before == visible_state(fake)
-
-
-FAULT_KINDS = ["duplicate", "drop", "delay", "tamper", "sign", "evolve"]
-
-
-def set_up_fault(fake, kind, **options):
-    """A fault of any kind, with the argument that it needs."""
-    needed = {"delay": [30], "sign": [lambda request: {"X-Forged": "yes"}]}.get(kind, [])
-    return getattr(fake.webhooks, kind)(*needed, **options)

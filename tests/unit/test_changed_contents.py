@@ -1,4 +1,4 @@
-"""Events that come again under another id, and as a later version of the service may write them."""
+"""Events that are tampered with, signed otherwise, and as a later version may write them."""
 
 import asyncio
 import json
@@ -10,9 +10,92 @@ from standardwebhooks.webhooks import Webhook
 
 from pytest_chatfake import Naming, StandardWebhooksSigner
 
-from .fakes import fake_with_receiver, frozen_fake
+from .fakes import fake_with_receiver, frozen_fake, received_statuses
 
 SECRET = "whsec_c2VjcmV0"
+
+
+def signed(request):
+    return {"X-Signature": "right" if request.body.endswith(b"}") else "of a changed body"}
+
+
+def wrong(_):
+    return {"X-Signature": "wrong"}
+
+
+def unsigned(_):
+    return {}
+
+
+#: What is set up, and what is posted of sent and delivered: whether fields were added later,
+#: the signature, and what stands after the last brace.
+CHANGED = [
+    (lambda w: w.tamper(), "sent right _, delivered right"),
+    (
+        lambda w: [
+            w.tamper(lambda body: body + b"1"),
+            w.duplicate(),
+            w.tamper(lambda body: body + b"2", times=2),
+        ],
+        "sent right 12, sent right 12, delivered right 2",
+    ),
+    (lambda w: [w.sign(wrong), w.sign(unsigned)], "sent unsigned, delivered right"),
+    (lambda w: [w.sign(unsigned), w.sign(wrong)], "sent wrong, delivered right"),
+    (lambda w: [w.sign(wrong), w.sign(unsigned, start=2)], "sent wrong, delivered unsigned"),
+    (
+        lambda w: [w.tamper(), w.duplicate(after=1), w.sign(wrong), w.evolve(times=1), w.refuse()],
+        "delivered right, sent evolved wrong _, sent evolved right",  # the retry was written so
+    ),
+]
+
+
+@pytest.mark.parametrize(("set_up", "expected"), CHANGED)
+def test_faults_change_what_is_posted_together_and_in_their_order(set_up, expected):
+    with fake_with_receiver(signer=signed) as (fake, receiver):
+        set_up(fake.webhooks)
+        fake.send_text().deliver()
+        fake.settle()
+
+        posted = []
+        for one in receiver.requests:
+            evolved, added = b"addedLater" in one.body, one.body.rpartition(b"}")[2].decode()
+            signature = one.headers.get("X-Signature", "unsigned")
+            words = one.event.status, "evolved" * evolved, signature, added.replace(" ", "_")
+            posted.append(" ".join(filter(None, words)))
+        assert ", ".join(posted) == expected
+
+
+def test_an_attempt_says_what_is_wrong_with_its_signature():
+    with fake_with_receiver(signer=signed) as (fake, _):
+        fake.webhooks.sign(wrong, times=2)
+        fake.webhooks.sign(unsigned)
+        fake.send_text().deliver()
+
+        marks = [[mark.text for mark in one.marks] for one in fake.webhooks.attempts]
+        assert marks == [["missing signature"] * 2, ["wrong signature"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (lambda body: body.decode(), TypeError, r"expected bytes such as body\[:-1\], got"),
+        (lambda body: unsigned, TypeError, "returned: expected bytes"),
+        (lambda body: body[10**9], IndexError, "out of range"),
+    ],
+)
+def test_a_tampering_function_that_goes_wrong_raises_and_spares_the_others(
+    fake, receiver, change, error, words
+):
+    other = fake.webhooks.receiver()
+    fake.webhooks.tamper(change, endpoint=receiver.endpoint)
+    with pytest.raises(error, match=words):
+        fake.send_text()
+
+    assert [received_statuses(receiver), received_statuses(other)] == [[], ["sent"]]
+    assert [type(one.error) for one in fake.webhooks.attempts] == [error, type(None)]
+
+
+# -- a new id --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("event_ids", ["unique", "per-message"])
@@ -34,19 +117,19 @@ def test_the_same_event_comes_again_under_an_id_that_nothing_else_has(event_ids,
         assert "[duplicate, new id: " in fake.timeline.text()
 
 
-@pytest.mark.parametrize("verb", ["evolve", "duplicate"])
-def test_a_retry_by_the_clock_or_at_a_barrier_has_the_changed_bytes_again(verb):
+def test_a_retry_has_the_changed_bytes_again():
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
-        getattr(fake.webhooks, verb)(**{"new_id": True} if verb == "duplicate" else {})
+        fake.webhooks.evolve()
+        fake.webhooks.duplicate(new_id=True)
         receiver.respond(500, times=2)
         fake.send_text()
         fake.clock.advance(60)
 
-        changed, retry = receiver.requests[-2:] if verb == "evolve" else receiver.requests[1::2]
-        assert (changed.number, retry.number) == (1, 2)
-        assert fake.events[0].body != changed.body == retry.body
-        assert changed.id == retry.id == retry.json()["id"]
-        _ = fake.webhooks.attempts
+        posted = [(one.id, one.body) for one in receiver.requests]
+        assert [one.number for one in receiver.requests] == [1, 1, 2, 2]
+        assert posted[2:] == posted[:2]
+        assert [one.json()["id"] for one in receiver.requests] == [id_ for id_, _ in posted]
+        assert len({fake.events[0].body, *(body for _, body in posted)}) == 3
 
 
 def test_an_evolved_event_has_added_fields_a_new_order_and_the_same_values():
@@ -90,10 +173,9 @@ def test_a_field_has_an_unknown_value_in_the_events_that_have_the_field(path, va
             expected = json.loads(event.body)
             if event.status in statuses:
                 reduce(getitem, parents, expected["wa"])[name] = value
-            assert expected == json.loads(request.body)
-            assert (event.status in statuses) == (request.body != event.body)
-        assert sum(event.status in statuses for event in fake.events) == fault.fired
-        assert f"evolve(unknown={path!r})" == fault.description
+            assert json.loads(request.body) == expected
+        assert fault.fired == sum(event.status in statuses for event in fake.events)
+        assert fault.description == f"evolve(unknown={path!r})"
 
 
 def test_no_attempt_is_marked_whose_event_could_not_evolve():

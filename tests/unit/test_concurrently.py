@@ -12,7 +12,7 @@ from pytest_chatfake import ChatFake, ClosedError
 
 from .asgi_apps import respond
 from .both_frameworks import BOTH, hard_limit  # noqa: F401
-from .fakes import attempt_rows, frozen_fake
+from .fakes import at, frozen_fake, stages, trail
 
 
 class Meeting:
@@ -63,8 +63,7 @@ def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(play):
         await in_a_block(fake, chain)
         assert app.log[:3] == ["in sent", "in delivered", "in read"]
         assert app.most == 3
-        rows = [(name, 1, None, 204) for name in ("sent", "delivered", "read")]
-        assert rows == attempt_rows(fake)
+        assert trail(fake) == "sent 204, delivered 204, read 204"
         assert {"at the same time"} == {m.text for one in fake.webhooks.attempts for m in one.marks}
 
     play(scenario)
@@ -107,27 +106,29 @@ def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(play):
 
 
 def test_a_block_with_one_event_or_none_is_as_no_block(fake):
-    receiver = fake.webhooks.receiver()
+    fake.webhooks.receiver()
     with fake.webhooks.concurrently():
         pass
     with fake.webhooks.concurrently() as block:
         fake.send_text()
         assert repr(block) == "<Concurrent with 1 event>"
-    assert len(receiver.requests) == 1
-    assert fake.webhooks.attempts[0].marks == ()
+    assert [one.marks for one in fake.webhooks.attempts] == [()]
+
+
+def send_in_a_block(fake):
+    with fake.webhooks.concurrently():
+        return fake.send_text().deliver()
 
 
 def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake):
-    answers = [500, 500]
-    fake.webhooks.connect(handler=lambda _: answers.pop() if answers else 200, retry_after=[60])
+    answers = iter([500, 500])
+    fake.webhooks.connect(handler=lambda _: next(answers, 200), retry_after=[60])
     gone = fake.webhooks.receiver()
     with fake.webhooks.concurrently():
         fake.send_text().deliver()
         gone.endpoint.disconnect()
-    fake.settle()
-    assert len(fake.webhooks.attempts) == 2
-    fake.clock.advance(seconds=60)
-    assert [one.status_code for one in fake.webhooks.attempts] == [500, 500, 200, 200]
+
+    assert stages(fake) == "sent 500, delivered 500 |  | sent #2 +60, delivered #2 +60"
     assert len(gone.requests) == 0
 
 
@@ -141,13 +142,13 @@ def test_blocks_are_not_nested(fake, outer, inner):
 
 def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake):
     fake.webhooks.connect(asgi=Meeting())
-    refused = fake.webhooks.refuse(start=3)
-    with fake.webhooks.concurrently():
-        fake.send_text().deliver()
+    fake.webhooks.refuse(start=3)
+    send_in_a_block(fake)
     fake.send_text()
-    assert refused.fired == 1
-    assert [one.ok for one in fake.webhooks.attempts] == [True, True, False]
-    fake.settle()
+
+    assert stages(fake) == (
+        "sent 204, delivered 204, sent refuse ConnectionRefusedError | sent #2 204"
+    )
 
 
 # -- the fault -------------------------------------------------------------------------------------
@@ -168,14 +169,12 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(play, by, start,
     async def scenario(fake, do):
         app = Meeting()
         fake.webhooks.connect(asgi=app)
-        fault = fake.webhooks.concurrently(by=by, start=start)
+        fake.webhooks.concurrently(by=by, start=start)
         await do(fake.send_text().deliver().read())
         await do(fake.settle())
-        assert expected == ", ".join(app.log)[: len(expected)]
-        assert fault.fired == 1
-        assert [one.fault for one in fake.webhooks.attempts if one.fault] == ["concurrently"]
-        assert f"concurrently(by={by}" in fault.description
-        assert 3 + (by == 0) == len(fake.webhooks.attempts)
+        assert ", ".join(app.log)[: len(expected)] == expected
+        assert trail(fake).count("concurrently") == 1
+        assert len(fake.webhooks.attempts) == 3 + (by == 0)
 
     play(scenario)
 
@@ -186,8 +185,8 @@ def test_one_whose_endpoint_went_away_meanwhile_is_waited_for_no_more(fake):
     message = fake.send_text()
     gone.endpoint.disconnect()
     message.deliver()
-    assert receiver.statuses(message) == ["sent", "delivered"]
-    assert {receiver.endpoint} == {one.endpoint for one in fake.webhooks.attempts}
+    assert trail(fake) == "sent, delivered"
+    assert {one.endpoint for one in fake.webhooks.attempts} == {receiver.endpoint}
 
 
 # -- how a batch ends ------------------------------------------------------------------------------
@@ -203,8 +202,8 @@ def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(fake, overlaps
         plain(request)
 
     fake.webhooks.connect(handler=awaited if overlaps else plain)
-    with pytest.raises(LookupError, match="sent"), fake.webhooks.concurrently():
-        fake.send_text().deliver()
+    with pytest.raises(LookupError, match="sent"):
+        send_in_a_block(fake)
     assert [str(one.error) for one in fake.webhooks.attempts] == ["sent", "delivered"]
 
 
@@ -215,13 +214,19 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play):
 
         fake.webhooks.connect(handler=settling)
         await in_a_block(fake, lambda: fake.send_text().deliver())
-        assert [one.event.status for one in fake.webhooks.attempts] == ["sent", "delivered"]
+        assert trail(fake) == "sent, delivered"
 
     play(scenario)
 
 
-@pytest.mark.parametrize("failing", ["sent", "delivered"])
-def test_one_that_cannot_be_signed_leaves_the_others(fake, failing):
+@pytest.mark.parametrize(
+    ("failing", "expected"),
+    [
+        ("sent", "sent LookupError, delivered 204, read 204"),
+        ("delivered", "sent 204, delivered LookupError, read 204"),
+    ],
+)
+def test_one_that_cannot_be_signed_leaves_the_others(fake, failing, expected):
     def signer(request):
         if request.event.status == failing:
             raise LookupError("no secret")
@@ -231,9 +236,7 @@ def test_one_that_cannot_be_signed_leaves_the_others(fake, failing):
     fake.webhooks.connect(asgi=app, signer=signer)
     with pytest.raises(LookupError, match="no secret"), fake.webhooks.concurrently():
         fake.send_text().deliver().read()
-    assert (app.most, len(app.log)) == (2, 4)
-    assert len(fake.webhooks.attempts) == 3
-    assert [failing] == [one.event.status for one in fake.webhooks.attempts if not one.ok]
+    assert (app.most, trail(fake)) == (2, expected)
 
 
 def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake):
@@ -245,12 +248,9 @@ def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake):
 
     fake.webhooks.connect(handler=interrupted)
     with pytest.raises(KeyboardInterrupt):
-        with fake.webhooks.concurrently():
-            fake.send_text().deliver()
-    errors = [type(one.error).__name__ for one in fake.webhooks.attempts]
-    fake.close()
+        send_in_a_block(fake)
     assert called == ["sent"]
-    assert errors == ["KeyboardInterrupt", "InterruptedError"]
+    assert trail(fake) == "sent KeyboardInterrupt, delivered InterruptedError"
 
 
 @BOTH
@@ -312,9 +312,9 @@ def test_a_batch_that_cannot_be_made_says_why_of_each(fake):
 
     fake.webhooks.connect(handler=awaited)
     fake._portal.close()
-    with pytest.raises(ClosedError), fake.webhooks.concurrently():
-        fake.send_text().deliver()
-    assert [ClosedError] * 2 == [type(one.error) for one in fake.webhooks.attempts]
+    with pytest.raises(ClosedError):
+        send_in_a_block(fake)
+    assert trail(fake) == "sent ClosedError, delivered ClosedError"
 
 
 def test_what_hangs_is_ended_when_its_time_is_up():
@@ -323,20 +323,18 @@ def test_what_hangs_is_ended_when_its_time_is_up():
 
     with frozen_fake(timeout=0.1) as fake:
         fake.webhooks.connect(handler=hanging, raise_exceptions=False)
-        fake.webhooks.concurrently(by=1)
-        fake.send_text().deliver()
-        assert [type(one.error).__name__ for one in fake.webhooks.attempts] == ["TimeoutError"] * 2
+        send_in_a_block(fake)
+        assert trail(fake) == "sent TimeoutError, delivered TimeoutError"
 
 
 def test_what_each_app_causes_has_its_own_cause_in_the_timeline(fake):
     async def answering(request):
         await asyncio.sleep(0)
-        if request.event.message_id == message.id:
+        if request.event.message_id == fake.messages[0].id:
             fake.send_text(f"after {request.event.status}")
 
     fake.webhooks.connect(handler=answering)
-    with fake.webhooks.concurrently():
-        message = fake.send_text("first").deliver()
+    send_in_a_block(fake)
     causes = {
         one.text: fake.timeline[one.cause - 1].text
         for one in fake.timeline
@@ -354,10 +352,9 @@ def test_the_timeline_shows_each_of_those_that_are_being_made(fake):
         texts.append(str(fake.timeline))
 
     fake.webhooks.connect(handler=looking)
-    with fake.webhooks.concurrently():
-        fake.send_text().deliver()
-    assert "sent m1 -> looking(): no response yet" in texts[0]
-    assert "delivered m1 -> looking(): no response yet" in texts[0]
+    send_in_a_block(fake)
+    for status in ("sent", "delivered"):
+        assert f"{status} m1 -> looking(): no response yet" in texts[0]
 
 
 # -- a pause ---------------------------------------------------------------------------------------
@@ -365,33 +362,23 @@ def test_the_timeline_shows_each_of_those_that_are_being_made(fake):
 
 def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(play):
     async def scenario(fake, do):
-        start = fake.clock.now
-
-        def attempts():
-            return [
-                (one.event.status, (one.at - start).total_seconds())
-                for one in fake.webhooks.attempts
-            ]
-
         fake.webhooks.receiver()
         fake.webhooks.duplicate(pause=86_400)
         fake.webhooks.duplicate(pause=60.5, start=2)
         await do(fake.send_text().deliver().read())
-        assert attempts() == [("sent", 0), ("delivered", 0), ("read", 0)]
+        assert trail(fake) == "sent, delivered, read"
         await do(fake.settle())
         await do(fake.settle())
-        assert attempts()[3:] == [("delivered", 60.5), ("sent", 86_400)]
-        assert (fake.clock.now - start).total_seconds() == 86_400
+        repeats = "delivered duplicate +60.5, sent duplicate +86400"
+        assert trail(fake) == f"sent, delivered, read, {repeats}"
+        assert fake.clock.now == at(days=1)
         assert "duplicate(pause=60.5" in str(fake.timeline)
 
     play(scenario)
 
 
 def test_a_settle_inside_a_receiver_moves_no_time(fake):
-    before = fake.clock.now
     fake.webhooks.connect(handler=lambda _: fake.settle() and None)
     fake.webhooks.duplicate(pause=60)
     fake.send_text()
-    assert before == fake.clock.now
-    fake.settle()
-    assert len(fake.webhooks.attempts) == 2
+    assert stages(fake) == "sent | sent duplicate +60"

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_chatfake import ClosedError
 
-from .fakes import NOON, frozen_fake, played, warnings_at_the_end
+from .fakes import frozen_fake, stages, trail, warnings_at_the_end
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
@@ -23,10 +23,10 @@ def test_failures_in_a_row_disable_an_endpoint_until_enabled_or_reset(fake, limi
         in_a_row = 0 if expected[-1] == 200 else min(in_a_row + 1, limit)
         status = step
         fake.send_text()
-        assert (in_a_row == limit) == endpoint.disabled
+        assert endpoint.disabled == (in_a_row == limit)
     attempts = fake.webhooks.attempts
-    assert expected == [one.status_code for one in attempts if one.endpoint is endpoint]
-    assert len(expected) == len(beside.events)
+    assert [one.status_code for one in attempts if one.endpoint is endpoint] == expected
+    assert len(beside.events) == len(expected)
 
     status = 500
     for _ in range(limit):
@@ -36,8 +36,7 @@ def test_failures_in_a_row_disable_an_endpoint_until_enabled_or_reset(fake, limi
     assert not endpoint.disabled
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(mode):
+def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(play):
     async def scenario(fake, do):
         statuses = iter([500, 500, 500, 200])
         endpoint = fake.webhooks.connect(
@@ -49,12 +48,15 @@ def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(mode):
         endpoint.enable()
         await do(fake.clock.advance(3_600))
         await do(fake.send_text())
-        return [one.outcome for one in fake.webhooks.attempts], str(fake.timeline)
+        return trail(fake), str(fake.timeline)
 
-    outcomes, told = played(mode, scenario)
-    assert [*["status 500"] * 3, "not attempted", "status 200"] == outcomes
-    assert told.count("500 [endpoint disabled: test_disabled_endpoints.py:") == 1
-    assert told.count("not attempted [endpoint disabled: test_disabled_endpoints.py:") == 1
+    made, told = play(scenario)
+    assert made == (
+        "sent 500, sent #2 500 +10, sent 500 +10, delivered disable_after not attempted +10, "
+        "sent +3610"
+    )
+    for words in ("500 [endpoint disabled", "not attempted [endpoint disabled"):
+        assert told.count(f"{words}: test_disabled_endpoints.py:") == 1
     assert told.count("verb     endpoint.enable()  at test_disabled_endpoints.py:") == 1
 
 
@@ -68,33 +70,38 @@ def test_what_was_not_attempted_is_no_failure_of_its_own():
     assert warning.startswith("1 attempt failed")
 
 
-def test_what_is_not_attempted_does_not_count_for_a_repeat_after_attempts():
-    with frozen_fake(strict=False) as fake:
-        fake.webhooks.connect(handler=lambda _: 500, disable_after=1)
-        other = fake.webhooks.receiver()
-        fake.send_text()
-        fake.webhooks.duplicate(after=1, endpoint=other.endpoint)
-        first, second = fake.send_text(to="+1"), fake.send_text(to="+2")
-        fake.settle()
+def failing(fake, *statuses, **options):
+    """An endpoint that responds so, and then with 500."""
+    left = iter(statuses)
+    return fake.webhooks.connect(handler=lambda _: next(left, 500), **options)
 
-        assert [first.id, second.id, first.id] == [one.message_id for one in other.events[1:]]
-        assert fake.webhooks.attempts
+
+def test_what_is_not_attempted_does_not_count_for_a_repeat_after_attempts(fake):
+    failing(fake, disable_after=1)
+    other = fake.webhooks.receiver()
+    fake.send_text()
+    fake.webhooks.duplicate(after=1, endpoint=other.endpoint)
+    first, second = fake.send_text(to="+1"), fake.send_text(to="+2")
+    fake.settle()
+
+    assert [one.message_id for one in other.events[1:]] == [first.id, second.id, first.id]
+    assert fake.webhooks.attempts
 
 
 def test_nobody_waits_for_a_repeat_at_a_disabled_endpoint(fake):
-    statuses = iter([200, 500])
-    fake.webhooks.connect(handler=lambda _: next(statuses), disable_after=1)
+    failing(fake, 200, disable_after=1)
     fake.webhooks.duplicate(pause=60)
     fake.send_text().deliver()
-    fake.settle()
 
-    assert (fake.clock.now, len(fake.webhooks.attempts)) == (NOON, 2)
+    assert stages(fake) == "sent, delivered 500 |  | sent disable_after not attempted +60"
 
 
-@pytest.mark.parametrize("enables", [False, True])
-def test_a_delayed_event_still_comes_when_due_and_what_failed_does_not(fake, enables):
-    statuses = iter([500, 204])
-    endpoint = fake.webhooks.connect(handler=lambda _: next(statuses), disable_after=2)
+@pytest.mark.parametrize(
+    ("enables", "last"),
+    [(False, "sent disable_after not attempted +60"), (True, "sent delay 204 +60")],
+)
+def test_a_delayed_event_still_comes_when_due_and_what_failed_does_not(fake, enables, last):
+    endpoint = failing(fake, 500, 204, disable_after=2)
     fake.webhooks.delay(60)
     fake.webhooks.refuse(start=2)
     with fake.webhooks.paused():
@@ -105,28 +112,26 @@ def test_a_delayed_event_still_comes_when_due_and_what_failed_does_not(fake, ena
         endpoint.enable()
     fake.clock.advance(60)
 
-    refused, failed, last = fake.webhooks.attempts
-    assert (refused.fault, failed.outcome) == ("refuse", "status 500")
-    assert (fake.messages[0].id, enables) == (last.event.message_id, last.ok)
+    assert trail(fake) == f"sent refuse ConnectionRefusedError, sent 500, {last}"
+    assert fake.webhooks.attempts[-1].event == fake.events[0]
 
 
-def test_what_a_disabled_endpoint_missed_is_named_after_the_setting():
-    with frozen_fake(strict=False) as fake:
-        fake.webhooks.connect(handler=lambda _: 500, disable_after=1)
-        fake.send_text().deliver()
+def test_what_a_disabled_endpoint_missed_is_named_after_the_setting(fake):
+    failing(fake, disable_after=1)
+    fake.send_text().deliver()
 
-        assert [
-            (one.fault, one.outcome, one.status_code, one.body, *one.marks[0][:2])
-            for one in fake.webhooks.attempts
-        ] == [
-            (None, "status 500", 500, b"", "disable", "endpoint disabled"),
-            ("disable_after", "not attempted", None, b"", "disable_after", "endpoint disabled"),
-        ]
+    assert trail(fake) == "sent 500, delivered disable_after not attempted"
+    failed, missed = fake.webhooks.attempts
+    assert [one.marks[0][:2] for one in (failed, missed)] == [
+        ("disable", "endpoint disabled"),
+        ("disable_after", "endpoint disabled"),
+    ]
+    assert (missed.status_code, missed.body) == (None, b"")
 
 
 def test_an_endpoint_of_a_closed_fake_is_not_enabled():
     with frozen_fake(strict=False) as fake:
-        endpoint = fake.webhooks.connect(handler=lambda _: 500, disable_after=1)
+        endpoint = failing(fake, disable_after=1)
         fake.send_text()
         assert fake.webhooks.attempts
     with pytest.raises(ClosedError):
@@ -136,18 +141,12 @@ def test_an_endpoint_of_a_closed_fake_is_not_enabled():
 
 @pytest.mark.parametrize("kind", ["refuse", "lose_response"])
 def test_what_would_have_come_at_the_next_barrier_is_lost_though_enabled(fake, kind):
-    seen = []
-    endpoint = fake.webhooks.connect(
-        handler=lambda request: seen.append(request.event) or 500, disable_after=2
-    )
+    endpoint = failing(fake, disable_after=2)
     beside = fake.webhooks.receiver()
-    getattr(fake.webhooks, kind)(endpoint=endpoint)
-    getattr(fake.webhooks, kind)(endpoint=beside.endpoint)
+    for one in (endpoint, beside.endpoint):
+        getattr(fake.webhooks, kind)(endpoint=one)
     fake.send_text().deliver()  # the first fails by the fault, the second by its response
     endpoint.enable()
-    before = len(seen)
     fake.settle()
 
-    assert before == len(seen)
-    assert beside.events[-1].status == "sent"
-    assert fake.webhooks.attempts
+    assert [one.endpoint for one in fake.webhooks.attempts if one.number > 1] == [beside.endpoint]

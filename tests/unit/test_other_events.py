@@ -4,7 +4,7 @@ import pytest
 
 from pytest_chatfake import HmacSigner, NotAwaited
 
-from .fakes import frozen_fake, set_up_fault, warnings_at_the_end
+from .fakes import frozen_fake, warnings_at_the_end
 
 TYPE = "chat.inbound_message.received"
 
@@ -90,11 +90,12 @@ def test_it_is_signed_retried_and_redelivered():
 
 
 @pytest.mark.parametrize(
-    ("kind", "times"), [("duplicate", 2), ("drop", 0), ("delay", 0), ("tamper", 1)]
+    ("kind", "needed", "times"),
+    [("duplicate", [], 2), ("drop", [], 0), ("delay", [30], 0), ("tamper", [], 1)],
 )
-def test_a_fault_for_its_type_concerns_it_alone(fake, kind, times):
+def test_a_fault_for_its_type_concerns_it_alone(fake, kind, needed, times):
     receiver = fake.webhooks.receiver(events="*")
-    fault = set_up_fault(fake, kind, type=TYPE, times=None)
+    fault = getattr(fake.webhooks, kind)(*needed, type=TYPE, times=None)
     fake.send_text()
     fake.webhooks.emit_event(TYPE)
 

@@ -43,6 +43,47 @@ def outcomes(fake):
     return [attempt.outcome for attempt in fake.webhooks.attempts]
 
 
+def ended(mode, *targets, **config):
+    """How the attempts at these targets end, for one message that is sent."""
+    with a_fake(mode, **config) as fake:
+        for target in targets:
+            fake.webhooks.connect(**target)
+        perform(mode, fake.send_text)
+        return outcomes(fake)
+
+
+class Words:
+    """What is said on the terminal; who hangs can wait for it."""
+
+    def __init__(self):
+        self.said = []
+        self.word = threading.Event()
+
+    def __call__(self, text):
+        self.said.append(text)
+        self.word.set()
+
+    def wait(self):
+        with hanging():
+            assert self.word.wait(SECONDS)
+        self.word.clear()
+
+
+@pytest.fixture
+def words(monkeypatch):
+    words = Words()
+    monkeypatch.setattr(overdue, "say", words)
+    return words
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Counts how often it is asked whether somebody debugs, and says yes."""
+    asked = threading.Semaphore(0)
+    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
+    return asked
+
+
 # -- what can be ended -----------------------------------------------------------------------------
 
 
@@ -55,17 +96,14 @@ def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out(mode):
 
         assert outcomes(fake) == [LATE, "status 204"] * 2
         assert message.status == "delivered"
-        attempt = fake.webhooks.attempts[0]
-        assert (attempt.status_code, attempt.body, attempt.ok) == (None, b"", False)
+        late = fake.webhooks.attempts[0]
+        assert (late.status_code, late.late, late.body, late.ok) == (None, None, b"", False)
 
 
 @MODES
 def test_time_that_stands_still_ends_an_app_and_an_async_handler_anyway(mode):
-    with freezegun.freeze_time("2026-01-01"), a_fake(mode) as fake:
-        fake.webhooks.connect(asgi=hangs)
-        fake.webhooks.connect(handler=lambda _: hang())
-        perform(mode, fake.send_text)
-        assert outcomes(fake) == [LATE, LATE]
+    with freezegun.freeze_time("2026-01-01"):
+        assert ended(mode, {"asgi": hangs}, {"handler": lambda _: hang()}) == [LATE, LATE]
 
 
 @MODES
@@ -82,12 +120,8 @@ def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode):
         finally:
             raise KeyError("in its clean-up")
 
-    with a_fake(mode) as fake:
-        fake.webhooks.connect(asgi=answers)
-        fake.webhooks.connect(asgi=raises)
-        perform(mode, fake.send_text)
-
-        assert [LATE if mode == "trio" else CAME_LATE, LATE] == outcomes(fake)
+    answered = LATE if mode == "trio" else CAME_LATE
+    assert ended(mode, {"asgi": answers}, {"asgi": raises}) == [answered, LATE]
 
 
 def test_a_request_is_cancelled_and_the_apps_lifespan_is_not():
@@ -115,14 +149,12 @@ def test_a_timeout_of_the_apps_own_comes_back_as_it_is():
     async def app(scope, receive, send):
         raise TimeoutError("the database's")
 
-    with a_fake("sync", timeout=SECONDS) as fake:
-        fake.webhooks.connect(asgi=app)
-        with pytest.raises(TimeoutError, match="the database's"):
-            fake.send_text()
+    with pytest.raises(TimeoutError, match="the database's"):
+        ended("sync", {"asgi": app}, timeout=SECONDS)
 
 
 def test_a_request_that_timed_out_unseen_is_told_at_the_end():
-    with pytest.raises(UndeliveredWebhooks, match=LATE), a_fake("sync", strict=True) as fake:
+    with pytest.raises(UndeliveredWebhooks, match=LATE), a_fake("sync") as fake:
         fake.webhooks.connect(asgi=hangs)
         fake.send_text()
 
@@ -160,14 +192,8 @@ def test_what_an_app_does_after_its_time_stays_done_and_its_answer_is_late(mode)
             received.extend([(await receive())["type"], (await receive())["type"]])
         await respond(send, 204)
 
-    with a_fake(mode, timeout=SHORT) as fake:
-        fake.webhooks.connect(asgi=slow)
-        perform(mode, fake.send_text)
-
-        (attempt,) = fake.webhooks.attempts
-        assert received == ["http.request", "http.disconnect"]
-        assert (attempt.status_code, attempt.late, attempt.ok) == (None, 204, False)
-        assert outcomes(fake) == [CAME_LATE]
+    assert ended(mode, {"asgi": slow}) == [CAME_LATE]
+    assert received == ["http.request", "http.disconnect"]
 
 
 def test_an_exception_that_comes_late_comes_back_in_the_test():
@@ -177,14 +203,9 @@ def test_an_exception_that_comes_late_comes_back_in_the_test():
             await receive()
         raise KeyError("after its time")
 
-    with a_fake("sync") as fake:
-        endpoint = fake.webhooks.connect(asgi=breaks)
-        with pytest.raises(KeyError, match="after its time"):
-            fake.send_text()
-        endpoint.disconnect()
-        fake.webhooks.connect(asgi=breaks, raise_exceptions=False)
-        fake.send_text()
-        assert outcomes(fake) == [LATE, LATE]
+    with pytest.raises(KeyError, match="after its time"):
+        ended("sync", {"asgi": breaks})
+    assert ended("sync", {"asgi": breaks, "raise_exceptions": False}) == [LATE]
 
 
 @MODES
@@ -193,38 +214,23 @@ def test_work_after_the_response_makes_no_attempt_late(mode):
         await respond(send, 204)
         await hang()
 
-    with a_fake(mode) as fake:
-        fake.webhooks.connect(asgi=goes_on)
-        perform(mode, fake.send_text)
-        assert outcomes(fake) == ["status 204"]
-        assert None is fake.webhooks.attempts[0].late
+    assert ended(mode, {"asgi": goes_on}) == ["status 204"]
 
 
 @MODES
-def test_nothing_is_cancelled_while_somebody_debugs(mode, monkeypatch):
-    asked = threading.Semaphore(0)
-    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
-    said = []
-    monkeypatch.setattr(overdue, "say", said.append)
-
+def test_nothing_is_cancelled_while_somebody_debugs(mode, asked, words):
     async def app(scope, receive, send):
         with hanging():
             while asked._value < 3:
                 await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
         await respond(send, 204)
 
-    with a_fake(mode) as fake:
-        fake.webhooks.connect(asgi=app)
-        perform(mode, fake.send_text)
-        assert outcomes(fake) == ["status 204"]
-    assert said == []
+    assert ended(mode, {"asgi": app}) == ["status 204"]
+    assert words.said == []
 
 
 @pytest.mark.usefixtures("connected_in_any_time")
-def test_a_server_is_waited_for_while_somebody_debugs_it(monkeypatch):
-    asked = threading.Semaphore(0)
-    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
-
+def test_a_server_is_waited_for_while_somebody_debugs_it(asked):
     def debugged(request):
         with hanging():
             for _ in range(3):
@@ -259,30 +265,6 @@ def test_without_a_timeout_it_waits(timeout, monkeypatch):
 # -- what can't be ended ---------------------------------------------------------------------------
 
 
-class Words:
-    """What is said on the terminal; who hangs can wait for it."""
-
-    def __init__(self):
-        self.said = []
-        self.word = threading.Event()
-
-    def __call__(self, text):
-        self.said.append(text)
-        self.word.set()
-
-    def wait(self):
-        with hanging():
-            assert self.word.wait(SECONDS)
-        self.word.clear()
-
-
-@pytest.fixture
-def words(monkeypatch):
-    words = Words()
-    monkeypatch.setattr(overdue, "say", words)
-    return words
-
-
 @MODES
 def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode, words):
     def slow_app(environ, start_response):
@@ -308,44 +290,35 @@ def test_a_plain_function_is_waited_for_with_a_line(mode, words):
     with a_fake(mode) as fake:
         fake.webhooks.connect(handler=lambda _: words.wait(), events="*")
         perform(mode, lambda: fake.webhooks.emit_event("chat.order.placed"))
-        assert [f"{LATE}, then status 200"] == outcomes(fake)
+        assert outcomes(fake) == [f"{LATE}, then status 200"]
     (line,) = words.said
     assert "0.01 s: <lambda>(), chat.order.placed (from test_overdue.py:" in line
 
 
-def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(words, monkeypatch):
+async def survives(words):
+    with hanging():
+        try:
+            await hang()
+        except asyncio.CancelledError:
+            while not words.word.is_set():
+                await asyncio.sleep(0)
+
+
+async def blocks(words):
+    words.wait()
+
+
+@pytest.mark.parametrize("work", [survives, blocks])
+def test_an_app_that_can_not_be_cancelled_is_waited_for_with_a_line(words, monkeypatch, work):
     monkeypatch.setattr(overdue, "GRACE_SECONDS", SHORT)
 
-    async def stubborn(scope, receive, send):
-        with hanging():
-            try:
-                await hang()
-            except asyncio.CancelledError:
-                while not words.word.is_set():
-                    await asyncio.sleep(0)
+    async def app(scope, receive, send):
+        await work(words)
         await respond(send, 204)
 
-    with a_fake("sync") as fake:
-        fake.webhooks.connect(asgi=stubborn)
-        fake.send_text()
-        assert outcomes(fake) == [CAME_LATE]
+    assert ended("sync", {"asgi": app}) == [CAME_LATE]
     (line,) = words.said
-    assert "0.02 s: stubborn /, sent m1 (message " in line
-
-
-def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(words, monkeypatch):
-    monkeypatch.setattr(overdue, "GRACE_SECONDS", SHORT)
-
-    async def blocks(scope, receive, send):
-        words.wait()
-        await respond(send, 204)
-
-    with a_fake("sync") as fake:
-        fake.webhooks.connect(asgi=blocks)
-        fake.send_text()
-        assert outcomes(fake) == [CAME_LATE]
-    (line,) = words.said
-    assert "0.02 s: blocks /, sent m1 (message " in line
+    assert "0.02 s: app /, sent m1 (message " in line
 
 
 # -- retries ---------------------------------------------------------------------------------------
@@ -356,8 +329,7 @@ def test_a_retry_counts_from_the_moment_at_which_the_time_was_up(words):
         fake.clock.advance(0)  # time is frozen from now on: the time was up now
         fake.webhooks.connect(handler=lambda _: words.wait())
         fake.send_text()
-        assert [f"{LATE}, then status 200"] == outcomes(fake)
-        assert fake.clock.now + timedelta(seconds=60) == fake.clock.next_due
+        assert fake.clock.next_due == fake.clock.now + timedelta(seconds=60)
 
 
 def test_a_retry_that_is_due_at_a_late_response_comes_only_after_it(words):

@@ -2,76 +2,102 @@
 
 import re
 import socket
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from .fakes import (
-    attempt_rows,
-    fake_with_receiver,
-    frozen_fake,
-    warnings_at_the_end,
-)
+from .fakes import fake_with_receiver, frozen_fake, stages, trail, warnings_at_the_end
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+#: Delays, what an app responds or raises, what is set up, and the attempts up to now | those of a
+#: settle() | those of an hour.
+RETRIED = {
+    "each its delay after the last": (
+        [10, 30.5, timedelta(minutes=5)],
+        [503] * 9,
+        None,
+        "sent 503 |  | sent #2 503 +10, sent #3 503 +40.5, sent #4 503 +340.5",
+    ),
+    "at the same moment": ([0, 0], [500] * 2, None, "sent 500, sent #2 500, sent #3"),
+    "after an exception": ([10], [KeyError("no")], None, "sent KeyError |  | sent #2 +10"),
+    "whatever is not 2xx": (
+        [1] * 4,
+        [300, 404, 500, 599, 299],
+        None,
+        "sent 300 |  | sent #2 404 +1, sent #3 500 +2, sent #4 599 +3, sent #5 299 +4",
+    ),
+    "not after 204": ([1], [204], None, "sent 204"),
+    # Faults
+    "no fault concerns it": ([60], [500], lambda w: w.drop(start=2), "sent 500 |  | sent #2 +60"),
+    "nor waits for one": ([60], [500], lambda w: w.reorder(start=2), "sent 500 |  | sent #2 +60"),
+    "not of what is dropped": ([60], [], lambda w: w.drop(), "sent drop not attempted"),
+    "of what was late, at a barrier": (
+        [60],
+        [409],
+        lambda w: w.reorder(),
+        " | sent reorder 409, sent #2 +60",
+    ),
+    "of what was delayed": (
+        [60],
+        [409],
+        lambda w: w.delay(30),
+        " |  | sent delay 409 +30, sent #2 +90",
+    ),
+    "refused, which uses up none": (
+        [60, 300],
+        [500] * 5,
+        lambda w: w.refuse(),
+        "sent refuse ConnectionRefusedError | sent #2 500, sent #3 500 +60, sent #4 500 +360",
+    ),
+    "its response lost, which uses up none": (
+        [60, 300],
+        [500] * 5,
+        lambda w: w.lose_response(),
+        "sent lose_response TimeoutError | sent #2 500, sent #3 500 +60, sent #4 500 +360",
+    ),
+}
 
 
-def seconds(fake):
-    """When the attempts were made, in seconds after noon."""
-    return [(one.at - NOON).total_seconds() for one in fake.webhooks.attempts]
+@pytest.mark.parametrize(("delays", "answers", "set_up", "expected"), RETRIED.values(), ids=RETRIED)
+def test_an_attempt_is_retried(delays, answers, set_up, expected):
+    left = iter(answers)
+
+    def app(_):
+        answer = next(left, 200)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with frozen_fake(retry_after=delays, strict=False) as fake:
+        fake.webhooks.connect(handler=app)
+        if set_up:
+            set_up(fake.webhooks)
+        fake.send_text()
+
+        assert stages(fake) == expected
+        fake.reset()  # no word about what failed
 
 
-def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"http://127.0.0.1:{server.getsockname()[1]}/"
-
-
-def test_each_retry_comes_its_delay_after_the_last_with_the_same_bytes():
-    delays = [10, 0, 30.5, timedelta(minutes=5)]
-    with fake_with_receiver(retry_after=delays) as (fake, receiver):
-        receiver.respond(503, times=100)
+def test_a_retry_has_the_same_id_and_the_same_bytes():
+    with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
+        receiver.respond(500, times=2)
         fake.send_text()
         fake.clock.advance(hours=1)
 
-        assert seconds(fake) == [0, 10, 10, 40.5, 340.5]
-        assert attempt_rows(fake) == [("sent", number, None, 503) for number in range(1, 6)]
         (event,) = fake.events
-        requests = [(request.id, request.body, request.number) for request in receiver.requests]
-        assert requests == [(event.id, event.body, number) for number in range(1, 6)]
-
-
-@pytest.mark.parametrize("status", [200, 204, 299, 300, 404, 500, 599])
-def test_whatever_is_not_2xx_is_tried_again(status):
-    with frozen_fake(retry_after=[1]) as fake:
-        fake.webhooks.connect(handler=lambda request: status)
-        fake.send_text()
-        fake.clock.advance(1)
-
-        assert (1 if status < 300 else 2) == len(fake.webhooks.attempts)
+        assert [(one.id, one.body, one.number) for one in receiver.requests] == [
+            (event.id, event.body, number) for number in (1, 2, 3)
+        ]
 
 
 def test_a_refused_connection_is_tried_again():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = f"http://127.0.0.1:{server.getsockname()[1]}/"
     with frozen_fake(retry_after=[1]) as fake:
-        fake.webhooks.connect(closed_port())
+        fake.webhooks.connect(closed)
         fake.send_text()
         fake.clock.advance(1)
 
-        assert attempt_rows(fake) == [("sent", 1, None, None), ("sent", 2, None, None)]
-        assert all(isinstance(one.error, ConnectionRefusedError) for one in fake.webhooks.attempts)
-
-
-def test_with_retries_an_exception_is_an_attempt_that_failed():
-    def app(request):
-        if request.number == 1:
-            raise KeyError("not ready")
-
-    with frozen_fake(retry_after=[10]) as fake:
-        fake.webhooks.connect(handler=app)
-        fake.send_text()
-        fake.clock.advance(10)
-
-        assert attempt_rows(fake) == [("sent", 1, None, None), ("sent", 2, None, 200)]
-        assert isinstance(fake.webhooks.attempts[0].error, KeyError)
+        assert trail(fake) == "sent ConnectionRefusedError, sent #2 ConnectionRefusedError +1"
 
 
 def test_an_endpoint_may_have_retries_of_its_own_or_none():
@@ -84,6 +110,47 @@ def test_an_endpoint_may_have_retries_of_its_own_or_none():
         tried = [one.endpoint for one in fake.webhooks.attempts]
         assert [tried.count(endpoint) for endpoint in endpoints] == [2, 4, 1]
 
+
+def test_a_held_back_retry_is_made_at_its_release_and_the_next_after_that():
+    with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
+        receiver.respond(500, times=3)
+        fake.send_text()
+        with fake.webhooks.paused() as queue:
+            fake.clock.advance(60)
+            queue.release()
+            assert trail(fake) == "sent 500, sent #2 500 +60"
+        fake.clock.advance(60)
+
+        assert trail(fake) == "sent 500, sent #2 500 +60, sent #3 500 +90"
+
+
+def test_a_retry_that_falls_due_while_a_receiver_moves_time_comes_after_it():
+    def app(request):
+        if request.number == 1:
+            fake.clock.advance(60)
+        return 500
+
+    with frozen_fake(retry_after=[10, 30]) as fake:
+        fake.webhooks.connect(handler=app)
+        fake.send_text()
+        fake.clock.advance(60)
+
+        assert trail(fake) == "sent 500, sent #2 500 +10, sent #3 500 +40"  # when it was due
+
+
+def test_an_assertion_of_a_handler_is_a_failure_of_the_test_each_time():
+    def handler(_):
+        raise AssertionError("the price is wrong")
+
+    with frozen_fake(retry_after=[10]) as fake:
+        fake.webhooks.connect(handler=handler)
+        for attempt in (fake.send_text, lambda: fake.clock.advance(10)):
+            with pytest.raises(AssertionError, match="the price is wrong"):
+                attempt()
+        assert trail(fake) == "sent AssertionError, sent #2 AssertionError +10"
+
+
+# -- what is news ----------------------------------------------------------------------------------
 
 FAILED = r" failed: repair the app, or assert on chat_fake\.webhooks\.attempts:"
 LINE = (
@@ -122,45 +189,3 @@ def test_what_failed_is_news_when_its_last_retry_has_failed(statuses, retries, s
             fake.clock.advance(seconds)
 
     assert re.fullmatch(expected, "".join(warnings_at_the_end(scenario, retry_after=retries)))
-
-
-def test_a_held_back_retry_is_made_at_its_release_and_the_next_after_that():
-    with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
-        receiver.respond(500, times=3)
-        fake.send_text()
-        with fake.webhooks.paused() as queue:
-            fake.clock.advance(60)
-            queue.release()
-            assert seconds(fake) == [0, 60]
-        fake.clock.advance(60)
-
-        assert seconds(fake) == [0, 60, 90]
-
-
-def test_a_retry_that_falls_due_while_a_receiver_moves_time_comes_after_it():
-    with frozen_fake(retry_after=[10, 30]) as fake:
-
-        def app(request):
-            if request.number == 1:
-                fake.clock.advance(60)
-            return 500
-
-        fake.webhooks.connect(handler=app)
-        fake.send_text()
-        fake.clock.advance(60)
-
-        assert [one.number for one in fake.webhooks.attempts] == [1, 2, 3]
-        assert seconds(fake) == [0, 10, 40]  # when it was due
-
-
-def test_with_retries_an_assertion_of_a_handler_is_a_failure_all_the_same():
-    def handler(_):
-        raise AssertionError("the price is wrong")
-
-    with frozen_fake(retry_after=[10]) as fake:
-        fake.webhooks.connect(handler=handler)
-        with pytest.raises(AssertionError, match="the price is wrong"):
-            fake.send_text()
-        with pytest.raises(AssertionError, match="the price is wrong"):
-            fake.clock.advance(10)  # the attempt that was made again
-        _ = fake.webhooks.attempts
