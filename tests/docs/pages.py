@@ -123,22 +123,25 @@ def defined_in(module: str) -> set[str]:
 
 
 class Outcome(NamedTuple):
-    """How a module's tests ended: the names of those that passed, and all that pytest said."""
+    """How tests ended: the names of those that passed, by file, and all that pytest said."""
 
-    passed: set[str]
+    passed: dict[str, set[str]]
     clean: bool
     output: str
 
 
-def run(module: str, path: Path) -> Outcome:
-    """Run a module as a user would: in a process of its own, with all plugins, warnings as errors.
+def run(modules: dict[str, str], folder: Path) -> Outcome:
+    """Run modules as a user would: in a process of their own, with all plugins, warnings as errors.
 
-    A process for each page keeps what a page does to its process from all others.
+    A process keeps what pages do to it (Django's settings, say) from all others.
     """
-    path.write_text(module, "utf-8")
-    path.with_name("pytest.ini").write_text(INI, "utf-8")
+    folder.joinpath("pytest.ini").write_text(INI, "utf-8")
+    for file, module in modules.items():
+        folder.joinpath(file).write_text(module, "utf-8")
     options = ("-rA", "-p", "no:cacheprovider", "-p", "no:inline_snapshot")
-    result = run_pytest(path.parent, *options, path.name)
+    result = run_pytest(folder, *options, *modules)
     output = result.stdout.str()
-    lines = re.findall(r"^PASSED \S+?\.py::(?:\w+::)*(\w+)", output, re.MULTILINE)
-    return Outcome(set(lines), result.ret == 0, output)
+    passed: dict[str, set[str]] = {file: set() for file in modules}
+    for file, test in re.findall(r"^PASSED (\S+?\.py)::(?:\w+::)*(\w+)", output, re.MULTILINE):
+        passed[file].add(test)
+    return Outcome(passed, result.ret == 0, output)

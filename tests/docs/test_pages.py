@@ -16,22 +16,33 @@ from .pages import PAGES, ROOT, defined_in, module_of, name, run, shown_outputs
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: A page may show a failing test alone, with its output.
-WITH_CODE = [page for page in PAGES if module_of(page.read_text("utf-8")).strip()]
+#: The modules of the pages with code, by the names of their files. A page may show a failing test
+#: alone, with its output.
+MODULES = {
+    f"test_{re.sub(r'[^a-z]+', '_', name(page).removesuffix('.md').lower())}.py": module
+    for page in PAGES
+    if (module := module_of(page.read_text("utf-8"))).strip()
+}
+
+#: The files, so many at a time: to start pytest takes longer than the tests of most pages.
+BATCHES = [[*MODULES][start : start + 9] for start in range(0, len(MODULES), 9)]
 
 #: These come with a class, and some of them are skipped.
 READY_MADE = {name for name in vars(WebhookTests) if name.startswith("test_")}
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=name)
-def test_the_code_of_a_page_runs_and_each_of_its_tests_passes(page: Path, tmp_path: Path) -> None:
-    module = module_of(page.read_text("utf-8"))
+@pytest.mark.parametrize("files", BATCHES, ids=lambda files: files[0])
+def test_the_code_of_pages_runs_and_each_of_their_tests_passes(
+    files: list[str], tmp_path: Path
+) -> None:
+    modules = {file: MODULES[file] for file in files}
 
-    outcome = run(module, tmp_path / f"test_{page.stem.replace('-', '_').lower()}.py")
+    outcome = run(modules, tmp_path)
 
-    assert outcome.clean, f"{name(page)} (the lines are those of the page):\n{outcome.output}"
-    assert defined_in(module) == outcome.passed - READY_MADE, outcome.output
-    assert outcome.passed, f"{name(page)} shows code, and no test"
+    assert outcome.clean, f"the lines are those of the pages:\n{outcome.output}"
+    passed = {file: tests - READY_MADE for file, tests in outcome.passed.items()}
+    assert passed == {file: defined_in(module) for file, module in modules.items()}
+    assert [file for file in files if not outcome.passed[file]] == [], "code, and no test"
 
 
 @pytest.mark.parametrize(

@@ -43,20 +43,19 @@ class TestMore:
 """
 
 
-def test_the_blocks_of_a_page_are_one_module_and_its_tests_are_called(tmp_path: Path) -> None:
-    module = module_of(PAGE)
-    outcome = run(module, tmp_path / "test_page.py")
-    assert {"test_it", "test_in_a_class"} == defined_in(module) == outcome.passed
-    assert outcome.clean
-
-
-def test_a_failing_assert_in_a_page_fails_and_names_the_line_of_the_page(tmp_path: Path) -> None:
+def test_pages_are_modules_and_a_failing_assert_names_the_line_of_its_page(tmp_path: Path) -> None:
     wrong = PAGE.replace('"0.05"', '"0.06"')
-    outcome = run(module_of(wrong), tmp_path / "test_page.py")
+    modules = {"test_page.py": module_of(PAGE), "test_wrong.py": module_of(wrong)}
+    outcome = run(modules, tmp_path)
+
+    assert outcome.passed["test_page.py"] == defined_in(modules["test_page.py"])
+    assert outcome.passed == {
+        "test_page.py": {"test_it", "test_in_a_class"},
+        "test_wrong.py": {"test_in_a_class"},
+    }
     assert not outcome.clean
-    assert {"test_in_a_class"} == outcome.passed
     line = wrong.splitlines().index('    chat_fake.assert_charged("0.06")') + 1
-    assert f"test_page.py:{line}:" in outcome.output
+    assert f"test_wrong.py:{line}:" in outcome.output
     assert "expected 0.06 USD, got 0.05 USD" in outcome.output
 
 
@@ -93,16 +92,14 @@ def test_a_block_that_is_followed_by_its_output_is_a_module_of_its_own() -> None
     assert shown.arguments == ["-q", "test_money.py"]
 
 
-def test_an_output_is_recorded_in_its_place() -> None:
+def test_an_output_is_recorded_in_its_place_and_kept_if_only_times_differ() -> None:
     text = recorded(FAILURE)
     assert "something old" not in text
     assert "E       AssertionError: charged: expected 1 USD, got 0 USD" in text
     assert re.search(r"1 failed in \d+\.\d+s\n```\n\n```python\ndef test_another", text)
 
-
-def test_an_output_is_kept_if_only_its_duration_differs() -> None:
-    text = re.sub(r"1 failed in \S+", "1 failed in 99.99s", recorded(FAILURE))
-    assert text == recorded(text)
+    later = re.sub(r"1 failed in \S+", "1 failed in 99.99s", text)
+    assert recorded(later) == later
 
 
 def test_a_pipe_reads_what_pytest_prints() -> None:

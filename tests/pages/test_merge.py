@@ -80,7 +80,6 @@ def test_runs_of_parts_make_the_result_of_one_run_but_for_times_and_ports(
 ):
     single = run("--chat-fake-report=single.html", "--chat-fake-coverage")
     files = shards()
-    run(*SHARDS["b"], "--chat-fake-data=b", "-n1")
     status = main(["merge", *files, "--report=merged.html", "--coverage"])
     told, merged = capsys.readouterr().out, timeless("merged.html")
 

@@ -10,10 +10,12 @@ import pytest
 from inline_snapshot import snapshot
 
 from pytest_chatfake import ChatFake, Clock, Message, Recipient, Submission, Webhooks
+from pytest_chatfake.__main__ import main
 from pytest_chatfake.http_api.account_api import AccountApi
 from pytest_chatfake.pages.coverage import ITEMS, possible
 
 from ..forked_pytest import run_pytest
+from .test_merge import timeless
 
 OPTIONS = ("-p", "no:cacheprovider")
 
@@ -294,16 +296,16 @@ def shown_tests(page):
     return [f"{outcome} {file}{name}" for outcome, file, name in re.findall(rows, page)]
 
 
-def test_a_page_of_bodies_with_control_characters_has_none_itself(pytester):
+def test_what_a_test_says_is_text_on_the_page_without_control_characters(pytester):
     run(
         pytester,
         "--chat-fake-report=page.html",
         body=r"""
         import pytest
 
-        @pytest.mark.parametrize("body", ["\x00\x1b[31m \ud800 \uffff"])
+        @pytest.mark.parametrize("body", ["\x00\x1b[31m \ud800 \uffff <script>alert(1)</script>"])
         def test_it(chat_fake, body):
-            chat_fake.send_text(body, to="+1\x1b\x07")
+            chat_fake.send_text(body, to="+1\x1b\x07<b>")
             chat_fake.webhooks.connect(handler=lambda request: (500, body, {}))
             raise ValueError(body)
         """,
@@ -312,13 +314,13 @@ def test_a_page_of_bodies_with_control_characters_has_none_itself(pytester):
 
     assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\uffff]", page) == []
     assert r"ValueError: \x00\x1b[31m" in page
-    assert r"to +1\x1b\x07, sent" in page
+    assert r"to +1\x1b\x07&lt;b&gt;, sent" in page
+    assert re.findall("<script>.|<b>(?!failed)", page) == []
 
 
-@pytest.mark.parametrize("workers", [[], ["-n1"]])
-def test_a_run_shows_what_no_test_tried_and_a_page_of_all_tests(pytester, workers):
+def test_a_run_shows_what_no_test_tried_and_a_page_of_all_tests(pytester):
     file = pytester.path / "out" / "page.html"
-    result = run(pytester, "--chat-fake-report=out/page.html", "--chat-fake-coverage", *workers)
+    result = run(pytester, "--chat-fake-report=out/page.html", "--chat-fake-coverage")
     page = file.read_text("utf-8")
 
     assert snapshot(
@@ -509,32 +511,19 @@ def test_the_options_are_shown_as_they_were_typed(pytester):
     assert "=page.html -k 'money or drop' --chat-fake-seed=s" in html.unescape(options)
 
 
-def test_what_a_test_says_is_text_on_the_page(pytester):
-    body = """
-    import pytest
-
-    @pytest.mark.parametrize("x", ["<script>alert(1)</script>"])
-    def test_it(chat_fake, x):
-        chat_fake.send_text(to="<b>")
-        assert not x
-    """
-    run(pytester, "--chat-fake-report=page.html", body=body)
-
-    assert re.findall("<script>.|<b>(?!failed)", page_of(pytester)) == []
-
-
-@pytest.mark.parametrize("workers", [[], ["-n1"]])
-def test_the_page_tells_once_what_an_exploration_found(pytester, workers):
-    body = """
-    def test_it(chat_explore):
+EXPLORED = """
+    def test_explored(chat_explore):
         @chat_explore
         def world(chat_fake):
             taken = []
             chat_fake.webhooks.connect(handler=lambda one: taken.append(one.event.id))
             chat_fake.send_text("https://shop.example/?token=tr0ub4dor")
             assert len(taken) == 1
-    """
-    run(pytester, "--chat-fake-report=page.html", *workers, body=body)
+"""
+
+
+def test_the_page_tells_once_what_an_exploration_found(pytester):
+    run(pytester, "--chat-fake-report=page.html", body=EXPLORED)
     page = page_of(pytester)
     (test,) = re.findall('"Test to paste">(.*?)</pre>', page, re.DOTALL)
 
@@ -636,16 +625,6 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(pytester, workers):
     assert 1 <= len(shown_tests(page_of(pytester))) < 50
 
 
-def test_a_worker_gathers_and_writes_nothing(pytester):
-    body = """
-    def test_it(pytestconfig):
-        has = pytestconfig.pluginmanager.hasplugin
-        assert has("chatfake-collector") and not has("chatfake-run")
-    """
-    assert run(pytester, "-n1", "--chat-fake-data=data", body=body).ret == 0
-    assert run(pytester, "-n1", "--chat-fake-coverage", body=body).ret == 0
-
-
 def test_a_run_without_the_fake_has_a_page_too(pytester):
     result = run(
         pytester, "-pno:chatfake", "--chat-fake-report=page.html", body="def test_it(): pass"
@@ -679,23 +658,6 @@ def test_where_no_page_can_be_written_the_run_fails(pytester, path, exit_code, t
     assert exit_code == result.ret
     assert text in result.stdout.str() + result.stderr.str()
     assert body == (pytester.path / "test_it.py").read_text("utf-8")
-
-
-def test_without_an_option_nothing_is_gathered(pytester):
-    pytester.makepyfile(
-        test_it="""
-        import sys
-
-        def test_it(chat_fake):
-            chat_fake.send_text()
-
-        def test_afterwards(request):
-            assert "pytest_chatfake.pages.run" not in sys.modules
-            assert not request.config.pluginmanager.hasplugin("chatfake-run")
-        """
-    )
-    result = pytester.runpytest_subprocess(*OPTIONS, timeout=60)
-    result.assert_outcomes(passed=2)
 
 
 # -- pytest-html -----------------------------------------------------------------------------------
@@ -778,15 +740,33 @@ def test_pytest_html_shows_pictures_of_failures_in_the_rows_of_reruns_too(pytest
     ]
 
 
-def test_pictures_come_from_workers_and_only_for_the_page_of_pytest_html(pytester):
+def test_a_run_on_workers_shows_the_same_page_and_pictures(pytester):
     pytester.makeconftest(
         """
+        import pytest
+
         def pytest_runtest_logreport(report):
             if getattr(report, "chat_fake", {}).get("pictures"):
                 print("PICTURE", report.when, report.nodeid)
+
+        def pytest_sessionfinish(session):  # workers gather, and leave the writing to the run
+            has, is_worker = session.config.pluginmanager.hasplugin, hasattr(session.config, "workerinput")
+            assert has("chatfake-collector") and has("chatfake-run") != is_worker
         """
     )
-    assert "PICTURE" not in run(pytester, "-s").stdout.str()
-    result = run(pytester, "-s", "-n1", "--html=report.html")
+    body = f"{SUITE}\n{EXPLORED}"
+    options = [
+        "-s",
+        "--chat-fake-coverage",
+        "--chat-fake-report=page.html",
+        "--chat-fake-data=data",
+    ]
+    single, page = run(pytester, *options, body=body), timeless("page.html")
+    result = run(pytester, *options, "-n1", "--html=report.html", body=body)
+
+    assert main(["merge", "data", "--report=merged.html", "--coverage"]) == 1
+    assert [timeless("page.html"), timeless("merged.html")] == [page, page]
+    assert coverage(result) == coverage(single)
+    assert "PICTURE" not in single.stdout.str()
     assert result.stdout.str().count("PICTURE call test_it.py::test_money") == 1
     assert sum(count for _, _, count in pictures(pytester)) == 1

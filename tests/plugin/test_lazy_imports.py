@@ -61,6 +61,7 @@ def test_a_test_in_process_imports_neither_listener_nor_models_nor_a_loop(pytest
             assert unused.isdisjoint(sys.modules)
             assert "pytest_chatfake.transport.server.listener" not in sys.modules
             assert "pytest_chatfake.wire.models" not in sys.modules
+            assert "pytest_chatfake.pages.run" not in sys.modules
         """,
     )
     result.assert_outcomes(passed=1)
