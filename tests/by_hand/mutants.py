@@ -61,13 +61,12 @@ ROOMS = (
 LIKELY = {
     "domain": "test_transitions test_money_rules test_conversation_rules test_people",
     "domain.account": "test_transitions test_money_rules test_conversation_rules "
-    "test_failure_texts test_people test_resets test_presence test_emit "
-    "test_refusals",
+    "test_people test_resets test_presence test_emit test_refusals golden/test_golden",
     "domain.conversations": "test_conversation_rules test_conversation_messages test_edges",
     "domain.failure_codes": "test_presence test_refusals test_transitions",
     "domain.ids": "test_ids test_conversation_messages",
     "domain.instants": "test_clock test_edges test_refusals",
-    "domain.ledger": "test_money_rules test_failure_texts",
+    "domain.ledger": "test_money_rules golden/test_golden",
     "domain.messages": "test_transitions test_refusals test_calls_during_attempts",
     "domain.money": "test_money_rules test_refusals",
     "domain.people": "test_people test_resets test_scripts_in_time",
@@ -107,6 +106,7 @@ LIKELY = {
     "mutants": "mutants/test_reruns",
     "mutants.facts": "mutants/test_facts",
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
+    "report": "golden/test_golden test_timeline test_overlooked",
     "transport": "integration/test_connection integration/test_url_answers",
     "transport.client": "integration/test_targets integration/test_url_answers",
     "transport.client.asgi": "test_asgi_requests test_asgi_answers integration/test_targets",
@@ -294,6 +294,7 @@ def run_one(mutant: Mutant | None, tests: Tests) -> None:
             file = package.joinpath(*mutant.module.split(".")).with_suffix(".py")
             file.write_text(mutant.source(), "utf-8")
         sys.path.insert(0, folder)
+        os.environ["PYTHONPATH"] = folder  # for runs of pytest in processes of their own
         code = _run_tests(tests)
     os._exit(code)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import traceback
 
 import pytest
 import time_machine
@@ -17,51 +16,6 @@ from .fakes import START, frozen_fake, own_lines, warnings_at_the_end
 def failing_app(environ, start_response):
     start_response("500 No", [])
     return []
-
-
-def page_app(environ, start_response):
-    start_response("500 No", [])
-    return [b"<p>\r\n  No\x1b[31m\t&nbsp;</p>\n"]
-
-
-def without_ids(text):
-    """The lines of a text, with ids put short."""
-    return re.sub(r"\b[0-9a-f]{24}\b", "...", text).splitlines()
-
-
-def test_failed_attempts_that_nobody_saw_are_one_warning_with_their_lines():
-    def scenario(fake):
-        fake.webhooks.connect(wsgi=page_app, path="/hooks")
-        fake.send_text().deliver()
-
-    (text,) = warnings_at_the_end(scenario)
-    line = f"test_overlooked.py:{scenario.__code__.co_firstlineno + 2}"
-    how = "status 500 (did it raise? its log has the error): <p> No [31m &nbsp;</p>"
-    failed = f"caused at {line}, at page_app (WSGI) /hooks: {how}"
-    assert [
-        "2 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:",
-        f"  sent m1 (message ...), {failed}",
-        f"  delivered m1 (message ...), {failed}",
-    ] == without_ids(text)
-
-
-@pytest.mark.parametrize(
-    ("body", "is_asked"),
-    [
-        (b"", True),
-        (b"Internal Server Error", True),
-        (b"\n<html>No</html>", True),
-        (b'{"detail": "Internal Server Error"}', True),
-        (b"no such user", False),
-    ],
-)
-def test_whether_the_app_raised_is_asked_if_the_text_is_not_its_own(body, is_asked):
-    def scenario(fake):
-        fake.webhooks.connect(handler=lambda request: (500, body))
-        fake.send_text()
-
-    (text,) = warnings_at_the_end(scenario)
-    assert is_asked == ("did it raise?" in text)
 
 
 # -- strict ----------------------------------------------------------------------------------------
@@ -95,18 +49,6 @@ def test_where_pytest_shows_no_timeline_an_error_has_the_message_s_id(monkeypatc
         message = fake.send_text()
 
     assert f"  sent m1 (message {message.id}), caused at " in str(refused.value)
-
-
-def test_the_error_stands_at_the_first_line_that_it_is_about():
-    with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake() as fake:
-        fake.webhooks.connect(wsgi=failing_app)
-        fake.send_text()
-        fake.webhooks.drop()
-
-    place = traceback.extract_tb(refused.value.__traceback__)[-1]
-    line = fake.webhooks.attempts[0].event.line
-    assert (line.file, line.number) == (place.filename, place.lineno)
-    assert place.line == "fake.send_text()"
 
 
 def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once():
@@ -160,18 +102,6 @@ def test_a_response_that_the_test_asked_for_is_no_news():
     assert warnings_at_the_end(scenario) == []
 
 
-def test_a_long_list_of_failures_is_cut():
-    def scenario(fake):
-        fake.webhooks.connect(wsgi=failing_app)
-        for _ in range(25):
-            fake.send_text()
-
-    (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("25 attempts failed")
-    assert text.endswith("\n  ... and 15 more")
-    assert len(text.splitlines()) == 12
-
-
 # -- the queue -------------------------------------------------------------------------------------
 
 
@@ -207,19 +137,6 @@ def test_an_app_that_raises_at_the_end_ends_the_block_with_its_error():
         fake.webhooks.connect(wsgi=app)
         send_over_http(fake)
     assert fake._engine.core.closed
-
-
-def test_in_async_mode_the_error_about_the_queue_names_the_await():
-    def scenario(fake):
-        fake.webhooks.receiver()
-        fake.webhooks.receiver()  # an event for two endpoints is one event
-        send_over_http(fake)
-
-    (text,) = warnings_at_the_end(scenario, mode="async")
-    head, line = without_ids(text)
-    assert head == "1 event still queued: end the test with `await chat_fake.settle()`:"
-    number = send_over_http.__code__.co_firstlineno + 5
-    assert f"  sent m1 (message ...), caused at test_overlooked.py:{number}" == line
 
 
 def test_what_is_queued_for_nobody_any_more_is_no_news():
