@@ -2,13 +2,14 @@
 
 import asyncio
 
+import anyio
+import anyio.lowlevel
 import pytest
-import trio
 
 from pytest_chatfake.transport.client.responses import Response
 
 from .asgi_apps import JSON, NOTHING, finish, post, respond, start, target_of
-from .both_frameworks import BOTH, in_asyncio, in_trio
+from .both_frameworks import BOTH, in_asyncio
 
 
 class App:
@@ -104,24 +105,14 @@ def test_after_the_body_receive_waits_until_the_answer_is_complete(run):
         async def answer():
             await start(send)
             await send({"type": "http.response.body", "body": b"a", "more_body": True})
-            await pause()
+            await anyio.lowlevel.checkpoint()
             order.append("half")
             await finish(send, b"b")
             order.append("complete")
 
-        if run is in_trio:
-            pause = trio.lowlevel.checkpoint
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(watch)
-                nursery.start_soon(answer)
-        else:
-
-            async def pause():
-                await asyncio.sleep(0)
-
-            async with asyncio.TaskGroup() as group:
-                group.create_task(watch())
-                group.create_task(answer())
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch)
+            group.start_soon(answer)
         order.append((await receive())["type"])
 
     assert Response(200, b"ab") == post(app, run=run)
@@ -149,6 +140,3 @@ def test_a_task_that_waits_for_a_disconnect_is_told_when_the_app_returns():
 
     in_asyncio(main)
     assert told == ["http.disconnect"]
-
-
-# Frameworks

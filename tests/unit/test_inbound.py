@@ -7,7 +7,7 @@ import pytest
 
 from pytest_chatfake import ChatFakeError, ClosedError, IllegalTransition, Naming
 
-from .fakes import NOON, at, fake_with_receiver, frozen_fake, played
+from .fakes import NOON, at, fake_with_receiver, frozen_fake
 
 ANNA = "+4915100001"
 TYPE = "chat.inbound_message.received"
@@ -93,8 +93,7 @@ def test_the_timeline_names_the_person_and_not_their_words(fake):
     assert told == [entry.text for entry in fake.timeline]
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_in_the_script_of_a_message_its_person_writes_if_they_can_then(mode):
+def test_in_the_script_of_a_message_its_person_writes_if_they_can_then(play):
     async def scenario(fake, do):
         fake.webhooks.receiver(events="*")
         message = await do(fake.send_text(to=ANNA).after(20).writes("1").after(20).writes("2"))
@@ -109,4 +108,4 @@ def test_in_the_script_of_a_message_its_person_writes_if_they_can_then(mode):
             await do(fake.reset())
             await do(message.writes("3"))
 
-    played(mode, scenario)
+    play(scenario)

@@ -1,8 +1,8 @@
 """Status events in another form: nested, or no JSON at all."""
 
 import json
-import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from urllib.parse import parse_qs, urlencode
 
@@ -15,7 +15,7 @@ from pytest_chatfake import (
     StandardWebhooksSigner,
 )
 
-from .fakes import fake_with_receiver, frozen_fake, played, received_bodies, visible_state
+from .fakes import fake_with_receiver, frozen_fake, played, received_bodies, unchanged
 
 SECRET = "whsec_c2VjcmV0"
 
@@ -46,12 +46,9 @@ def test_a_mapping_is_posted_as_json_and_signed_and_the_event_stays(mode):
         await do(message.deliver())
 
         _, (request, event) = zip(receiver.requests, fake.events, strict=True)
-        assert {"id": message.id, "status": "delivered", "totalPrice": 0.1} == nested_status(
-            request
-        )
+        assert nested_status(request)["id"] == message.id
         assert b'"totalPrice":0.10' in request.body
-        assert nested(event.json()) == json.loads(request.body, parse_float=Decimal)
-        assert ("delivered", event.body) == (event.json()["chatMessage"]["status"], event.body)
+        assert json.loads(request.body, parse_float=Decimal) == nested(event.json())
         assert Webhook(SECRET).verify(request.body, dict(request.headers))
 
     played(mode, scenario, outbound=nested, signer=StandardWebhooksSigner(SECRET))
@@ -106,13 +103,11 @@ def test_what_can_not_be_posted_is_refused_with_its_event_without_changes(functi
     with fake_with_receiver(outbound=outbound) as (fake, receiver):
         message = fake.send_text()
         fake_of[:] = [fake]
-        before = visible_state(fake)
-        with pytest.raises(error) as caught:
+        with unchanged(fake), pytest.raises(error) as caught:
             if verb == "emit":
                 fake.webhooks.emit(message, "delivered")
             else:
                 message.deliver()
-        assert before == visible_state(fake)
         assert len(receiver.requests) == 1
         (note,) = caught.value.__notes__
         assert f"delivered m1 (message {message.id})" in note
@@ -134,10 +129,8 @@ def test_a_body_that_fails_for_what_a_person_does_unasked_is_not_posted():
 def test_who_sends_while_the_function_runs_takes_no_event_s_id():
     def outbound(_):
         if fake_of:
-            fake = fake_of.pop()
-            thread = threading.Thread(target=fake.send_text)
-            thread.start()
-            thread.join()
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(fake_of.pop().send_text).result(10)
         return {}
 
     with fake_with_receiver(outbound=outbound) as (fake, _):
@@ -200,10 +193,10 @@ def test_an_unknown_value_is_in_the_form_unless_its_function_refuses_that():
     def kind(event):
         return {"kind": {"text": 1}[event["chatMessage"]["type"]]}
 
-    for outbound, expected in [
+    for outbound, expected in (
         (kind, b'{"kind":1}'),
         (lambda event: event["chatMessage"]["type"], b"added_later"),
-    ]:
+    ):
         with fake_with_receiver(outbound=outbound) as (fake, receiver):
             fake.webhooks.evolve(unknown="type")
             fake.send_text()

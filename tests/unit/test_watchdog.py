@@ -135,7 +135,6 @@ def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(watchdo
     thread = watchdog._thread
     watchdog.add(second)
     assert thread is watchdog._thread
-    assert thread is not None
     assert thread.daemon
     watchdog.remove(first)
     gate.looks(2 * IDLE_LOOKS)
