@@ -28,6 +28,7 @@ from pytest_chatfake.transport.client.wsgi import WsgiTarget
 from pytest_chatfake.webhooks.attempts import Attempt
 from pytest_chatfake.webhooks.events import Event
 from pytest_chatfake.webhooks.in_flight import make as make_together
+from pytest_chatfake.webhooks.logged_errors import ErrorLog
 
 threads = []
 connections = []
@@ -83,7 +84,8 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
             for one in batch:
                 one._target = target
                 one._request = SimpleNamespace(body=one._body, headers={}, endpoint=endpoint)
-            run_at_once(make_together(batch, Scopes(), portal, plain=True))
+            scopes = Scopes()
+            run_at_once(make_together(batch, scopes, ErrorLog(scopes), portal, plain=True))
             return [one._outcome for one in batch]
         return [
             target.attempt(SimpleNamespace(body=b'{"id": %d}' % number, headers={}))
