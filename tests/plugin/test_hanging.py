@@ -50,7 +50,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("options", [["-p", "no:xdist"], ["-n", "1"], ["-s"]])
+@pytest.mark.parametrize("options", [["-p", "no:xdist"], ["-s"]])
 def test_a_line_gets_past_the_capture(pytester, options):
     pytester.makepyfile(test_it=TESTS)
     result = run_pytest(pytester.path, *options)

@@ -28,7 +28,7 @@ def test_the_api_listens_where_the_ini_file_says(pytester):
     assert "chat fake: warning" not in result.stdout.str()
 
 
-@pytest.mark.parametrize("options", [(), ("-q",), ("-n", "1")])
+@pytest.mark.parametrize("options", [(), ("-q",)])
 def test_an_address_that_others_may_reach_is_said_once(pytester, options):
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    chat_fake.send_text()")  # no socket
     result = run_pytest(pytester.path, "-o", "chat_fake_host=0.0.0.0", *options)

@@ -1,4 +1,4 @@
-"""A test emits the same bytes every run: alone, in another order, on any worker of pytest-xdist."""
+"""A test emits the same bytes every run: alone, or in another order."""
 
 import re
 
@@ -57,10 +57,8 @@ def test_ids_come_from_the_node_id_whatever_else_runs(pytester):
         "test_it.py::test_numbers[3]",
         "test_it.py::test_numbers[0]",
     )
-    on_workers = notes(pytester, "-n", "2")
 
     assert 6 == len(everything) == len(set(everything.values()))
-    assert everything == on_workers
     assert {"last": everything["last"]} == alone
     assert {"last", "method", "numbers-3", "numbers-0"} == set(backwards)
     assert backwards.items() <= everything.items()

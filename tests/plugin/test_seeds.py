@@ -52,12 +52,6 @@ def test_random_ids_differ_in_every_run_and_come_back_with_the_shown_seed(pytest
     assert Run(pytester, "--chat-fake-seed=fixed").seeds == []
 
 
-def test_all_workers_of_xdist_have_the_seed_of_the_header(pytester):
-    parallel = Run(pytester, "--chat-fake-seed=random", "-n", "2")
-    (seed,) = parallel.seeds
-    assert Run(pytester, f"--chat-fake-seed={seed}").ids == parallel.ids
-
-
 def test_a_text_of_ones_own_gives_its_own_ids_every_time(pytester):
     pytester.makeini("[pytest]\nchat_fake_seed = build 7\n")
     first, second, other = Run(pytester), Run(pytester), Run(pytester, "--chat-fake-seed=build 8")

@@ -2,6 +2,8 @@
 
 import pytest
 
+from ..forked_pytest import run_pytest
+
 CLOCK_TESTS = """
     import datetime, time
     START = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.timezone.utc)
@@ -173,14 +175,11 @@ def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(pytes
 
 
 @pytest.mark.parametrize(
-    ("arguments", "autoload"),
-    [(["-p", "no:time_machine"], True), (["-p", "chatfake"], False)],
+    ("arguments", "environ"),
+    [(["-pno:time_machine"], {}), (["-pchatfake"], {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})],
     ids=["without time-machine's plugin", "without any plugin but ours"],
 )
-def test_chat_clock_needs_no_other_plugin(pytester, monkeypatch, arguments, autoload):
-    if not autoload:
-        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        monkeypatch.setenv("PYTEST_ADDOPTS", "")
+def test_chat_clock_needs_no_other_plugin(pytester, arguments, environ):
     pytester.makepyfile(
         CLOCK_TESTS
         + """
@@ -205,7 +204,7 @@ def test_chat_clock_needs_no_other_plugin(pytester, monkeypatch, arguments, auto
         pass
     """
     )
-    pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=6, xfailed=1)
+    run_pytest(pytester.path, *arguments, **environ).assert_outcomes(passed=6, xfailed=1)
 
 
 def test_a_time_machine_fixture_of_the_users_own_is_left_alone(pytester):

@@ -34,7 +34,7 @@ FAILING = """
 # -- formats and options ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--show-capture=no", "--tb=native", "-n1"])
+@pytest.mark.parametrize("option", ["--show-capture=no", "--tb=native"])
 def test_it_belongs_to_the_failure_and_not_to_what_is_captured(tmp_path, option):
     result = run(tmp_path, FAILING, option, "--junitxml=junit.xml")
     (failure,) = ET.parse(tmp_path / "junit.xml").iter("failure")

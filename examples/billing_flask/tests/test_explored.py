@@ -15,7 +15,7 @@ DATABASE = "file:/explored-billing?vfs=memdb"
 
 
 class TestWebhooks(WebhookTests):
-    """One message of a campaign reaches two devices and is read, another one fails."""
+    """A message of a campaign reaches two devices, and is read."""
 
     def connect(self, chat_fake: ChatFake) -> Iterator[Callable[[], dict[str, Any]]]:
         with closing(sqlite3.connect(DATABASE, uri=True)):
@@ -37,5 +37,4 @@ class TestWebhooks(WebhookTests):
             }
 
     def scenario(self, chat_fake: ChatFake) -> None:
-        self.campaign.send(to="+4915550001").deliver(devices=2).read()
-        self.campaign.send(to="+4915550002").fail()
+        self.campaign.send().deliver(devices=2).read()

@@ -1,0 +1,102 @@
+"""A run on two workers of pytest-xdist, each of which runs every test, looked at from all sides."""
+
+import re
+from textwrap import dedent
+
+import pytest
+
+from ..forked_pytest import run_pytest
+
+SUITE = """
+    import asyncio
+    import os
+    import threading
+
+    import pytest
+    from pytest_chatfake.webhooks import overdue
+
+    said, say = threading.Event(), overdue.say
+
+    def loudly(text):
+        say(text)
+        said.set()
+
+    overdue.say = loudly
+
+    @pytest.mark.chat_fake(timeout=0.01)
+    def test_that_hangs(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda request: said.wait(30) and None)
+        chat_fake.send_text()
+        assert chat_fake.webhooks.attempts[0].late == 200
+
+    tasks = set()
+
+    async def go_on():
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            with open(f"notes-{os.environ.get('PYTEST_XDIST_WORKER')}", "a") as notes:
+                notes.write("cancelled ")
+
+    async def app(scope, receive, send):
+        tasks.add(asyncio.ensure_future(go_on()))
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+
+    @pytest.mark.parametrize("number", range(3))
+    def test_of_the_loop(chat_fake, number):
+        chat_fake.webhooks.connect(asgi=app)
+        print(f"id {number} {chat_fake.send_text().id}")
+        assert len({task.get_loop() for task in tasks}) == 1
+        assert not any(task.done() for task in tasks)
+
+    def test_that_fails(chat_fake, chat_receiver):
+        chat_fake.send_text().deliver()
+        assert 1 == 2
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("on-workers")
+    (folder / "test_it.py").write_text(dedent(SUITE))
+    (folder / "pytest.ini").write_text(
+        "[pytest]\nchat_fake_host = 0.0.0.0\nchat_fake_loop_scope = session\n"  # no test listens
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def output(folder):
+    options = ("-rA", "-p", "no:cacheprovider", "--chat-fake-seed=random")
+    result = run_pytest(folder, *options, "-n2", "--dist=each")
+    result.assert_outcomes(passed=8, failed=2)
+    return result.stdout.str()
+
+
+def test_every_worker_has_the_seed_of_the_header(folder, output):
+    (seed,) = re.findall(r"^chat fake: ids by --chat-fake-seed=(.*)$", output, re.MULTILINE)
+    alone = run_pytest(folder, "-rA", "-k", "loop", f"--chat-fake-seed={seed}").stdout.str()
+    ids = re.findall(r"^id \d \w+$", alone, re.MULTILINE)
+
+    assert len(ids) == 3
+    assert sorted(re.findall(r"^id \d \w+$", output, re.MULTILINE)) == sorted(2 * ids)
+
+
+def test_each_worker_has_a_loop_of_its_own_which_ends_with_it(folder, output):
+    notes = [(folder / f"notes-{worker}").read_text() for worker in ("gw0", "gw1")]
+    assert notes == ["cancelled cancelled cancelled "] * 2
+
+
+def test_a_test_that_hangs_says_so_past_the_capture_of_its_worker(output):
+    still = "chat fake: webhook handler still running after 0.01 s: <lambda>(), sent m1 "
+    assert len(re.findall(rf"^{re.escape(still)}\(message \w+\)", output, re.MULTILINE)) == 2
+
+
+def test_an_address_that_others_may_reach_is_said_once_and_not_by_workers(output):
+    assert output.count("chat fake: warning: other machines may reach the API by") == 1
+
+
+def test_what_happened_in_a_test_comes_with_its_failure(output):
+    assert len(re.findall(r"^-+ chat_fake timeline -+$", output, re.MULTILINE)) == 2
+    assert output.count("attempt  delivered m1 -> Receiver(): 200") == 2
