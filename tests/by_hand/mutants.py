@@ -399,7 +399,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     os.chdir(ROOT)
-    os.environ["HYPOTHESIS_PROFILE"] = "few"
+    os.environ["RANDOM_SCRIPTS"] = "few"
     for name in ("pydantic", "werkzeug.test", "trio"):  # once, and not in each process
         __import__(name)
     limits: dict[Tests, float] = {tests: HANGS * time_of(tests) for tests in (PROPERTY, UNIT)}

@@ -11,8 +11,8 @@ import time_machine
 from pytest_chatfake import ChatFake, ChatFakeConfig, IllegalTransition, Naming
 from pytest_chatfake.learning.configuration import learn
 
-from ..property.required_paths import THOROUGH
-from ..property.scripts import START
+from ..property.calls import START
+from ..property.scripts import THOROUGH
 
 ORIGINS = [[None], ["marketing", "utility"]]
 PEOPLE = [f"+{country}{n}" for country in (49155, 33755) for n in (1004711, 2207342, 9313131)]

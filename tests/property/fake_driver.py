@@ -8,8 +8,8 @@ import time_machine
 
 from pytest_chatfake import ChatFake, IllegalTransition
 
+from .calls import PEOPLE, START, decimal
 from .model_types import EPOCH, NOBODY_IN_PARTICULAR
-from .scripts import PEOPLE, START, decimal
 
 
 def moment(micros):
@@ -46,48 +46,46 @@ class FakeDriver:
         self.submissions.clear()
         self.describe_people()
 
-    def person(self, to):
-        return PEOPLE[to].address or NOBODY_IN_PARTICULAR
+    def recipient(self, to, **described):
+        return self.fake.recipient(PEOPLE[to].address or NOBODY_IN_PARTICULAR, **described)
 
-    def call(self, call, number, conversation=None):
-        """Make `call`; `number` is the model's number for a message that it would create."""
-        arguments = dict(call.arguments)
+    def call(self, call, conversation=None):
+        """Make a call; `conversation` is the one that it names."""
+        fake, arguments = self.fake, dict(call.arguments)
         match call.verb:
             case "send" | "submit":
                 if conversation is not None:
                     arguments["conversation"] = conversation
                 made = self.send(call, arguments)
                 if not call.bad:
-                    (self.handles if call.verb == "send" else self.submissions)[number] = made
+                    (self.handles if call.verb == "send" else self.submissions)[call.message] = made
                 return made
             case "accept" | "reject":
                 made = getattr(self.submissions[call.message], call.verb)(**arguments)
                 self.handles[call.message] = made
                 return made
-            case "deliver" | "read" | "fail":
+            case "deliver" | "read" | "fail" | "cancel":
                 return getattr(self.handles[call.message], call.verb)(**arguments)
             case "emit_event":
                 type_, resource, given = call.other
-                return self.fake.webhooks.emit_event(type_, resource, **given)
+                return fake.webhooks.emit_event(type_, resource, **given)
             case "writes":
-                return self.fake.recipient(self.person(call.to)).writes("STOP", tag=1)
+                return self.recipient(call.to).writes("STOP", tag=1)
             case "word":
-                return getattr(self.fake.recipient(self.person(call.to)), arguments["word"])()
+                return getattr(self.recipient(call.to), arguments["word"])()
             case "describe":
-                return self.fake.recipient(self.person(call.to), **arguments)
+                return self.recipient(call.to, **arguments)
             case "schedule":
                 return self.schedule(call)
-            case "cancel":
-                return self.handles[call.message].cancel()
             case "reset":
                 return self.reset()
             case "top_up" | "set_balance":
-                return getattr(self.fake, call.verb)(arguments["amount"])
+                return getattr(fake, call.verb)(arguments["amount"])
             case "rate":
                 self.rate[0] = decimal(arguments["amount"])
                 return None
             case "advance":
-                return self.fake.clock.advance(arguments["delta"])
+                return fake.clock.advance(arguments["delta"])
             case "move":
                 return self.move(arguments["at"], call.how)
             case _:

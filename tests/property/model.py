@@ -49,7 +49,7 @@ class Model:
     def reset(self) -> None:
         """Begin anew, where time stands: nothing is left of what happened (assumed)."""
         if any(m.state == "sent" for m in self.messages):
-            self.took("reset: with messages that wait")
+            self.took("reset: with messages that wait, which are refused from then on")
         self.messages, self.conversations, self.events, self.ledger = [], [], [], []
         self.totals: defaultdict[str, Fraction] = defaultdict(Fraction)  # by kind of entry
         self.summed = 0  # how many entries are in these
@@ -284,15 +284,15 @@ class Model:
     # -- what happens on the handset -----------------------------------------------------------
 
     def do(self, message: Message, verb: str, arguments: dict[str, Any], error: Any) -> None:
-        """What a test scripts: deliver, read, fail."""
+        """What a test tells a message."""
         if verb == "deliver":
             price = arguments.get("price")
             asked = None if price is None else Decimal(str(price))
             self.deliver(message, arguments.get("devices"), asked)
-        elif verb == "read":
-            self.read_by_user(message)
+        elif verb in {"fail", "reject"}:
+            getattr(self, verb)(message, *error)
         else:
-            self.fail(message, *error)
+            {"accept": self.accept, "read": self.read_by_user}[verb](message)
 
     def deliver(
         self,

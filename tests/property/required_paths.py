@@ -1,26 +1,5 @@
 """The paths that every run of the random scripts must take, and how their counts are shown."""
 
-import os
-
-from hypothesis import HealthCheck, Phase, settings
-
-THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-#: For one fault after another, where only the first failure counts.
-FEW = os.environ.get("HYPOTHESIS_PROFILE") == "few"
-
-
-def profile(examples):
-    """`examples` scripts, the same in every run; ten times as many, fresh ones, when thorough."""
-    return settings(
-        max_examples=examples * 10 if THOROUGH else examples // 4 if FEW else examples,
-        derandomize=not THOROUGH,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate] if FEW else [Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
-
-
 LEGAL = {
     "submitted": {"accept", "reject"},
     "sent": {"deliver", "read", "fail"},
@@ -124,8 +103,7 @@ REQUIRED_PATHS = {
     "script: cancelled",
     "script: none to cancel",
     # a reset
-    "reset: with messages that wait",
-    "refused: a message of before a reset",
+    "reset: with messages that wait, which are refused from then on",
 }  # fmt: skip
 
 

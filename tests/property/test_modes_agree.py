@@ -8,15 +8,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle, takewhile
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from pytest_chatfake import ClockError, IllegalTransition
 
-from .calls import Resolver, model_call
+from .calls import Call
 from .fake_driver import driven
-from .required_paths import profile
-from .scripts import RESET, Call, scripts
+from .scripts import play_scripts
 
 REFUSALS = (IllegalTransition, ClockError, TypeError, ValueError)
 
@@ -25,31 +21,24 @@ REFUSALS = (IllegalTransition, ClockError, TypeError, ValueError)
 class Piece:
     """What goes into one `await`: calls, the last of which may be refused."""
 
-    calls: list[tuple[Call, int]] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
     refused: bool = False
 
 
 def pieces(script):
     """Cut a script; after a refusal, sync code never reaches the rest of its piece either."""
-    model = script.model()
-    resolver = Resolver(model)
     sizes = cycle(script.chunks)
     found, room = [Piece()], next(sizes)
-    for step in takewhile(lambda step: step != RESET, script.steps):
-        call = resolver.resolve(step)
-        if call is None:
-            continue
+    for call, refusal in takewhile(lambda made: made[0].verb != "reset", script.calls):
         # What acts at once, behind the fake's back, is a piece of its own.
         jump = call.verb == "move" and script.by_traveller
         alone = jump or call.verb in {"rate", "describe"}
         if alone or len(found[-1].calls) >= room:
             found.append(Piece())
             room = next(sizes)
-        number = len(model.messages)
-        refused = call.bad or model_call(model, call) is not None
-        found[-1].calls.append((call, number))
-        found[-1].refused = refused and not call.bad
-        if alone or refused:
+        found[-1].calls.append(call)
+        found[-1].refused = refusal is not None
+        if alone or call.bad or refusal:
             found.append(Piece())
     return found
 
@@ -97,40 +86,29 @@ class Run:
             "messages": [(m.id, m.status, m.dropped, m.total_price) for m in fake.messages],
         }
 
-    def conversation(self, call, ids):
-        """The id to name; what a message of another run was told is found in `ids`."""
-        if call.conversation is None or isinstance(call.conversation, str):
-            return call.conversation
-        return ids.get(repr(call.conversation))
+    def call(self, call, ids):
+        """Make a call; a conversation has the same id in every run of the script."""
+        return self.driver.call(call, ids.get(call.conversation, call.conversation))
 
     def run_sync(self, script_pieces, ids):
-        model = self.script.model()
         with self.open():
             for piece in script_pieces:
                 outcome = None
                 self.driver.see_time()
-                for call, number in piece.calls:
+                for call in piece.calls:
                     try:
-                        self.driver.call(call, number, self.conversation(call, ids))
+                        self.call(call, ids)
                     except REFUSALS as refused:
                         outcome = type(refused).__name__
                         if call.verb == "move":
                             with suppress(IllegalTransition):
                                 self.driver.catch_up()
                         break
-                    finally:
-                        if not call.bad:
-                            model_call(model, call)
-                    self.learn(model, ids)
+                    handle = self.driver.handles.get(call.message)
+                    if handle is not None and handle.conversation:
+                        ids[call.message] = handle.conversation.id
                 self.outcomes.append(outcome)
             return self.story()
-
-    def learn(self, model, ids):
-        """Which conversation of the model's has which id; the same in every run of the script."""
-        for message in model.messages:
-            handle = self.driver.handles.get(message.label.number)
-            if message.conversation is not None and handle is not None and handle.conversation:
-                ids.setdefault(repr(message.conversation.label), handle.conversation.id)
 
     async def run_async(self, script_pieces, ids):
         with self.open():
@@ -142,10 +120,10 @@ class Run:
         """Make the calls of one piece, then await the last of them."""
         outcome, last, moved = None, None, False
         self.driver.see_time()
-        for call, number in piece.calls:
+        for call in piece.calls:
             moved = call.verb == "move"
             try:
-                last = self.driver.call(call, number, self.conversation(call, ids))
+                last = self.call(call, ids)
             except REFUSALS as refused:  # a bad argument is refused on the spot
                 outcome = type(refused).__name__
                 last = None
@@ -165,28 +143,25 @@ class Run:
 def test_sync_and_async_mode_tell_the_same_story(record_property):
     paths = Counter()
 
+    def play(script):
+        cut = pieces(script)
+        ids, reacts = {}, len(script.calls) % 2
+        expected = Run(script, "sync", reacts=reacts).run_sync(cut, ids)
+
+        found = runner.run(Run(script, "async", reacts=reacts).run_async(cut, ids))
+
+        for part, told in expected.items():
+            assert found[part] == told, part
+        paths["scripts in both modes"] += 1
+        paths["pieces of several calls"] += sum(len(piece.calls) > 1 for piece in cut)
+        paths["refused in the middle of a plan"] += sum(
+            piece.refused and len(piece.calls) > 1 for piece in cut
+        )
+        paths["attempts in which the balance was read"] += len(expected["seen"])
+        paths["reactions"] += sum(seen[0] == "reacted" for seen in expected["seen"])
+
     with asyncio.Runner() as runner:
-
-        @profile(125)
-        @given(scripts(), st.booleans())
-        def play(script, reacts):
-            cut = pieces(script)
-            ids = {}
-            expected = Run(script, "sync", reacts=reacts).run_sync(cut, ids)
-
-            found = runner.run(Run(script, "async", reacts=reacts).run_async(cut, ids))
-
-            for part, told in expected.items():
-                assert told == found[part], part
-            paths["scripts in both modes"] += 1
-            paths["pieces of several calls"] += sum(len(piece.calls) > 1 for piece in cut)
-            paths["refused in the middle of a plan"] += sum(
-                piece.refused and len(piece.calls) > 1 for piece in cut
-            )
-            paths["attempts in which the balance was read"] += len(expected["seen"])
-            paths["reactions"] += sum(seen[0] == "reacted" for seen in expected["seen"])
-
-        play()
+        play_scripts(60, play)
 
     record_property("chatfake paths", dict(paths))
     assert len(+paths) == 5

@@ -8,10 +8,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from hypothesis import given
-
-from .required_paths import profile
-from .scripts import micros, scripts
+from .scripts import micros, play_scripts
 from .test_modes_agree import Run, pieces
 
 TICK = timedelta(seconds=7)
@@ -65,8 +62,6 @@ def check_times(events, session, paths):
 def test_a_tick_changes_the_times_in_events_and_nothing_else(record_property):
     paths = Counter()
 
-    @profile(60)
-    @given(scripts())
     def play(script):
         cut, ids = pieces(script), {}
         plain, ticking = (
@@ -78,7 +73,7 @@ def test_a_tick_changes_the_times_in_events_and_nothing_else(record_property):
         check_times([json.loads(body) for body in ticking["bodies"]], session, paths)
         paths["charges"] += sum(kind == "charge" for kind, *_ in ticking["ledger"])
 
-    play()
+    play_scripts(30, play)
 
     record_property("chatfake paths", dict(paths))
     assert len(+paths) == 3
