@@ -1,9 +1,5 @@
 """Shows in the terminal how often the random scripts took each path."""
 
-from collections import Counter
-
-from .required_paths import table
-
 
 def pytest_terminal_summary(terminalreporter):
     # Properties travel with the reports, so this works under xdist as well.
@@ -11,5 +7,5 @@ def pytest_terminal_summary(terminalreporter):
         paths = dict(getattr(report, "user_properties", ())).get("chatfake paths")
         if paths is not None:
             terminalreporter.section(report.head_line or report.nodeid)
-            for line in table(Counter(paths)):
-                terminalreporter.write_line(line)
+            for what, count in sorted(paths.items()):
+                terminalreporter.write_line(f"{count:7}  {what}")

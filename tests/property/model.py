@@ -35,27 +35,27 @@ class Model:
     knobs: Knobs
     now: int
     going_rate: Decimal = Decimal("0.05")
-    messages: list[Message] = field(default_factory=list)
-    conversations: list[Conversation] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    ledger: list[Entry] = field(default_factory=list)
     paths: Counter[str] = field(default_factory=Counter)
     jumps: bool = False  # somebody else moves time, and the fake follows
-    plans: int = 0
 
     def __post_init__(self) -> None:
-        self.reset()
+        self.begin()
 
     def reset(self) -> None:
         """Begin anew, where time stands: nothing is left of what happened (assumed)."""
         if any(m.state == "sent" for m in self.messages):
             self.took("reset: with messages that wait, which are refused from then on")
-        self.messages, self.conversations, self.events, self.ledger = [], [], [], []
+        self.begin()
+
+    def begin(self) -> None:
+        self.messages: list[Message] = []
+        self.conversations: list[Conversation] = []
+        self.events: list[Event] = []
+        self.ledger = [Entry("opening", self.knobs.opening, self.now)]
         self.totals: defaultdict[str, Fraction] = defaultdict(Fraction)  # by kind of entry
         self.summed = 0  # how many entries are in these
         self.plans = 0
         self.life = Life(self, NOT_REGISTERED, {one.address: one for one in self.knobs.people})
-        self.ledger.append(Entry("opening", self.knobs.opening, self.now))
 
     def took(self, path: str) -> None:
         """Count a path, so that a test can tell that the scripts take all of them."""
@@ -102,12 +102,6 @@ class Model:
             self.ledger.append(Entry("adjustment", difference, self.now))
 
     # -- time ----------------------------------------------------------------------------------
-
-    def deadlines(self) -> list[int]:
-        """Every moment ahead at which something ends: drops and running sessions."""
-        drops = [self.due(m) for m in self.messages if m.state == "sent"]
-        ends = [c.expires for c in self.conversations if c.expires is not None]
-        return sorted({at for at in (*drops, *ends) if at > self.now})
 
     def due(self, message: Message) -> int:
         assert message.sent is not None
@@ -234,11 +228,10 @@ class Model:
     def _find_conversation(self, message: Message) -> Conversation | None:
         asked = message.asked_conversation
         if asked is not None:
-            for conversation in self.conversations:
-                if conversation.label == asked:
-                    break
-            else:
+            known = [one for one in self.conversations if one.label == asked]
+            if not known:
                 return None
+            (conversation,) = known
             if message.asked_origin not in {None, conversation.origin}:
                 self.took("refused: origin type of another conversation")
                 raise Refused("ValueError", "the conversation has another origin type")

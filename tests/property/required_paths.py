@@ -1,4 +1,4 @@
-"""The paths that every run of the random scripts must take, and how their counts are shown."""
+"""The paths that every run of the random scripts must take."""
 
 LEGAL = {
     "submitted": {"accept", "reject"},
@@ -105,8 +105,3 @@ REQUIRED_PATHS = {
     # a reset
     "reset: with messages that wait, which are refused from then on",
 }  # fmt: skip
-
-
-def table(paths):
-    """The counts as aligned lines."""
-    return [f"{count:7}  {what}" for what, count in sorted(paths.items())]
