@@ -143,17 +143,21 @@ def found(lines):
     return {name: value for name, value in learned.items() if value != {} and name not in few}
 
 
-def test_a_learned_account_writes_the_same_bytes(tmp_path):
-    path, shown = tmp_path / "recording.jsonl", set[str]()
+def accounts():
     for seed in range(200 if THOROUGH else 16):
         rng = random.Random(seed)
-        account = {name: draw(rng) for name, draw in POOL.items()}
+        yield seed, rng, {name: draw(rng) for name, draw in POOL.items()}
+
+
+def test_a_learned_account_writes_the_same_bytes(tmp_path):
+    path, shown = tmp_path / "recording.jsonl", set[str]()
+    for seed, rng, account in accounts():
         path.write_bytes(real := recorded(account, seed))
 
         lines, _ = learn([str(path)])
 
         learned, text = found(lines), "\n".join(lines)
-        assert real == recorded(account | learned, seed), (seed, learned)
+        assert recorded(account | learned, seed) == real, (seed, learned)
         shown |= learned.keys()
         # The page of the program says what is not found although it shows.
         # A number that is always the same may be the one recipient.
@@ -179,19 +183,18 @@ def test_a_learned_account_writes_the_same_bytes(tmp_path):
         for name in POOL.keys() - learned.keys():
             is_few = re.search(rf"# ({name}=|\"\+).*too few", text)
             if not hidden.get(name) and account[name] and not is_few:
-                others = {recorded(account | {name: POOL[name](rng)}, seed) for _ in range(3)}
-                assert {real} == others, (seed, name)
-    assert POOL.keys() - {"inbound", "varying"} == shown
+                while (other := POOL[name](rng)) == account[name]:
+                    pass
+                assert recorded(account | {name: other}, seed) == real, (seed, name)
+    assert shown == POOL.keys() - {"inbound", "varying"}
 
 
 def test_what_too_few_messages_show_is_never_code(tmp_path):
     path = tmp_path / "recording.jsonl"
-    for seed in range(200 if THOROUGH else 16):
-        rng = random.Random(seed)
-        account = {name: draw(rng) for name, draw in POOL.items()}
+    for seed, _, account in accounts():
         path.write_bytes(recorded(account, seed, steps=19))
 
         scope = {}
         exec("\n".join(learn([str(path)])[0]), scope)
 
-        assert ChatFakeConfig() == scope["CONFIG"], seed
+        assert scope["CONFIG"] == ChatFakeConfig(), seed

@@ -104,7 +104,9 @@ def test_deviations_are_printed_and_not_kept(tmp_path, monkeypatch):
     path = written(tmp_path / "a.jsonl", "\n".join([bodies()[0].replace("v2", "v3")] * 2_000))
     with open(os.devnull, "w") as nowhere:
         monkeypatch.setattr(sys, "stdout", nowhere)
-        main(["validate", path])  # what is imported and cached
+        main(
+            ["validate", written(tmp_path / "b.jsonl", bodies()[0])]
+        )  # what is imported and cached
 
         tracemalloc.start()
         assert main(["validate", path]) == 1
