@@ -25,20 +25,25 @@ def bodies(**config):
         return [event.body.decode() for event in fake.events]
 
 
-def written(path, text):
-    path.write_text(text, "utf-8")
-    return str(path)
+@pytest.fixture
+def validated(tmp_path, monkeypatch, capsys):
+    """Validates texts, as files named by their number: what is printed, and the exit status."""
 
+    def validate(*texts, options=()):
+        for number, text in enumerate(texts):
+            (tmp_path / f"{number}.json").write_text(text, "utf-8")
+        status = main(["validate", *options, *(f"{number}.json" for number in range(len(texts)))])
+        return [*capsys.readouterr().out.splitlines(), status]
 
-def out(capsys):
-    return capsys.readouterr().out.splitlines()
+    monkeypatch.chdir(tmp_path)
+    return validate
 
 
 @pytest.mark.parametrize("name", ["", "NAMING", "CONFIG", "CONFIG.naming"])
 def test_schema_prints_the_schema_of_events_with_the_names_of_the_team(name, capsys):
     assert main(["schema", *(["--naming", f"{HERE}:{name}"] if name else [])]) == 0
     naming = NAMING if name else Naming()
-    assert event_schema(naming) == json.loads(capsys.readouterr().out)
+    assert json.loads(capsys.readouterr().out) == event_schema(naming)
 
 
 @pytest.mark.parametrize(
@@ -70,77 +75,74 @@ def test_a_naming_whose_module_fails_is_refused_in_one_line(tmp_path, monkeypatc
     assert "'broken_settings:NAMING' can't be imported: '(' was never closed" in last
 
 
-def test_fields_that_the_account_omits_are_not_required(tmp_path):
-    file = written(tmp_path / "a.jsonl", "\n".join(bodies(omit=["bizType"])))
+def test_fields_that_the_account_omits_are_not_required(validated):
+    options = ["--naming", f"{HERE}:OMITTING"]
 
-    assert main(["validate", "--naming", f"{HERE}:OMITTING", file]) == 0
-
-
-def test_bodies_of_the_description_have_no_deviation(tmp_path, capsys):
-    lines = written(tmp_path / "a.jsonl", "\n\n".join(bodies()) + "\n")
-    array = written(tmp_path / "b.json", f"[{','.join(bodies())}]")
-    one = written(tmp_path / "c.json", json.dumps(json.loads(bodies()[0]), indent=2))
-
-    assert main(["validate", lines, array, one]) == 0
-    assert out(capsys) == ["7 events, 0 deviations"]
+    found = validated("\n".join(bodies(omit=["bizType"])), options=options)
+    assert found == ["3 events, 0 deviations", 0]
 
 
-def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(tmp_path, capsys):
+def test_bodies_of_the_description_have_no_deviation(validated):
+    one = json.dumps(json.loads(bodies()[0]), indent=2)
+
+    found = validated("\n\n".join(bodies()) + "\n", f"[{','.join(bodies())}]", one)
+    assert found == ["7 events, 0 deviations", 0]
+
+
+def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(validated):
     sent, delivered, _ = bodies()
-    lines = written(tmp_path / "a.jsonl", f"{sent}\n{delivered}\n{sent.replace('v2', 'v3')}")
-    items = written(tmp_path / "b.json", f"[{sent}, {sent.replace('evt_', 'e')}, 3]")
+    other = sent.replace("evt_", "e")
 
-    assert main(["validate", lines, items]) == 1
-    id_ = json.loads(sent)["id"].replace("evt_", "e")
-    assert [
-        f"{lines}:3: `apiVersion`: expected 'v2', got 'v3'",
-        f"{items}, number 2: `id`: expected the form ^evt_.+, got '{id_}'",
-        f"{items}, number 3: expected an object, got 3",
+    found = validated(f"{sent}\n{delivered}\n{sent.replace('v2', 'v3')}", f"[{sent}, {other}, 3]")
+    assert found == [
+        "0.json:3: `apiVersion`: expected 'v2', got 'v3'",
+        f"1.json, number 2: `id`: expected the form ^evt_.+, got '{json.loads(other)['id']}'",
+        "1.json, number 3: expected an object, got 3",
         "5 events, 3 deviations",
-    ] == out(capsys)
+        1,
+    ]
 
 
 def test_deviations_are_printed_and_not_kept(tmp_path, monkeypatch):
-    path = written(tmp_path / "a.jsonl", "\n".join([bodies()[0].replace("v2", "v3")] * 2_000))
+    one, many = tmp_path / "one.jsonl", tmp_path / "many.jsonl"
+    one.write_text(bodies()[0].replace("v2", "v3"))
+    many.write_text("\n".join([one.read_text()] * 2_000))
     with open(os.devnull, "w") as nowhere:
         monkeypatch.setattr(sys, "stdout", nowhere)
-        main(
-            ["validate", written(tmp_path / "b.jsonl", bodies()[0])]
-        )  # what is imported and cached
+        main(["validate", str(one)])  # what is imported and cached
 
         tracemalloc.start()
-        assert main(["validate", path]) == 1
+        assert main(["validate", str(many)]) == 1
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert most < 300_000
 
 
-def test_a_terminal_obeys_no_name_of_a_field(tmp_path, capsys):
+def test_a_terminal_obeys_no_name_of_a_field(validated):
     sent = json.loads(bodies()[0])
     odd = json.dumps({**sent, "\x1b[2J": 1, "\u202e": 2})
-    lone = json.dumps({**sent, "\ud800": 1})
-    lines = written(tmp_path / "a.jsonl", f"{odd}\n{lone}")
 
     lone_surrogate = "expected a text without half of a letter (a lone surrogate)"
-    assert main(["validate", lines]) == 1
-    assert [
-        f"{lines}:1: `\\x1b[2J`: not in the description",
-        f"{lines}:1: `\\u202e`: not in the description",
-        f"{lines}:2: the event: {lone_surrogate}, got '\\ud800'",
+    assert validated(f"{odd}\n{json.dumps({**sent, chr(0xD800): 1})}") == [
+        "0.json:1: `\\x1b[2J`: not in the description",
+        "0.json:1: `\\u202e`: not in the description",
+        f"0.json:2: the event: {lone_surrogate}, got '\\ud800'",
         "2 events, 3 deviations",
-    ] == out(capsys)
+        1,
+    ]
 
 
-def test_the_names_of_the_team_and_its_fields_are_options(tmp_path, capsys):
+def test_the_names_of_the_team_and_its_fields_are_options(validated):
     text = "\n".join(bodies(naming=NAMING, extra={"region": "eu"}))
-    path = written(tmp_path / "own.jsonl", text)
-    naming = ["--naming", f"{HERE}:NAMING"]
+    naming, extra = ["--naming", f"{HERE}:NAMING"], ["--extra-fields"]
 
-    assert main(["validate", *naming, "--extra-fields", path]) == 0
-    assert main(["validate", *naming, path]) == 1
-    assert f"{path}:1: `chatMessage.region`: not in the description" in out(capsys)
-    assert main(["validate", "--extra-fields", path]) == 1
-    assert out(capsys)[-1] == "3 events, 3 deviations"
+    found = [validated(text, options=some) for some in (naming + extra, naming, extra)]
+    assert [one[-2:] for one in found] == [
+        ["3 events, 0 deviations", 0],
+        ["3 events, 3 deviations", 1],
+        ["3 events, 3 deviations", 1],
+    ]
+    assert found[1][0] == "0.json:1: `chatMessage.region`: not in the description"
 
 
 def test_a_file_that_is_not_there_is_refused(capsys):
@@ -159,7 +161,7 @@ def test_it_is_a_program():
         timeout=60,
     )
 
-    assert event_schema(Naming()) == json.loads(ran.stdout)
+    assert json.loads(ran.stdout) == event_schema(Naming())
 
 
 def other(type_, **fields):
@@ -167,20 +169,19 @@ def other(type_, **fields):
     return json.dumps({**envelope, "createTime": "2026-01-01T12:00:00.000Z", **fields})
 
 
-def test_events_of_other_types_are_held_to_the_envelope_and_counted(tmp_path, capsys):
+def test_events_of_other_types_are_held_to_the_envelope_and_counted(validated):
     inbound = other("chat.inbound_message.received", chatInboundMessage={"from": "+1"})
-    path = written(tmp_path / "a.jsonl", "\n".join([*bodies(), inbound]))
 
-    assert main(["validate", path]) == 0
-    assert out(capsys) == ["4 events, 1 of other types (envelope only), 0 deviations"]
-
-    path = written(tmp_path / "b.jsonl", inbound.replace("evt_o1", "o1").replace('"v2"', "2"))
-    assert main(["validate", path]) == 1
-    assert [
-        f"{path}:1: `id`: expected the form ^evt_.+, got 'o1'",
-        f"{path}:1: `apiVersion`: expected 'v2', got 2",
+    assert validated("\n".join([*bodies(), inbound])) == [
+        "4 events, 1 of other types (envelope only), 0 deviations",
+        0,
+    ]
+    assert validated(inbound.replace("evt_o1", "o1").replace('"v2"', "2")) == [
+        "0.json:1: `id`: expected the form ^evt_.+, got 'o1'",
+        "0.json:1: `apiVersion`: expected 'v2', got 2",
         "1 event, 1 of other types (envelope only), 2 deviations",
-    ] == out(capsys)
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -192,13 +193,12 @@ def test_events_of_other_types_are_held_to_the_envelope_and_counted(tmp_path, ca
     ],
     ids=["of another channel", "with a message", "without a type"],
 )
-def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(body, tmp_path, capsys):
-    path = written(tmp_path / "a.jsonl", body)
+def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(body, validated):
+    *deviations, summary, status = validated(body)
 
-    assert main(["validate", path]) == 1
-    lines = out(capsys)
-    assert any(f"{path}:1: `type`: " in line for line in lines)
-    assert "of other types" not in lines[-1]
+    assert status == 1
+    assert any(line.startswith("0.json:1: `type`: ") for line in deviations)
+    assert "of other types" not in summary
 
 
 @pytest.mark.parametrize("command", ["schema", "validate"])
@@ -207,6 +207,7 @@ def test_a_program_that_nobody_reads_on_ends_quietly(command, tmp_path, capfd, m
     os.close(read)
     with os.fdopen(write, "w") as closed:
         monkeypatch.setattr(sys, "stdout", closed)
-        path = written(tmp_path / "a.jsonl", bodies()[0])
-        assert main([command, *([path] if command == "validate" else [])]) == 141
+        path = tmp_path / "a.jsonl"
+        path.write_text(bodies()[0])
+        assert main([command, *([str(path)] if command == "validate" else [])]) == 141
     assert capfd.readouterr().err == ""
