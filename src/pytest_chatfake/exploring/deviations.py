@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -80,7 +81,9 @@ class Kind(NamedTuple):
             barrier.
         extent: The argument that says how far it goes; empty: there is none.
         least: The least value of that argument, and its default.
+        most: The greatest one.
         is_time: Whether that argument is a length of time.
+        moves_time: Whether it moves time further than the body does.
         ways: The values that its further arguments may have, one set for each way; those of crash
             points and calls vary.
         more: The names of arguments about crash points.
@@ -89,6 +92,7 @@ class Kind(NamedTuple):
         is_unseen: Whether the order and the moments of attempts don't show that it fired.
         is_alone: Whether it is never combined with another deviation.
         compares: Whether a correct app ends with the same snapshot as in the world as written.
+        is_survivable: Whether a correct app can survive it; else ``"all"`` leaves it out.
         needs: What a body lacks that has nothing to try.
         unchanged: Why the webhooks may look the same with it; empty: they never do, or may.
         alike: The kind that looks the same to the app from the next barrier on. If both are tried,
@@ -100,13 +104,16 @@ class Kind(NamedTuple):
     distances: Callable[[int, int], range] = _no_move
     extent: str = ""
     least: int = 0
+    most: float = math.inf
     is_time: bool = False
+    moves_time: bool = False
     ways: tuple[tuple[tuple[str, Any], ...], ...] = ((),)
     more: tuple[str, ...] = ()
     concerns: str = "attempt"
     is_unseen: bool = False
     is_alone: bool = False
     compares: bool = True
+    is_survivable: bool = True
     needs: str = "no event is attempted at your app"
     unchanged: str = ""
     alike: str = ""
@@ -185,7 +192,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         (("delivered", True),),
         needs="your scenario makes no API call that sends a message",
     ),
-    "drop": Kind(Drop, "{event} was dropped"),
+    "drop": Kind(Drop, "{event} was dropped", is_survivable=False),
     "read_at_once": Kind(
         Drop,
         extent="times",
@@ -200,10 +207,12 @@ KINDS: Final[Mapping[str, Kind]] = {
         extent="pause",
         least=1,
         is_time=True,
+        moves_time=True,
     ),
     "duplicate_at_once": Kind(
         Concurrently,
         extent="by",
+        most=0,
         needs=_PLAIN,
     ),
     "concurrently": Kind(
@@ -360,7 +369,8 @@ def _read(text: str) -> Deviation | None:
         if kind.is_time:
             extent = parse_delay(extent, kind.extent)
         more = tuple((key, value) for key, value in given.items() if key != kind.extent)
-        if type(start) is type(extent) is int and start >= 1 and extent >= kind.least:
+        is_whole = type(start) is type(extent) is int
+        if is_whole and start >= 1 and kind.least <= extent <= kind.most:
             found = Deviation(name, start, extent, more)
             if _is_possible(found):
                 return found
@@ -368,8 +378,8 @@ def _read(text: str) -> Deviation | None:
 
 
 def _is_possible(deviation: Deviation) -> bool:
-    name, kind, more = deviation.kind, KINDS[deviation.kind], dict(deviation.more)
-    if name in CRASHING:
+    kind, more = KINDS[deviation.kind], dict(deviation.more)
+    if deviation.kind in CRASHING:
         (place,) = more.keys() & PLACES
         if place != "line":
             find_function(more[place], place)
@@ -382,15 +392,13 @@ def _is_possible(deviation: Deviation) -> bool:
             return False
     way = tuple(pair for pair in deviation.more if pair[0] not in Call._fields)
     is_in_place = deviation.start == 1 or kind.concerns != "everything"
-    return (
-        way in kind.ways and is_in_place and not (name == "duplicate_at_once" and deviation.extent)
-    )
+    return way in kind.ways and is_in_place
 
 
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:
-    """Return the kinds to try; ``"all"`` leaves out ``drop``, which no app can survive."""
+    """Return the kinds to try; ``"all"`` leaves out those that no app can survive."""
     if deviations == "all":
-        return tuple(kind for kind in KINDS if kind != "drop")
+        return tuple(name for name, kind in KINDS.items() if kind.is_survivable)
     kinds = tuple(check_list(deviations, "deviations", f"'all', or names such as {list(DEFAULT)}"))
     for kind in kinds:
         check_choice(kind, "deviation in deviations=", [*KINDS])

@@ -318,12 +318,12 @@ class Exploration:
             sentences = "; ".join(describe(each, log) for each in world.deviations)
             self._sometimes = f"failed in one run and passed in another: {sentences}"
         last = await self._at_its_step(last)
-        kinds = {deviation.kind for deviation in last.deviations}
-        if last.error is None or "duplicate_later" not in kinds:
+        moving = [each.kind for each in last.deviations if KINDS[each.kind].moves_time]
+        if last.error is None or not moving:
             return last
         judged = await self._compared(last, Baseline(only_waits=True))
         if judged is None:
-            self._unfired["duplicate_later"] = _ONLY_TIME
+            self._unfired |= dict.fromkeys(moving, _ONLY_TIME)
         return judged
 
     async def _confirmed(self, world: World) -> World:

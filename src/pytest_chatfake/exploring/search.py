@@ -239,14 +239,14 @@ class _Options:
                     yield distance, Deviation(kind, start, extent, *KINDS[kind].ways)
 
     def _pauses(self, kind: str) -> Iterator[_Found]:
-        # Wherever the body moves time; duplicates also after the end of a session.
-        more = {self.log.session} if kind == "duplicate_later" else set[int]()
+        # Wherever the body moves time; and if a kind moves it, after the end of a session as well.
+        more = {self.log.session} if KINDS[kind].moves_time else set[int]()
         for start, slot in sorted(self.slots.items(), key=lambda item: item[1].after):
             for pause in sorted(more | self.log.pauses(slot.position)):
                 yield slot.after, Deviation(kind, start, pause)
 
     def _crashes(self, kind: str) -> Iterator[_Found]:
-        raises: Mapping[str, str] = self.log.errors if kind == "error" else {}
+        raises: Mapping[str, str] = self.log.errors if "raises" in KINDS[kind].more else {}
         for start, slot in self.slots.items():
             for where, name, nth in slot.attempt.points:
                 if where not in KINDS[kind].more:
