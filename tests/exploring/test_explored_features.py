@@ -39,20 +39,6 @@ def test_a_check_is_made_as_often_in_each_world():
         explore(world, deviations=["duplicate"])
 
 
-async def never_run(chat_fake):
-    raise AssertionError(chat_fake)
-
-
-def generated(chat_fake):
-    yield chat_fake
-
-
-@pytest.mark.parametrize("body", [never_run, generated])
-def test_a_body_that_nobody_would_run_is_refused(body):
-    with pytest.raises(TypeError, match="which would never run: write `async def`"):
-        explore(lambda fake: body(fake))  # noqa: PLW0108 - a function of another kind
-
-
 def test_an_exploration_expects_no_attempts_at_a_disabled_endpoint():
     found = set()
 
