@@ -56,12 +56,23 @@ def test_each_line_is_a_point_whenever_it_was_another_one_before():
     assert exploration.complete
 
 
-@pytest.mark.parametrize("point", [save, f"{__name__}.save"])
-def test_each_call_of_a_crash_point_is_two_points_without_other_deviations(point):
-    kinds = ["crash", "duplicate"]
-    exploration = explore(body_of(calls), deviations=kinds, crash_points=[point])
+@pytest.mark.parametrize(
+    ("kind", "points", "of_a_call"),
+    [
+        ("crash", [save], 2),
+        ("crash", [f"{__name__}.save"], 2),
+        ("crash", {save: OSError}, 2),
+        ("error", [save], 1),
+    ],
+)
+def test_each_call_of_a_crash_point_has_worlds_without_other_deviations(kind, points, of_a_call):
+    def body(chat_fake):
+        chat_fake.webhooks.connect(handler=calls, raise_exceptions=False)
+        chat_fake.send_text()
 
-    assert exploration.worlds == 1 + 2 * 2 + 1
+    exploration = explore(body, deviations=[kind, "duplicate"], crash_points=points)
+
+    assert exploration.worlds == 1 + 2 * of_a_call + 1
     assert exploration.complete
 
 

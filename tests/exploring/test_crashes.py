@@ -449,9 +449,13 @@ def test_an_app_that_goes_on_after_its_crash_is_named(app, crash):
     assert done == ["caught"]
 
 
-def test_an_app_at_a_url_cannot_crash(fake):
+@pytest.mark.parametrize(
+    ("verb", "arguments"), [("crash", {"line": "app.py:1"}), ("error", {"before": commit})]
+)
+def test_an_app_at_a_url_cannot_crash(fake, verb, arguments):
     fake.webhooks.connect("http://127.0.0.1:9/")
-    with fake.webhooks.crash(line="app.py:1"), pytest.raises(ChatFakeError, match="is a URL"):
+    needs = pytest.raises(ChatFakeError, match=rf"^{verb}\(\) needs an app in process.*is a URL")
+    with getattr(fake.webhooks, verb)(**arguments), needs:
         fake.send_text()
     fake.reset()
     with pytest.raises(TypeError, match="restart"):
@@ -482,20 +486,19 @@ def test_what_cannot_crash_is_refused(fake, arguments, error, named):
         fake.webhooks.crash(**arguments)
 
 
-def test_what_restart_returns_has_to_be_an_app(fake):
-    restart = lambda: 3  # noqa: E731
-    fake.webhooks.connect(handler=lambda request: commit(), restart=restart)
-    fake.webhooks.crash(before=commit)
+def commits(request):
+    commit()
+
+
+@pytest.mark.parametrize(
+    ("app", "point"), [({"handler": commits}, commit), ({"asgi": responding}, pause)]
+)
+def test_what_restart_returns_has_to_be_an_app_after_a_response_too(fake, app, point):
+    fake.webhooks.connect(**app, restart=lambda: 3)
+    fake.webhooks.crash(before=point)
     with pytest.raises(TypeError, match="what restart= returned"):
         fake.send_text()
     fake.webhooks.disconnect()
-
-
-def test_what_restart_raises_comes_back_though_the_response_was_complete(fake):
-    fake.webhooks.connect(asgi=responding, restart=lambda: 3)
-    fake.webhooks.crash(before=pause)
-    with pytest.raises(TypeError, match="what restart= returned"):
-        fake.send_text()
 
 
 def test_a_crash_must_not_break_a_transaction_django_shares_with_the_test():

@@ -293,6 +293,17 @@ def test_an_event_is_delayed_by_waits_of_the_body_and_not_of_settle():
     assert "delay was not tried: your scenario moves no time" in str(exploration)
 
 
+def noting(chat_fake):
+    """Connect an app that notes what comes, which attempt of it, and when; return how to note."""
+
+    def note(what, number=0):
+        note.seen.append((what, number, chat_fake.clock.now))
+
+    note.seen = []
+    chat_fake.webhooks.connect(handler=lambda request: note(request.event.status, request.number))
+    return note
+
+
 @pytest.mark.parametrize(
     ("kind", "hours", "worlds"),
     [
@@ -306,18 +317,14 @@ def test_worlds_with_the_same_attempts_at_the_same_moments_are_one(kind, hours, 
     came = []
 
     def world(chat_fake):
-        came.append(mine := [])
-        chat_fake.webhooks.connect(
-            handler=lambda request: mine.append(
-                (request.event.status, request.number, chat_fake.clock.now)
-            )
-        )
+        note = noting(chat_fake)
         if hours:
             chat_fake.autopilot(deliver_after=3_600 * hours)
             chat_fake.send_text()
         else:
             chat_fake.send_text().deliver()
         chat_fake.clock.advance(hours=24)
+        came.append(note.seen)
 
     exploration = explore(world, deviations=[kind, "duplicate_later"])
 
@@ -325,25 +332,20 @@ def test_worlds_with_the_same_attempts_at_the_same_moments_are_one(kind, hours, 
 
 
 def test_worlds_are_two_if_a_look_at_a_barrier_tells_them_apart():
-    seen = []
+    came = []
 
     def world(chat_fake):
-        def note(what, number=0):
-            mine.append((what, number, chat_fake.clock.now))
-
-        seen.append(mine := [])
-        chat_fake.webhooks.connect(
-            handler=lambda request: note(request.event.status, request.number)
-        )
+        note = noting(chat_fake)
         message = chat_fake.send_text()
         chat_fake.clock.advance(hours=1)
         note("look")
         message.deliver()
+        came.append(note.seen)
 
     exploration = explore(world, deviations=["duplicate", "refuse", "duplicate_later"])
 
-    assert len({*map(tuple, seen)}) == exploration.worlds
-    orders = [[what for what, *_ in mine] for mine in seen]
+    assert len({*map(tuple, came)}) == exploration.worlds
+    orders = [[what for what, *_ in seen] for seen in came]
     # An hour later in both: by a pause, and because `delivered` was refused.
     assert ["sent", "sent", "look", "delivered"] in orders
     assert ["sent", "look", "sent", "delivered"] in orders

@@ -325,8 +325,10 @@ def test_a_long_exploration_has_a_progress_line_on_a_terminal(
     assert ("chat_explore: 1 world, 0 s, " in result.stdout.str()) == is_told
 
 
-@pytest.mark.parametrize("mode", ["prepend", "importlib"])
-@pytest.mark.parametrize("name", ["test_shop", "08_shop", "test-shop"])
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [("prepend", "test_shop"), ("prepend", "08_shop"), ("importlib", "test-shop")],
+)
 def test_a_crash_point_may_be_in_a_test_file_whatever_its_name(pytester, name, mode):
     path = pytester.path / "tests" / f"{name}.py"
     path.parent.mkdir()

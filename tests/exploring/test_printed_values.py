@@ -111,6 +111,7 @@ DATA = st.recursive(
     LEAVES,
     lambda data: st.lists(data) | st.tuples(data, data) | st.dictionaries(st.text(), data)
     | st.sets(st.text()),
+    max_leaves=10,
 )  # fmt: skip
 
 
