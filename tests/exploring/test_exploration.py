@@ -136,7 +136,7 @@ def test_pairs_of_one_message_come_before_those_of_two():
     concerned = []
 
     def world(chat_fake):
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.receiver()
         for number in range(2):
             chat_fake.send_text(to=f"+{number}").deliver()
         chat_fake.settle()
@@ -523,7 +523,7 @@ def test_every_world_begins_with_the_same_ids_key_price_time_and_chance():
     seen = []
 
     def world(chat_fake):
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.receiver()
         begin = chat_fake.clock.now
         message = chat_fake.send_text()
         chat_fake.clock.advance(hours=1)
@@ -546,7 +546,7 @@ def test_a_call_with_the_key_of_an_earlier_world_reaches_no_other():
     earlier, statuses = [], []
 
     def world(chat_fake):
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.receiver()
         chat_fake.send_text()
         earlier.append(chat_fake.headers)
         for headers in earlier:
@@ -575,11 +575,7 @@ def test_what_the_handler_of_an_alarm_raises_is_no_finding(monkeypatch):
         pytest.fail("Timeout")
 
     def world(chat_fake):
-        seen = []
-        chat_fake.webhooks.connect(handler=seen.append)
-        chat_fake.send_text()
-        chat_fake.settle()
-        if len(seen) > 1:
+        if len(sending(chat_fake, events=1)) > 1:
             handler()
 
     monkeypatch.setattr(signal, "getsignal", lambda _: handler)
@@ -859,7 +855,7 @@ def test_pytest_s_own_failure_is_one():
 
 
 def silent(chat_fake):
-    chat_fake.webhooks.connect(handler=lambda _: None)
+    chat_fake.webhooks.receiver()
 
 
 def unconnected(chat_fake):
@@ -990,7 +986,7 @@ def test_the_calls_of_threads_are_named_as_a_possible_cause():
     runs = chain([False], repeat(True))
 
     def world(chat_fake):
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.receiver()
         is_again = next(runs)
         in_a_thread(lambda: chat_fake.send_text().fail())
         message = chat_fake.send_text()
@@ -1027,7 +1023,7 @@ def test_threads_that_act_in_another_order_are_a_stated_limit(fails):
         def reply():
             chat_fake.send_text("the reply")
 
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.receiver()
         run = next(runs)
         if not run:
             in_a_thread(reply)
@@ -1046,7 +1042,7 @@ def test_without_threads_another_order_is_refused():
     runs = count()
 
     def world(chat_fake):
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.receiver()
         first, second = chat_fake.send_text(), chat_fake.send_text()
         for message in (second, first) if next(runs) else (first, second):
             message.deliver()
@@ -1365,9 +1361,7 @@ def test_a_snapshot_that_differs_is_told_by_its_places_with_labels_for_ids():
 
 def test_a_body_that_compares_worlds_is_no_test_outside_of_an_exploration():
     def world(chat_fake):
-        seen = []
-        chat_fake.webhooks.connect(handler=seen.append)
-        chat_fake.send_text()
+        seen = sending(chat_fake, events=1)
         chat_fake.assert_order_independent(lambda: len(seen))
 
     reason = "the body compares worlds.\nThis world alone: chat_explore(only="
@@ -1461,7 +1455,7 @@ def test_a_refusal_of_the_second_run_says_itself_what_to_do():
     runs = []
 
     def world(chat_fake):
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.receiver()
         chat_fake.send_text()
         runs.append(1)
         if len(runs) > 1:
@@ -1569,7 +1563,7 @@ def test_a_body_whose_thread_calls_before_or_after_a_barrier_is_the_same():
     runs = []
 
     def world(chat_fake):
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.receiver()
         runs.append(chat_fake.send_text())
         if len(runs) % 2:
             chat_fake.settle()
@@ -1585,18 +1579,10 @@ def test_the_printed_test_fails_the_same_way_on_either_side_of_a_barrier():
     runs = []
 
     def world(chat_fake):
-        got = []
-        chat_fake.webhooks.connect(handler=got.append)
-        runs.append(chat_fake.send_text())
-        if len(runs) % 2:
-            chat_fake.settle()
-        chat_fake.send_text()
-        chat_fake.settle()
-        assert len(got) < 3
+        runs.append(1)
+        assert len(sending(chat_fake, settles=len(runs) % 2)) < 3
 
-    with pytest.raises(AssertionError) as caught:
-        explore(world, deviations=["duplicate"])
-    assert "it was run, and fails the same way" in "\n".join(caught.value.__notes__)
+    assert "it was run, and fails the same way" in notes(world, deviations=["duplicate"])
 
 
 def test_held_back_attempts_are_made_before_a_wait_that_settles_nothing():
