@@ -40,16 +40,21 @@ def place(mark):
     return f"{Path(__file__).name}:{number}"
 
 
-def crashed(app, mode="sync", *, asgi=False, **crash):
-    """Connect an app that crashes at its first event; return how its attempts have ended."""
+def attempted(verb, app, mode="sync", *, how="handler", **arguments):
+    """Connect an app to which this happens at its first event; return its attempts."""
     with frozen_fake(mode="sync" if mode == "sync" else "async") as fake:
-        fake.webhooks.connect(**{"asgi" if asgi else "handler": app}, raise_exceptions=False)
-        fault = fake.webhooks.crash(**crash)
+        fake.webhooks.connect(**{how: app}, raise_exceptions=verb == "error")
+        fault = getattr(fake.webhooks, verb)(**arguments)
         perform(mode, fake.send_text)
         perform(mode, fake.settle)
         assert fault.fired == 1
-        assert fake.webhooks.attempts[0].fault == "crash"
-        return [one.outcome for one in fake.webhooks.attempts]
+        assert fake.webhooks.attempts[0].fault == verb
+        return list(fake.webhooks.attempts)
+
+
+def crashed(app, mode="sync", *, how="handler", **crash):
+    """Connect an app that crashes at its first event; return how its attempts have ended."""
+    return [one.outcome for one in attempted("crash", app, mode, how=how, **crash)]
 
 
 async def pause():
@@ -152,7 +157,7 @@ async def responding(scope, receive, send):
 
 @pytest.mark.parametrize("crash", [{"line": place("background")}, {"before": pause}])
 def test_after_a_complete_response_nothing_is_attempted_again(crash):
-    (outcome,) = crashed(responding, asgi=True, **crash)
+    (outcome,) = crashed(responding, how="asgi", **crash)
     assert outcome.startswith("status 202, then crashed ")
 
 
@@ -358,16 +363,18 @@ def test_an_attempt_that_waits_for_what_a_crash_has_left_says_so():
         assert "; the app had crashed after commit (" in fake.webhooks.attempts[1].outcome
 
 
-def test_an_attempt_that_does_not_come_so_far_is_not_marked(fake):
+@pytest.mark.parametrize("verb", ["crash", "error"])
+def test_an_attempt_that_does_not_come_so_far_is_not_marked(fake, verb):
     def app(request):
         if request.event.status != "delivered":
             commit()
 
     fake.webhooks.connect(handler=app)
-    fault = fake.webhooks.crash(before=commit, start=2, times=2)
+    fault = getattr(fake.webhooks, verb)(before=commit, start=2, times=2)
     fake.send_text().deliver().read()
     fake.settle()
-    assert [one.fault for one in fake.webhooks.attempts] == [None, None, "crash", None]
+    attempts = [(one.event.status, one.fault) for one in fake.webhooks.attempts]
+    assert attempts == [("sent", None), ("delivered", None), ("read", verb), ("read", None)]
     assert fault.fired == 1
 
 
@@ -439,13 +446,13 @@ def bare(request):
 
 
 @pytest.mark.parametrize(
-    ("app", "crash"),
-    [(stubborn, {"line": place("pause")}), (stubborn, {"before": pause}),
-     (deaf, {"line": place("pause")}), (bare, {"before": commit})],
+    ("how", "app", "crash"),
+    [("asgi", stubborn, {"line": place("pause")}), ("asgi", stubborn, {"before": pause}),
+     ("handler", deaf, {"line": place("pause")}), ("handler", bare, {"before": commit})],
 )  # fmt: skip
-def test_an_app_that_goes_on_after_its_crash_is_named(app, crash):
+def test_an_app_that_goes_on_after_its_crash_is_named(how, app, crash):
     with pytest.raises(ChatFakeError, match="the app went on after it had crashed "):
-        crashed(app, asgi=app is stubborn, **crash)
+        crashed(app, how=how, **crash)
     assert done == ["caught"]
 
 

@@ -13,8 +13,9 @@ from sqlalchemy.exc import OperationalError
 
 from pytest_chatfake import ChatFakeError, InjectedError, explore
 
-from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
+from ..unit.both_frameworks import MODES, hard_limit  # noqa: F401
 from ..unit.fakes import frozen_fake, unchanged
+from .test_crashes import attempted
 
 #: What the apps of this module have done, and how their errors read.
 done = []
@@ -49,14 +50,8 @@ class Block:
 
 def failed(app, mode="sync", *, how="handler", **error):
     """Connect an app that gets an error at its first event; return how its attempts have ended."""
-    with frozen_fake(mode="sync" if mode == "sync" else "async") as fake:
-        fake.webhooks.connect(**{how: app})
-        fault = fake.webhooks.error(**{"before": save} | error)
-        perform(mode, fake.send_text)
-        perform(mode, fake.settle)
-        assert fault.fired == 1
-        assert fake.webhooks.attempts[0].fault == "error"
-        return [one.status_code for one in fake.webhooks.attempts]
+    made = attempted("error", app, mode, how=how, **{"before": save} | error)
+    return [one.status_code for one in made]
 
 
 def lets_it_out(request):
@@ -195,21 +190,6 @@ def test_an_error_at_the_end_of_a_block_is_one_of_the_block(swallows):
     assert ([200] if swallows else [500, 200]) == failed(app, before=Block.__exit__)
     expected = ["begin", "saved", "rollback InjectedError"]
     assert expected + ["begin", "saved", "commit"] * (not swallows) == done
-
-
-def test_an_attempt_that_makes_no_call_leaves_the_error_to_the_next():
-    def app(request):
-        if request.event.status == "delivered":
-            save()
-
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app)
-        fake.webhooks.error(before=save)
-        fake.send_text().deliver()
-        fake.settle()
-
-        attempts = [(one.event.status, one.status_code) for one in fake.webhooks.attempts]
-    assert attempts == [("sent", 200), ("delivered", 500), ("delivered", 200)]
 
 
 @pytest.mark.parametrize(
