@@ -243,29 +243,19 @@ def test_a_timeout_in_the_event_loop_closes_the_world_that_hangs(pytester):
     result.stdout.fnmatch_lines(["*Failed: Timeout"])
 
 
-def test_a_fixture_that_is_never_used_fails_the_test(pytester):
-    pytester.makepyfile("def test_forgotten(chat_explore): pass")
-    result = pytester.runpytest()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*chat_explore was never used: write `@chat_explore` above*"])
-
-
-def test_a_test_that_failed_is_not_told_of_a_fixture_that_it_never_used(pytester):
-    pytester.makepyfile("def test_failing(chat_explore): assert 0")
-    pytester.runpytest().assert_outcomes(failed=1)
-
-
-def test_the_clock_of_a_test_is_refused_beside_it(pytester):
-    pytester.makepyfile("def test_both(chat_explore, chat_clock): pass")
-    result = pytester.runpytest()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*every world has its own clock: use chat_fake.clock"])
-
-
-def test_skip_and_xfail_in_a_body_are_the_tests(pytester):
+def test_a_fixture_that_is_never_used_fails_a_test_that_passes(pytester):
     pytester.makepyfile(
         """
         import pytest
+
+        def test_forgotten(chat_explore):
+            pass
+
+        def test_failing(chat_explore):
+            assert 0
+
+        def test_both(chat_explore, chat_clock):
+            pass
 
         def test_skipped(chat_explore):
             chat_explore(lambda fake: pytest.skip("not here"))
@@ -274,7 +264,15 @@ def test_skip_and_xfail_in_a_body_are_the_tests(pytester):
             chat_explore(lambda fake: pytest.xfail("not yet"))
         """
     )
-    pytester.runpytest().assert_outcomes(skipped=1, xfailed=1)
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2, errors=1, skipped=1, xfailed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*every world has its own clock: use chat_fake.clock",
+            "E*chat_explore was never used: write `@chat_explore` above*",
+            "E*assert 0",
+        ]
+    )
 
 
 def test_a_world_begins_at_the_start_of_the_clock(pytester):
