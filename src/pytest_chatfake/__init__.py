@@ -1,7 +1,7 @@
 """An in-process fake of a chat messaging service, for pytest and beyond.
 
-Under pytest nothing needs to be imported: ask for the ``chat_fake`` fixture. These names are for
-type annotations, for configuration, and for use without pytest.
+Under pytest, use the ``chat_fake`` fixture without importing it. The names in here are for type
+annotations, for configuration, and for use without pytest.
 """
 
 from __future__ import annotations

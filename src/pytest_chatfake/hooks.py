@@ -1,6 +1,6 @@
-"""The hooks that other plugins may implement, beside pytest's own.
+"""The hooks that other plugins may implement, besides pytest's own.
 
-They are called for the fakes of the running test: never outside pytest, nor between tests.
+They are called for the fakes of the running test, never outside pytest or between tests.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 def pytest_chatfake_fields(item: pytest.Item, fields: dict[str, Any]) -> None:
     """Take a plugin's own keywords out of the marker ``@pytest.mark.chat_fake``.
 
-    It is called when ``chat_fake`` or ``chat_explore`` is set up, before a fake is made, in the
-    thread of the test. It may change the dictionary, other fields included, and must not call
-    verbs. A ``TypeError`` or ``ValueError`` fails the test with the text of the error.
+    It is called when ``chat_fake`` or ``chat_explore`` is set up, before there is a fake, in the
+    test's thread. It may change the dictionary, other fields included, but must not call verbs. A
+    ``TypeError`` or ``ValueError`` fails the test with its text.
 
     Args:
         item: The test.
-        fields: The keywords of the test's markers; of equal ones, that of the nearest marker. What
-            is left has to be fields of ``ChatFakeConfig``.
+        fields: The keywords of the test's markers; the nearest marker wins. All that you leave in
+            have to be fields of ``ChatFakeConfig``.
     """
 
 
 def pytest_chatfake_attempt(attempt: Attempt) -> AbstractContextManager[object] | None:
-    """Return a context manager that is entered around an attempt; None: nothing is added.
+    """Return a context manager that is entered around an attempt; None: there is none.
 
-    It is called for each attempt before it is signed and posted, including retries and the attempts
-    of explorations, from the thread or task that makes the attempt. Attempts that are made at the
-    same time enter their blocks side by side.
+    It is called for each attempt before the event is signed and posted, including retries and
+    explorations, from the thread or task that makes the attempt. Attempts at the same time enter
+    their blocks side by side.
 
-    The block may look at the attempt but not change it; after the block, the attempt says how it
-    ended. It must not raise, wait for another attempt, or call verbs of the fake.
+    The block may read the attempt but not change it; after the ``yield``, the attempt says how it
+    ended. The block must not raise, wait for another attempt, or call verbs of the fake.
 
     Args:
         attempt: The attempt as in ``chat_fake.webhooks.attempts``.
@@ -56,16 +56,16 @@ def pytest_chatfake_reply(
 ) -> Reply | None:
     """Return another response to a call of the app; None: the fake's own stays.
 
-    It is called before the response to a balance query or to a successful POST leaves, unless a
-    fault has shaped it, from the thread that serves the call: over a socket, that is one of the
-    listener's. The first plugin that returns a response decides. The fake records what it would
-    have recorded anyway. It must not raise, or call verbs of the fake.
+    It is called before the response to a balance request or to a successful POST leaves, unless a
+    fault has shaped it, from the thread that serves the call: over a socket, one of the listener's
+    threads. The first plugin that returns a response decides. The fake's records don't change. The
+    hook must not raise, or call verbs of the fake.
 
     Args:
         api: The fake's ``chat_fake.api``.
         reply: Returns the fake's response. It is a named tuple, so
             ``reply()._replace(status=503, body=b"")`` is another one.
-        is_balance: Whether it is the response to a balance query.
+        is_balance: Whether it is the response to a balance request.
     """
 
 

@@ -1,4 +1,4 @@
-"""The options of a run, of the ini file and of the command line.
+"""The options of a run, from the ini file and the command line.
 
 They are loaded in every run of pytest, so heavy modules are imported inside functions.
 """
@@ -131,7 +131,7 @@ def number_given(
     expected: str = "percent, from 0 to 100",
     most: float = 100,
 ) -> float | None:
-    """Return the number of an option, from 0 to ``most``; None if it was not given."""
+    """Return an option's number, from 0 to ``most``; None if it was not given."""
     given: str | None = options(name)
     if given is None:
         return None
@@ -142,7 +142,7 @@ def number_given(
 
 
 def check(config: pytest.Config) -> None:
-    """Raise a UsageError for an invalid option of the ini file."""
+    """Raise a UsageError for an invalid ini option."""
     exposure(config)  # refuses anything but an address
     for name, (*others, last) in _CHOICES.items():
         if (value := config.getini(name)) not in {*others, last}:

@@ -110,8 +110,8 @@ def chat_fake(
 ) -> Iterator[ChatFake]:
     """A fake messaging service, new for each test.
 
-    It sends messages, plays the people who get them, posts webhooks to the app that
-    ``chat_fake.webhooks.connect()`` names, and serves the HTTP API at ``chat_fake.base_url``::
+    It sends messages, plays the people who get them, posts webhooks to the app that you pass to
+    ``chat_fake.webhooks.connect()``, and serves the HTTP API at ``chat_fake.base_url``::
 
         def test_spending(chat_fake):
             app = create_app()
@@ -145,7 +145,7 @@ def chat_fake(
 
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
-    """The test's clock, frozen: ``advance(days=30)`` runs everything that is due meanwhile."""
+    """The test's clock, frozen: ``advance(days=30)`` runs everything that becomes due."""
     from .engine.process_time import Travel, freeze
 
     time = chat_fake._engine.time
@@ -176,7 +176,7 @@ def chat_receiver(chat_fake: ChatFake) -> Receiver:
 def chat_fake_config() -> ChatFakeConfig:
     """The configuration of every chat_fake: override it to return your own ``ChatFakeConfig``.
 
-    In a ``conftest.py``, the override holds for the suite, and in a module for its tests.
+    In a ``conftest.py``, the override applies to the suite, and in a module to its tests.
     """
     from .fake.config import ChatFakeConfig
 
@@ -199,7 +199,7 @@ def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
 
 @pytest.fixture(scope="session")
 def chat_fake_url(pytestconfig: pytest.Config) -> str:
-    """The base URL of the fake's HTTP API, for an app that lives for a session."""
+    """The base URL of the fake's HTTP API, for an app that lives for the whole session."""
     from .fake.fake import service
     from .suite.configuring import keep_listening
 

@@ -36,7 +36,7 @@ class ClockError(ChatFakeError):
 
 
 class ClosedError(ChatFakeError):
-    """The fake was used after it was closed, or a handle from before it was reset."""
+    """The fake was used after it was closed, or an object from before a reset."""
 
 
 class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
@@ -46,7 +46,7 @@ class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
     """At teardown: the test overlooked something, such as a webhook that failed.
 
-    The text names it with its line: a failed attempt that the test neither caused nor looked at, an
+    The text says what, with its line: a failed attempt that the test neither caused nor read, an
     event that is still queued or that no endpoint listens for, an unused fault, an ``after()``
     without a verb. With ``strict=False`` each is a :class:`WebhookWarning` instead.
 
@@ -55,25 +55,25 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
 
 
 class UnusedFault(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """At teardown: a fault never fired, so the test did not try what it says.
+    """At teardown: a fault never fired, so the test did not try what it was meant to try.
 
-    The text has the line that set it up, and why it did not fire, if that is known. If the test
-    overlooked more than that, it is one line of :class:`UndeliveredWebhooks`.
+    The text has the line that set the fault up, and why it did not fire, if known. If the test
+    overlooked more, the fault is one line of :class:`UndeliveredWebhooks`.
     """
 
 
 class InjectedError(Exception):
-    """What ``webhooks.error()`` raises inside the app, unless it is told otherwise.
+    """What ``webhooks.error()`` raises inside the app, unless it has ``raises=``.
 
-    It derives from ``Exception`` alone, so only a handler of all errors catches it.
+    It is a plain ``Exception``, so only a handler for all errors catches it.
     """
 
 
 class WebhookWarning(UserWarning):
     """With ``strict=False``: what a test overlooked, with its lines.
 
-    For an unused fault that a fixture set up it is always this warning: the fault may be meant for
-    other tests.
+    An unused fault that a fixture set up always causes this warning, because the fault may be meant
+    for other tests.
     """
 
 

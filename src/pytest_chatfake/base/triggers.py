@@ -74,7 +74,7 @@ class Trigger(Record):
         self.remove()
 
     def remove(self) -> None:
-        """Stop the fault; what it has done already stays. Calling it again has no effect."""
+        """Stop the fault; what it has done stays. Calling this again has no effect."""
         self._is_removed = True
 
     def _should_fire(self) -> bool:

@@ -24,8 +24,8 @@ class LedgerEntry(Record):
         kind: Which way the money moved.
         amount: An exact decimal. Only an adjustment can be negative.
         moment: When it was posted, in nanoseconds since the epoch.
-        message_id: The message that it is about, if any.
-        conversation_id: The conversation of that message, if any.
+        message_id: The message in question, if any.
+        conversation_id: The message's conversation, if any.
     """
 
     kind: Final[EntryKind]
@@ -42,11 +42,11 @@ class LedgerEntry(Record):
 
 
 class Balance(NamedTuple):
-    """The money of the account at one moment, in exact decimals.
+    """The account's money at one moment, in exact decimals.
 
     Attributes:
         available: What can be spent.
-        held: What is set aside for messages that are sent and not yet delivered (§3 rule 5).
+        held: What is set aside for messages that are sent but not yet delivered (§3 rule 5).
         charged: What has been charged so far (§8).
         currency: The three-letter code of the three amounts.
     """

@@ -91,7 +91,7 @@ class CheckedOptions(NamedTuple):
 
 
 class Exploration:
-    """An exploration and its result; ``await`` it in an async test: it does nothing before.
+    """An exploration and its result. In an async test, nothing happens until you ``await`` it.
 
     ``str(exploration)`` says how it ended, as pytest shows it in the section ``chat_explore``.
     """
@@ -149,7 +149,7 @@ class Exploration:
 
     @property
     def complete(self) -> bool:
-        """Whether these are all worlds up to the depth.
+        """Whether :attr:`worlds` are all worlds up to the depth. If not, ``str()`` says why.
 
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.

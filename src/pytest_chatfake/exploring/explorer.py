@@ -53,7 +53,7 @@ class ExploreOptions(TypedDict, total=False):
 
 
 class Explorer:
-    """Runs one test body with its webhooks in order, duplicated, reordered, refused.
+    """Runs one test body with its webhooks as written, duplicated, reordered, refused.
 
     Under pytest, the ``chat_explore`` fixture is one::
 
@@ -66,12 +66,12 @@ class Explorer:
                 chat_fake.settle()
                 assert shop.spent == Decimal("0.05")
 
-    Each run of ``world`` has its own fake, clock and shop. The first world that fails
-    fails the test; its error says what deviated, and includes a test to paste.
+    Each run of ``world`` has its own fake, clock and shop. The first world that fails makes the
+    test fail; the error says what went wrong in it, and has a test to paste.
 
     Args:
         config: The configuration of every fake; None: the defaults.
-        start: When every world begins, unless time is frozen already.
+        start: When every world begins, unless time is already frozen.
         progress: Called with the text of a progress line.
 
     Attributes:
@@ -182,7 +182,7 @@ def explore(
 ) -> Exploration:
     """Run a body in every world, without pytest; the example of :class:`Explorer` has a body.
 
-    It raises the error of the first world that fails::
+    It raises the first failing world's error::
 
         print(explore(world, depth=1))  # 18 worlds, all with up to 1 deviation
 

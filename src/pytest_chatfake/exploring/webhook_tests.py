@@ -58,7 +58,7 @@ _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
 class WebhookTests:
-    """Is your webhook handler idempotent? Fourteen tests for it: write ``connect()``.
+    """Is your webhook handler idempotent? Write ``connect()``, and get fourteen tests.
 
     Subclass it in a test module, and connect a new app in each call::
 
@@ -71,7 +71,7 @@ class WebhookTests:
                 return lambda: dict(shop.statuses)  # the snapshot
 
     Each test plays :meth:`scenario` in many worlds: with duplicates, out of order, with lost
-    responses, crashes, forged signatures. The app has to handle all events in each of them, and to
+    responses, crashes, forged signatures. In each world the app has to handle all events, and to
     end up with the same snapshot as in the scenario as written. A test that has nothing to try is
     skipped, and its reason says what to write. After the run, each class gets a card with a line
     for each test.
@@ -80,11 +80,11 @@ class WebhookTests:
     not collected.
 
     Attributes:
-        crash_points: Functions that the app calls, where it may crash or get an error, as in
-            ``chat_explore()``: ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
-        expected_failures: Why tests fail for now, by their names. Once one passes, it counts as a
-            failure.
-        only: The one world to try, as a failure printed it, by the names of tests.
+        crash_points: Functions at whose calls the app may crash or get an error:
+            ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
+        expected_failures: Why tests fail for now, by test name. Once such a test passes, it counts
+            as a failure.
+        only: The one world to try, as a failure printed it, by test name.
     """
 
     __test__: ClassVar[bool] = False
@@ -105,11 +105,11 @@ class WebhookTests:
     def connect(self, chat_fake: ChatFake, *args: Any, **kwargs: Any) -> Any:
         """Make a new app with an empty database, and connect it.
 
-        It may be ``async def``, and may ``yield`` the snapshot and clean up after that, as a
-        fixture does. Further parameters are fixtures, which all worlds of a test share.
+        It may be ``async def``, and may ``yield`` the snapshot and then clean up, like a fixture.
+        Further parameters are fixtures, which all worlds of a test share.
 
         Returns:
-            The *snapshot*: a function without arguments that returns what the app made of its
+            The *snapshot*: a function without arguments that returns what the app has made of its
             events, such as statuses and sums, as plain data. It may be async if ``connect`` is.
             None: only the app's responses are checked.
         """
@@ -121,18 +121,18 @@ class WebhookTests:
     def scenario(self, chat_fake: ChatFake) -> Any:
         """Say what happens; override it if your app sends messages, or answers people.
 
-        A plain function, an ``async def``, or a generator that yields each step, so that it works
+        Write a plain function, an ``async def``, or a generator that yields each step and so works
         in async tests as well: ``message = yield chat_fake.send_text()``.
         """
         yield chat_fake.send_text("first", to="+4915550001").deliver(devices=2).read()
         yield chat_fake.send_text("second", to="+4915550002").fail()
 
     def play(self, chat_fake: ChatFake, *, steps: int | None = None) -> Any:
-        """Play the scenario, as each test does; ``await`` it in an async test.
+        """Play the scenario, like each test; ``await`` it in an async test.
 
         Args:
             chat_fake: The fake.
-            steps: After which yield of a generator to stop; None: play all of it.
+            steps: Stop a generator after this many yields; None: play all of it.
         """
         last = 0 if steps is None else check_int(steps, "steps", 1)
         playing = _played(self.scenario(chat_fake), chat_fake, last)
@@ -142,7 +142,7 @@ class WebhookTests:
         """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
 
         In an async test, write ``async with``. At the end of the block, whether it fails or not,
-        :meth:`connect` goes on after its ``yield``, as a fixture does.
+        :meth:`connect` continues after its ``yield``, like a fixture.
         """
         return _Connected(self.connect(chat_fake, **fixtures))
 
@@ -164,7 +164,7 @@ class WebhookTests:
         webhook_run.explore()
 
     def test_snapshot_changes(self, webhook_run: _WebhookRun) -> None:
-        """Show in the snapshot what has happened, or no test could find a mistake."""
+        """Show in the snapshot what has happened; else no test could find a bug."""
         webhook_run.explore(compares=True)
 
     def test_duplicates(self, webhook_run: _WebhookRun) -> None:
@@ -185,7 +185,7 @@ class WebhookTests:
         webhook_run.explore(ending=again, compares=True)
 
     def test_duplicates_at_once(self, webhook_run: _WebhookRun) -> None:
-        """Handle an event twice at the same time; one of them may be refused, and is retried."""
+        """Handle an event twice at the same time; the app may refuse one, which is retried."""
         refused: list[str] = []  # how the attempts of a pair ended; empty: one was taken
 
         async def retry(fake: ChatFake, _: Snapshot | None) -> None:
@@ -212,19 +212,19 @@ class WebhookTests:
         webhook_run.compare("reorder", "refuse")
 
     def test_a_read_at_once(self, webhook_run: _WebhookRun) -> None:
-        """Handle a ``read`` without a ``delivered``, as the chat was open (§3 rule 1)."""
+        """Handle a ``read`` without a ``delivered``, because the chat was open (§3 rule 1)."""
         webhook_run.compare("read_at_once")
 
     def test_webhooks_before_the_response(self, webhook_run: _WebhookRun) -> None:
-        """Handle the webhooks of a send call before its response."""
+        """Handle a send call's webhooks before its response."""
         webhook_run.compare("webhooks_first")
 
     def test_a_crash(self, webhook_run: _WebhookRun) -> None:
-        """Survive a crash while a webhook is handled, as in a deployment."""
+        """Survive a crash while handling a webhook, as in a deployment."""
         webhook_run.compare("crash")
 
     def test_an_error(self, webhook_run: _WebhookRun) -> None:
-        """Refuse an event while the database fails, say, and handle it when it is retried."""
+        """Refuse an event while, say, the database fails, and handle the retry."""
         webhook_run.compare("error")
 
     def test_a_later_version(self, webhook_run: _WebhookRun) -> None:

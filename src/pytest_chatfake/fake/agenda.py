@@ -17,14 +17,14 @@ AgendaKind: TypeAlias = Literal["step", "autopilot", "retry", "attempt", "drop",
 
 
 class AgendaEntry(NamedTuple):
-    """A due event; ``str()`` returns its sentence.
+    """Something that is due; ``str()`` returns a sentence about it.
 
     Attributes:
         at: When it is due: aware, UTC.
         kind: Why it is due.
-        message: The message that it is about; None for an event that belongs to no message.
+        message: The message in question; None if there is none.
         line: The line of the test that scheduled it.
-        text: The sentence.
+        text: A sentence about it.
     """
 
     at: datetime

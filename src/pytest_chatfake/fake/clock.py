@@ -33,8 +33,8 @@ class Clock:
         chat_fake.send_text("Hello").after(60).deliver().after(minutes=10).read()
         chat_fake.clock.advance(hours=1)
 
-    During a move, everything that is due happens in order: time stops at the moment of each event
-    until its webhooks are attempted. Time only goes forward.
+    During a move, everything that is due happens in order: time stops at each due moment until the
+    webhooks are posted. Time only goes forward.
 
     Without the ``chat_clock`` fixture, real time runs until the first move freezes it. In async
     mode, ``await`` each move; reading raises ``NotAwaited`` while steps are pending.
@@ -57,7 +57,7 @@ class Clock:
 
     @property
     def next_due(self) -> datetime | None:
-        """When the next step, drop, retry or delayed attempt is due; None: never."""
+        """When the next step, drop, retry or delayed attempt is due; None: nothing is."""
         self._engine.ensure_readable()
         due = self._engine.due_runner.next_due()
         return None if due is None else instant(due)
@@ -72,9 +72,9 @@ class Clock:
             **timedelta_arguments: ``days=``, ``hours=``, ... as ``timedelta`` takes them.
 
         Raises:
-            TypeError: No length is given, or two.
-            ValueError: The length is not finite.
-            ClockError: The length is negative, or time can't be moved.
+            TypeError: No duration is given, or two.
+            ValueError: The duration is not finite.
+            ClockError: The duration is negative, or time can't be moved.
         """
         length = length_of("advance()", delta, timedelta_arguments)
         by = parse_offset(length, "advance()")
@@ -83,10 +83,11 @@ class Clock:
         return self._engine.move_time(partial(add, by), "advance()")
 
     def sleep(self, seconds: float) -> Pending[None]:
-        """Move time forward by seconds, in place of the app's own sleep.
+        """Move time forward by some seconds, in place of the app's own sleep.
 
-        Patch the sleep of a backoff with it, and the test doesn't wait: ``time.sleep`` in a sync
-        test, ``asyncio.sleep`` in an async one. Everything that is due meanwhile happens.
+        Patch the sleep of your app's backoff with it, and the test doesn't wait: ``time.sleep`` in
+        a sync test, ``asyncio.sleep`` in an async one. Everything that is due in the meantime
+        happens.
 
         Args:
             seconds: At least 0.
@@ -102,10 +103,10 @@ class Clock:
         """Move time forward to a moment.
 
         Args:
-            moment: An aware ``datetime``, or ISO 8601 text with an offset or ``Z``.
+            moment: An aware ``datetime``, or an ISO 8601 string with an offset or ``Z``.
 
         Raises:
-            ValueError: It has no time zone, or the text is not ISO 8601.
+            ValueError: The moment has no time zone, or the string is not ISO 8601.
             ClockError: The moment has passed, or time can't be moved.
         """
         to = nanoseconds(aware(moment, "move_to()"))
@@ -117,17 +118,17 @@ class Clock:
     def agenda(self) -> Sequence[AgendaEntry]:
         """Everything that is due, in order.
 
-        An event is left out for as long as a person or an endpoint prevents it: an autopilot's
-        delivery to a phone that is off, or a retry at an endpoint that was disconnected.
+        It leaves out what a person or an endpoint prevents for now: an autopilot's delivery to a
+        phone that is off, or a retry at a disconnected endpoint.
 
-        The expiry of an open conversation is listed although nothing happens then. :attr:`next_due`
-        and :meth:`advance_to_next` skip it.
+        It lists the expiry of an open conversation, although nothing happens at an expiry;
+        :attr:`next_due` and :meth:`advance_to_next` skip expiries.
         """
         self._engine.ensure_readable()
         return agenda(self._engine)
 
     def advance_to_next(self) -> Pending[None]:
-        """Move time forward to the next due event, and run it.
+        """Move time forward to the next due moment, and run what is due.
 
         Raises:
             ClockError: Nothing is due, or time can't be moved.
@@ -163,12 +164,13 @@ class Clock:
     def run_until(
         self, predicate: Callable[[], object], *, limit: timedelta | float
     ) -> Pending[None]:
-        """Move time forward, from one due event to the next, until a predicate is true.
+        """Move time forward, from one due moment to the next, until a predicate is true.
 
         Args:
             predicate: A function without arguments, such as ``lambda: message.dropped``. It is
-                called before time moves, after each due event, and at the limit. It may only read.
-            limit: How far to go at most: a ``timedelta`` or seconds.
+                called before time moves, after each due moment, and at the limit. It must only
+                read.
+            limit: How far to move at most: a ``timedelta`` or seconds.
 
         Raises:
             TypeError: The predicate is a coroutine function, or returned a coroutine.

@@ -58,69 +58,71 @@ class ChatFakeConfig:
             return ChatFakeConfig(currency="EUR", price="0.07", retry_after=[10, 60])
 
     Attributes:
-        api_key: The account's key (§5). None: derived, and different for every fake.
-        opening_balance: What the account begins with: a ``Decimal``, an ``int`` or a text
-            (assumed).
+        api_key: The account's key (§5). None: each fake derives its own.
+        opening_balance: The balance at the start: a ``Decimal``, an ``int`` or a string (assumed).
         currency: The three-letter code of every amount (§2.1).
         price: The cost of starting a conversation, or of each message, as ``charge_per`` says: an
             amount, or a function that takes the :class:`~pytest_chatfake.Message` and returns one
             (assumed: the description shows no amounts). The function is called once, when the
             message is sent.
         charge_per: What is charged. ``"conversation"``: its first delivery (§1). ``"message"``: the
-            first delivery of every message, even in an open session; then money is held for each,
-            and ``deliver(price=)`` counts for each (assumed: this departs from §1, §3 and §8).
+            first delivery of every message, even in an open session. Then money is held for each
+            message, and ``deliver(price=)`` applies to each (assumed: this departs from §1, §3 and
+            §8).
         origin_type: The origin type of conversations, unless a call gives another one (§2.4).
         conversation_type: The ``type`` of conversations (§2.4).
         conversation_length: How long a session lasts (§8): a ``timedelta`` or seconds.
-        drop_after: After how long an undelivered message is dropped (§8).
+        drop_after: How long until an undelivered message is dropped (§8).
         event_ids: ``"unique"``: every event has its own id. ``"per-message"``: all events of a
             message share one. The samples show both (§2.2).
-        balance_amount: What ``GET /v2/balance`` reports: the available amount, or the total of that
-            and the held amount (assumed).
+        balance_amount: What ``GET /v2/balance`` reports: the ``"available"`` amount, or the
+            ``"total"`` of the available and the held amount (assumed).
         on_insufficient_balance: Whether a message that the balance can't cover is accepted anyway,
-            or fails before it is sent (assumed).
+            ``"allow"``, or fails before it is sent, ``"fail"`` (assumed).
         insufficient_balance_code: The error code of that failure (assumed).
         naming: The names that hide the channel brand (§1).
         webhook_url: Where webhooks go from the start; None: nowhere, until ``connect``.
-        timeout: How long an attempt may take, in real seconds; None: as long as it takes (assumed).
+        timeout: How long your app may take to respond, in real seconds; None: as long as it likes
+            (assumed).
         seed: What ids are derived from: the same seed gives the same ids. None: new ids for every
             fake. Under pytest: the test's node id and the ini option ``chat_fake_seed``.
-        mode: ``"sync"`` or ``"async"``; None: sync. Under pytest: the mode of the test function.
+        mode: ``"sync"`` or ``"async"``; None: sync, or under pytest as the test function is.
         retry_after: When a failed attempt is retried: seconds or ``timedelta``s after the failure,
             one for each retry (assumed: none).
-        signer: Signs attempts: a function of the :class:`~pytest_chatfake.WebhookRequest` that
+        signer: Signs webhooks: a function of the :class:`~pytest_chatfake.WebhookRequest` that
             returns headers (§5 rule 4; assumed: none).
         extra: More fields for the message resource of every event: a mapping, or a function of the
-            :class:`~pytest_chatfake.Message` and the status of the coming event that returns one
-            (assumed: none). The function may only read; it is called once for each verb and status.
-            A call's own ``extra=`` takes precedence. If the function raises, the verb is not done.
-            The things that people do by themselves after a verb still happen, without these fields,
-            and the error is raised.
-        omit: Fields of the description that the message resource of this account's events does not
-            have, by their names on the wire: ``("conversation", "bizType")``. ``id`` and ``status``
-            can't be left out (assumed: none is).
-        inbound: Gives the events of what people write another shape: a function of the
-            :class:`~pytest_chatfake.InboundMessage` that returns a mapping of arguments of
+            :class:`~pytest_chatfake.Message` and the next event's status that returns one (assumed:
+            none). The function must only read; it is called once for each verb and status. A call's
+            own ``extra=`` takes precedence. If the function raises, the verb is refused. But what
+            people do by themselves after a verb still happens, without these fields, and the error
+            is raised.
+        omit: Fields of the description that this account's message resources don't have, by their
+            names on the wire: ``("conversation", "bizType")``. ``id`` and ``status`` can't be left
+            out (assumed: none is).
+        inbound: Gives inbound messages' events another shape: a function of the
+            :class:`~pytest_chatfake.InboundMessage` that returns a mapping of arguments for
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
-            Without ``type``, the type is the usual one. The function may only read. It is called
-            again for the next id if another thread lets somebody write meanwhile.
-        outbound: Gives the status events that are posted another shape: a function of the event, as
+            Without ``type``, the type is the usual one. The function must only read. If another
+            thread lets somebody write in the meantime, the function is called again, for the next
+            id.
+        outbound: Gives posted status events another shape: a function of the event, as
             ``event.json()`` returns it, that returns a mapping, which is posted as JSON with exact
-            decimals, or the body as text or bytes (assumed). ``fake.events`` keeps the
-            description's form. The function may only read. It is called once for each body, before
-            anything is done, so a verb is refused if it raises. For things that people do by
-            themselves after a verb, the attempt calls it instead. It does not apply to messages
-            that people write, ``emit_event()``, ``replay()`` and ``emit(raw=)``.
-        tick: By how much the events of each verb are later than those of the verb before, in
+            decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
+            description's form. The function must only read. It is called once for each body, before
+            anything changes, so a verb is refused if the function raises. For what people do by
+            themselves after a verb, it is called when the event is posted. It does not apply to
+            inbound messages, ``emit_event()``, ``replay()`` and ``emit(raw=)``.
+        tick: How much later each verb's events are dated than the previous verb's, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. None: no difference; one
-            second in the tests of a :class:`~pytest_chatfake.WebhookTests` (assumed).
-        sender: The address that people write to and that messages come from, if ``naming`` has a
-            ``from_key`` for it (assumed).
+            second in :class:`~pytest_chatfake.WebhookTests` (assumed).
+        sender: Your own address, which people write to; if ``naming`` has a ``from_key``, your
+            messages' events have it too (assumed).
         strict: Whether a test fails for what it overlooked, with ``UndeliveredWebhooks`` or
             ``UnusedFault`` at the end of its function, or of a fake's block. False: it gets a
-            :class:`~pytest_chatfake.WebhookWarning`. None: it fails. Under pytest: the ini option
-            ``chat_fake_strict``.
+            :class:`~pytest_chatfake.WebhookWarning` instead. None: it fails, unless the ini option
+            ``chat_fake_strict`` says otherwise.
 
     Raises:
         TypeError: A value has another type.

@@ -24,12 +24,12 @@ _SIDES: Final = {-_MILLISECOND: "1ms-before", timedelta(0): "at", _MILLISECOND: 
 class Edge:
     """A moment one millisecond before, at or after the end of a session, or the drop of a message.
 
-    Which message is said where the edge is used: ``clock.advance_to(edge, message)``.
+    You choose the message when you use the edge: ``clock.advance_to(edge, message)``.
 
     Attributes:
         kind: ``"session"``: the end of the message's conversation (§8). ``"drop"``: the moment when
             an undelivered message is dropped (§3 rule 5).
-        offset: The distance from that moment: minus one, zero, or plus one millisecond.
+        offset: Minus one, zero, or plus one millisecond.
 
     Raises:
         TypeError: The kind is not a str, or the offset not a ``timedelta``.
@@ -63,7 +63,7 @@ class Edge:
 
     @property
     def over(self) -> bool:
-        """Whether it is at or after the moment: the session is over, or the message dropped."""
+        """Whether the session is over by then, or the message dropped."""
         return self.offset >= timedelta(0)
 
 

@@ -1,4 +1,4 @@
-"""Which events a fault concerns: the arguments of all faults of webhooks."""
+"""Which events a webhook fault concerns."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .handles import Message, state_of
 
 
 class EventFilter(TypedDict, total=False):
-    """The arguments that say which events a fault concerns; all faults of webhooks take them.
+    """Which events a fault concerns: the arguments that all webhook faults take.
 
     Attributes:
         times: How many events, 1 by default; None: all, until the fault is removed.
-        start: The first event concerned, among those that match; 1, the default, is the next.
+        start: The first matching event to affect; 1, the default, is the next.
         message: Only events of this message.
         status: Only events with this status.
         endpoint: Only attempts at this endpoint.

@@ -103,12 +103,12 @@ class ChatFake:
             fake.send_text("Sale ends today").deliver(devices=2).read()
             assert fake.balance.charged == Decimal("0.10")
 
-    In async mode, ``await`` everything that acts: a message, a chain of its verbs, and every call
-    that returns a ``Pending``. While steps are pending, results raise ``NotAwaited``, except for
+    In async mode, ``await`` everything that acts: a message, a chain of verbs, and every call that
+    returns a ``Pending``. While steps are pending, results raise ``NotAwaited``, except for
     :attr:`timeline`.
 
-    Amounts are in the configuration's currency. You may give a ``Decimal``, an ``int`` or a text;
-    you get an exact ``Decimal``. After :meth:`close`, results can still be read, but all calls
+    Amounts are in the configuration's currency. You may pass a ``Decimal``, an ``int`` or a string;
+    you get an exact ``Decimal``. After :meth:`close`, you can still read results, but all calls
     that act raise ``ClosedError``.
 
     Args:
@@ -118,8 +118,8 @@ class ChatFake:
     Attributes:
         config: The configuration.
         clock: Moves time.
-        webhooks: Connects endpoints, lists attempts, and sets up faults of webhooks.
-        api: Lists requests of the HTTP API, and sets up faults of its responses.
+        webhooks: Connects endpoints, lists attempts, and sets up webhook faults.
+        api: Lists requests to the HTTP API, and sets up faults in its responses.
 
     Raises:
         TypeError: A field is unknown.
@@ -179,22 +179,22 @@ class ChatFake:
 
         Args:
             body: The text.
-            to: An address (any text), or a recipient; None: always the same person (assumed).
-            conversation: The conversation it belongs to, or a hex id for one; None: the pending or
-                open conversation with that person and origin type, or a new one (assumed).
+            to: An address (any string), or a recipient; None: always the same person (assumed).
+            conversation: The message's conversation, or a hex id for one; None: the pending or open
+                conversation with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
-            price: The price if it is charged, in place of the configuration's: an amount, or a
-                function of the message that returns one and may only read.
+            price: The price if the message is charged, in place of the configuration's: an amount,
+                or a function of the message that returns one and must only read.
             extra: More fields for the message resource of its events: JSON values.
 
         Returns:
-            The message. In async mode, ``await`` it or a chain of its verbs.
+            The message. In async mode, ``await`` the message or a chain of its verbs.
 
         Raises:
-            ValueError: An argument is out of range, empty, or of another fake; or the conversation
-                has another origin type.
+            ValueError: An argument is out of range, empty, or belongs to another fake; or the
+                conversation has another origin type.
             IllegalTransition: The conversation has expired.
-            ClosedError: The conversation was begun before the fake was reset.
+            ClosedError: The conversation is from before a reset.
         """
         state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
         self._engine.perform(Verb("accept", state, (draft,)), "send_text()")
@@ -212,8 +212,8 @@ class ChatFake:
     ) -> Submission:
         """Submit a text message and decide later: ``.accept()`` or ``.reject()`` it.
 
-        Arguments and errors are those of :meth:`send_text`. Its conversation is looked up when it
-        is accepted.
+        Arguments and errors are those of :meth:`send_text`. The conversation is looked up when the
+        message is accepted.
         """
         state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
         self._engine.submitted(state, "submit_text()")
@@ -236,9 +236,9 @@ class ChatFake:
 
             chat_fake.send("image", {"link": "https://example.com/cat.png"}).deliver()
 
-        ``type`` is the type of the message resource, and must not be the name of another of its
-        fields. ``content`` is the JSON object or list under the key of that name. Money, failures
-        and drops work as for a text. Other arguments and errors are those of :meth:`send_text`.
+        ``type`` is the type of the message resource, and must not be the name of another field.
+        ``content`` is the JSON object or list under the key of that name. Money, failures and drops
+        work as for a text. Other arguments and errors are those of :meth:`send_text`.
         """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
@@ -281,13 +281,13 @@ class ChatFake:
         registered: bool | None = None,
         withheld: bool | None = None,
     ) -> Recipient:
-        """Describe a person, and return the one live handle of the address.
+        """Describe the person at an address; each address has one ``Recipient``.
 
-        The arguments apply from now on, at once in both modes; the rest stays as it was. A new
-        person has one device, which is online, and read receipts.
+        The arguments apply from now on, at once in both modes; everything else stays as it was. A
+        new person has one device, which is online, and read receipts.
 
         Args:
-            address: Where messages go; any text.
+            address: Where messages go; any string.
             devices: How many devices they use, at most 10,000; ``deliver()`` reaches all of them.
             read_receipts: Whether the service learns when they read (§3 rule 3).
             online: Whether the phone is on; nothing arrives while it is off (§3 rule 2).
@@ -339,34 +339,34 @@ class ChatFake:
     ) -> Autopilot:
         """Deliver, read, fail and answer messages automatically, at random times (assumed).
 
-        It takes care of messages that are sent from now on. An autopilot for one address takes
-        precedence over one for all, and a later one over an earlier one. Messages with a script
-        (``after()``) are left alone, and messages to a phone that is off wait. An autopilot
-        never fails a test.
+        It handles messages that are sent from now on. An autopilot for one address takes precedence
+        over one for all, and a later one over an earlier one. It leaves messages with a script
+        (``after()``) alone, and messages to a phone that is off wait. An autopilot never fails a
+        test.
 
         Args:
             to: Whose messages: an address or a recipient; None: everybody's.
             deliver_after: The time from sending to delivery: a ``timedelta`` or seconds, a pair of
                 them for a uniform range, or a function of a ``random.Random`` that returns one.
                 None: no delivery.
-            read_after: The time from delivery to reading, in the same forms. None: no reading.
+            read_after: The time from delivery to reading, given in the same way. None: no reading.
                 People without read receipts never read.
             fail_share: The share of messages that fail instead of being delivered, from 0 to 1.
                 They fail with 131026 (§7.2); at once if nothing is delivered.
             replies: A function of the message and a ``random.Random`` that returns what the person
-                writes to the sender, or None. It is called when the message is sent, and may only
-                read. If the person can't write by then, nothing is written (assumed).
-            reply_after: The time from reading to the reply, in the same forms; without a visible
-                reading, from the delivery.
-            seed: What the random numbers depend on, beside the number of the message; None: the
+                writes to the sender, or None. It is called when the message is sent, and must only
+                read. If the person can't write when the reply is due, nothing is written (assumed).
+            reply_after: The time from reading to the reply, given in the same way; without a
+                visible reading, from the delivery.
+            seed: What the random numbers depend on, besides the number of the message; None: the
                 fake's own seed.
 
         Returns:
-            The autopilot: ``end()`` or the end of a ``with`` block stops it.
+            The autopilot; ``end()`` or the end of a ``with`` block stops it.
 
         Raises:
             TypeError: ``reply_after`` is given without ``replies``.
-            ValueError: A length is negative or a range reversed, the share is not from 0 to 1, or
+            ValueError: A duration is negative or a range reversed, the share is not from 0 to 1, or
                 the recipient belongs to another fake.
         """
         engine = self._engine
@@ -415,7 +415,7 @@ class ChatFake:
 
     @property
     def conversations(self) -> Sequence[Conversation]:
-        """The conversations, in the order in which they were begun."""
+        """The conversations, in the order in which they began."""
         engine = self._engine
         engine.ensure_readable()
         return View(engine.account.conversations.all, lambda record: Conversation(engine, record))
@@ -428,13 +428,13 @@ class ChatFake:
 
     @property
     def ledger(self) -> Sequence[LedgerEntry]:
-        """The entries of the ledger, in order; the balances are their sums."""
+        """The ledger's entries, in order; their sums are the balance."""
         self._engine.ensure_readable()
         return View(self._engine.account.ledger.entries)
 
     @property
     def timeline(self) -> Timeline:
-        """Everything in order: verbs, money, events, attempts, requests, moves of time."""
+        """All that happened, in order: verbs, money, events, attempts, requests, clock moves."""
         return Timeline(self._story)
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
@@ -453,7 +453,7 @@ class ChatFake:
     def find_message(
         self, to: str | Recipient | None = None, body: str | None = None, **fields: object
     ) -> Message:
-        """Return the only message that fits, such as the one that the app has sent.
+        """Return the only message that matches, such as the one that your app has sent.
 
         Example::
 
@@ -463,10 +463,10 @@ class ChatFake:
         Args:
             to: The recipient, or the address.
             body: The text.
-            **fields: Fields of the message resource of its newest event.
+            **fields: Fields of the message resource in its newest event.
 
         Raises:
-            LookupError: No message fits, or several do; the text lists the nearest.
+            LookupError: No message matches, or several do; the error lists the closest.
         """
         engine = self._engine
         engine.ensure_readable()
@@ -479,7 +479,7 @@ class ChatFake:
 
     @property
     def balance(self) -> Balance:
-        """The amounts that are available, held and charged now (§2.1, §3 rule 5)."""
+        """The available, held and charged amounts now (§2.1, §3 rule 5)."""
         self._engine.ensure_readable()
         with self._engine.core.lock:
             ledger = self._engine.account.ledger
@@ -505,7 +505,7 @@ class ChatFake:
         return self._engine.pending()
 
     def set_balance(self, available: Money) -> Pending[None]:
-        """Set the available amount, by an adjustment (assumed).
+        """Set the available amount, with an adjustment (assumed).
 
         Args:
             available: 0 or more.
@@ -524,29 +524,29 @@ class ChatFake:
     # Expectations
 
     def assert_charged(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect a charged amount, in all or for one message (§8).
+        """Expect the charged amount, in total or for one message (§8).
 
-        In sync mode, due events are run and queued events are attempted first.
+        In sync mode, the fake settles first.
 
         Args:
             amount: The expected amount.
             message: Only this message; None: all of them.
 
         Raises:
-            AssertionError: The charged amount differs; the text explains each charge.
+            AssertionError: The charged amount differs; the error explains each charge.
             ValueError: The amount is not a number, or the message belongs to another fake.
         """
         self._assert_amount("charged", amount, message)
 
     def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect an amount to be held now, in all or for one message (§3 rule 5).
+        """Expect the held amount, in total or for one message (§3 rule 5).
 
         Arguments and errors are those of :meth:`assert_charged`.
         """
         self._assert_amount("held", amount, message)
 
     def assert_available(self, amount: Money) -> None:
-        """Expect an amount to be available now (§2.1); it may be negative.
+        """Expect the available amount (§2.1), which may be negative.
 
         Errors are those of :meth:`assert_charged`.
         """
@@ -583,12 +583,12 @@ class ChatFake:
         _fail(failure_texts.statuses_failure(self._story, self._state_of(message), statuses))
 
     def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
-        """Expect a request of the API (§4).
+        """Expect a request to the API (§4).
 
         Args:
             method: Such as ``GET``.
             path: The path, without the query string.
-            times: How often exactly; None: at least once.
+            times: Exactly how often; None: at least once.
 
         Raises:
             AssertionError: There was no such request, or not as many.
@@ -640,24 +640,24 @@ class ChatFake:
     # Snapshots of an app's state
 
     def assert_idempotent(self, snapshot: Snapshot) -> Pending[None]:
-        """Attempt all events again, byte for byte, and expect an unchanged snapshot of the app.
+        """Post all events again, byte for byte, and expect an unchanged snapshot of the app.
 
         Example::
 
             chat_fake.send_text("Hello").deliver().read()
             chat_fake.assert_idempotent(lambda: shop.spent)
 
-        Queued and due events are attempted first. Then each event that an endpoint accepted is
-        attempted again, in order, and the snapshot is compared after each.
+        The fake settles first. Then each event that an endpoint accepted is posted again, in order,
+        and the snapshot is compared after each event.
 
         Args:
             snapshot: A function without arguments that returns the app's state: a sum, a dict of
                 statuses, rows. In async mode, it may be ``async def``.
 
         Raises:
-            AssertionError: The snapshot changed; the text names the first event that changed it.
-            ChatFakeError: No event was accepted before, a pause keeps one from the app, or the app
-                may have changed the snapshot in the background.
+            AssertionError: The snapshot changed; the error names the first event that changed it.
+            ChatFakeError: No event was accepted before, ``paused()`` holds one back, or the app may
+                have changed the snapshot in the background.
             TypeError: The snapshot can't be copied.
         """
         check_snapshot(snapshot)
@@ -673,8 +673,8 @@ class ChatFake:
             snapshot: As for :meth:`assert_idempotent`.
 
         Raises:
-            AssertionError: It differs from the snapshot of the world as written.
-            ChatFakeError: The fake is not part of an exploration, or no event was attempted before.
+            AssertionError: The snapshot differs from that of the world as written.
+            ChatFakeError: The fake is not part of an exploration, or no event was posted before.
         """
         check_snapshot(snapshot)
         if (observer := self._engine.drain.observer) is None:
@@ -688,10 +688,10 @@ class ChatFake:
     # Flow
 
     def settle(self) -> Pending[None]:
-        """Perform pending steps, run due events, and attempt queued webhooks; time stands still.
+        """Perform pending steps, run what is due, and post queued webhooks; time stands still.
 
         Raises:
-            Exception: The first error of a route, of an app in process or of a due step.
+            Exception: The first error of a route, an in-process app or a due step.
         """
         return self._engine.settle()
 
@@ -710,23 +710,23 @@ class ChatFake:
             chat_fake.wait_until(lambda: shop.spent == Decimal("0.05"))
 
         Real time passes, but the fake's clock does not move. The fake settles before each call of
-        the predicate, and other threads and tasks go on. In an explored body, it only makes
-        attempts that were held back, before the first call.
+        the predicate, and other threads and tasks go on. In an explored body, the fake only posts
+        what was held back, before the first call.
 
         Args:
             predicate: A function without arguments, or a coroutine function. It is called until it
-                returns a true value; a ``LookupError`` or an ``AssertionError`` means not yet.
+                returns a true value; a ``LookupError`` or an ``AssertionError`` means "not yet".
             timeout: Real time, even while time is frozen: a ``timedelta`` or seconds.
-            settle: False: attempt nothing during the wait. An app that sends a message and then
-                commits gets its webhooks after the commit.
+            settle: False: post nothing during the wait, so that an app that sends a message and
+                then commits gets the webhooks after the commit.
 
         Returns:
             The true value. In async mode, ``await`` it.
 
         Raises:
-            AssertionError: The predicate was not true in time; the text has its last value or
+            AssertionError: The predicate was not true in time; the error has its last value or
                 error.
-            Exception: Other errors of the predicate, and those of an app in process.
+            Exception: Other errors of the predicate, or of an in-process app.
             ValueError: The timeout is not greater than 0.
         """
         check_predicate(predicate)
@@ -735,10 +735,10 @@ class ChatFake:
         return wait_until(self._engine, self._portal, predicate, length / SECOND, settle=settle)
 
     def reset(self) -> Pending[None]:
-        """Start afresh: no messages, the opening balance, ids from the first.
+        """Start over: no messages, the opening balance, ids from the first one.
 
-        Endpoints, routes and the key stay. Recipients, autopilots, faults and records go, including
-        those of receivers.
+        Endpoints, routes and the key stay. Recipients, autopilots, faults and all records are
+        removed, receivers' records included.
         """
         return self._engine.reset(self._forget)
 
@@ -759,11 +759,11 @@ class ChatFake:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header with the account's key, for the requests of a client (§5)."""
+        """The header with the account's key, for a client's requests (§5)."""
         return {"X-API-Key": self.api_key}
 
     def rotate_key(self) -> str:
-        """Give the account another key and return it; the old one gets 401 from now on (§5)."""
+        """Give the account another key and return it; the old key gets 401 from now on (§5)."""
         self._engine.refuse_closed()
         self._engine.note("rotate_key()", calling_line())
         service.rekey(self.api, _next_key(self._engine.settings.seed))
@@ -773,8 +773,8 @@ class ChatFake:
     def base_url(self) -> str:
         """The URL of the HTTP API, ``http://127.0.0.1:<port>``; its first use starts the server.
 
-        The ini option ``chat_fake_host`` lets it listen on another address, for tests with the
-        fixture.
+        The ini option ``chat_fake_host`` makes the server listen on another address, for tests with
+        the fixture.
         """
         self._engine.refuse_closed()
         return service.url
@@ -806,7 +806,7 @@ class ChatFake:
         """Decorate a function that serves your own endpoint, behind the key check.
 
         The service's description has no send call, yet every client makes one. If
-        :meth:`send_endpoint` does not fit, write it here::
+        :meth:`send_endpoint` does not fit, write your own::
 
             @chat_fake.route("/v2/messages")
             def send(request):
@@ -815,20 +815,20 @@ class ChatFake:
 
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
         ``Response``, a dict, exact bytes, or None (204); or one of the last three and a status. If
-        two routes match a request, the last one responds. If it returns ``NotImplemented``, the
-        request goes to the previous route, to a handler of :attr:`http`, or gets a 404.
+        two routes match a request, the one added last responds. If that returns ``NotImplemented``,
+        the request goes to the earlier route, to a handler of :attr:`http`, or gets a 404.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
             methods: The HTTP methods.
-            webhooks_first: Whether the events that it causes are attempted before its response
+            webhooks_first: Whether the events that a call causes are posted before its response
                 leaves: the race that a fast service wins. Otherwise, the test's next verb,
-                assertion or ``settle()`` attempts them.
-            idempotency_header: The header with the key of a call, such as ``"Idempotency-Key"``.
-                The same key and body get the first response again, even one that was lost, and the
-                function is not called. Another body gets a 409, and so does a call while the first
-                one is in flight. Errors and responses of 400 to 499 are not kept. A reset forgets
-                all keys. None: no header.
+                assertion or ``settle()`` posts them.
+            idempotency_header: The header with a call's key, such as ``"Idempotency-Key"``. The
+                same key and body get the first response again, even if it was lost, and the
+                function is not called. The same key with another body gets a 409, and so does a
+                call while the first one is in flight. Errors and responses of 400 to 499 are not
+                kept. A reset forgets all keys. None: no header.
 
         Raises:
             ValueError: The path is invalid, or the service's own.
@@ -860,24 +860,23 @@ class ChatFake:
         """Add a send call: a key-checked POST that sends the message of its JSON body (assumed).
 
         The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
-        with its object or list under a key of the same name; ``recipient`` is taken for ``to``. If
-        the naming has a ``from_key``, ``from`` is the sender. The response has status 200 and the
-        message resource of the message's event; a message that is rejected at once has its
-        ``failed`` resource. A body without a recipient or content, or with two recipients, gets a
-        400 in the shape of §7.1, and sends nothing. Of two endpoints on one path, the last one
-        wins.
+        with its object or list under a key of the same name; ``recipient`` works as ``to``. If the
+        naming has a ``from_key``, ``from`` is the sender. The response has status 200 and the
+        message resource of the message's event: the ``failed`` one if the message is rejected at
+        once. A body without a recipient or content, or with two recipients, gets a 400 in the shape
+        of §7.1, and sends nothing. If two send calls have the same path, the one added last
+        responds.
 
         Args:
-            path: Variables in it are left to ``parse``.
-            echo: Fields of the body that come back in every event of the message; others are
-                ignored.
+            path: May have variables, for ``parse`` to read.
+            echo: Fields of the body that every event of the message repeats; others are ignored.
             parse: A function of werkzeug's ``Request`` that returns the arguments of :meth:`send`
                 instead. Its ``ValueError`` becomes a 400.
-            status: The status in the response of a message that was sent, such as ``"accepted"``;
+            status: The status in the response, such as ``"accepted"``, if the message was sent;
                 events still say ``sent``.
-            reply: A function of the message that returns the response instead, as a route does.
+            reply: A function of the message that returns the whole response, like a route.
             idempotency_header: As for :meth:`route`: a known key sends nothing.
-            webhooks_first: Whether the events are attempted before the response leaves.
+            webhooks_first: Whether the events are posted before the response leaves.
 
         Raises:
             ValueError: The path is invalid, or ``echo`` names a field of the description.
@@ -918,17 +917,16 @@ class ChatFake:
             self._shut()
 
     def close(self) -> None:
-        """Close the fake: its key gets 401, connections close, real time is back.
+        """Close the fake: its key gets 401, connections close, real time returns.
 
         Closing it again is a no-op.
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
-            UndeliveredWebhooks: Something was overlooked, and ``strict`` is not False.
-            UnusedFault: Only faults that never fired were overlooked.
-            Exception: The error of a route or of an app that was not yet re-raised.
-            ChatFakeError: It is called by a receiver, a route or a callback, which the fake waits
-                for.
+            UndeliveredWebhooks: The test overlooked something, and ``strict`` is not False.
+            UnusedFault: Faults never fired, and nothing else was overlooked.
+            Exception: An error of a route or an app that the test has not seen yet.
+            ChatFakeError: A receiver, a route or a callback calls it, which the fake waits for.
         """
         self._engine.refuse_inside("close()")
         try:

@@ -87,7 +87,7 @@ class Conversation:
 
 
 class Message:
-    """A message, with verbs for what the service and its recipient do.
+    """A message, with verbs for what the service and the recipient do.
 
     Example::
 
@@ -97,7 +97,7 @@ class Message:
         assert message.charged == Decimal("0.05")
 
     Each verb returns the message, so verbs chain. In async mode, ``await`` the chain:
-    ``await message.deliver().read()``. Reading a result before raises ``NotAwaited``.
+    ``await message.deliver().read()``. Reading a result earlier raises ``NotAwaited``.
     """
 
     __slots__ = ("_at", "_engine", "_state")
@@ -130,20 +130,20 @@ class Message:
     # Verbs (§3)
 
     def deliver(self, devices: int | None = None, *, price: Money | None = None) -> Self:
-        """Deliver it to the person's devices: a ``delivered`` event for each (§3, §6 rule 2).
+        """Deliver it to the person's devices: one ``delivered`` event for each (§3, §6 rule 2).
 
         The first delivery of a conversation starts its 24 hours and is charged (§1). With
         ``charge_per="message"``, the first delivery of every message is charged.
 
         Args:
             devices: How many, at most 10,000; None: all of the recipient's devices that don't have
-                it yet, and at least one.
+                the message yet, and at least one.
             price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or a
-                text. Only a delivery that is charged uses it.
+                string. It only matters if the delivery is charged.
 
         Raises:
             IllegalTransition: Its status does not allow it, or the recipient's state rules it out.
-            ValueError: The number or the price is out of range.
+            ValueError: ``devices`` or ``price`` is out of range.
         """
         count = None if devices is None else check_int(devices, "devices", 1, MAX_DEVICES)
         final = None if price is None else amount(price, "price")
@@ -153,9 +153,9 @@ class Message:
     def read(self) -> Self:
         """Read it: a ``read`` event (§3).
 
-        A message that is still sent is delivered and read at once, without a ``delivered`` event.
-        If the person has read receipts turned off, reading is invisible (§3 rule 3): a sent message
-        becomes delivered, a delivered one stays so, and there is no ``read`` event.
+        A message that is still ``sent`` is delivered and read at once, without a ``delivered``
+        event. If the person has read receipts turned off, reading is invisible (§3 rule 3): there
+        is no ``read`` event, and the message is ``delivered`` afterwards.
 
         Raises:
             IllegalTransition: Its status does not allow it.
@@ -210,22 +210,22 @@ class Message:
             message.after(minutes=5).deliver().after(60).read()
             chat_fake.clock.advance(hours=1)
 
-        The length counts from the previous ``after()`` in the chain, or from now; in async mode,
+        The duration counts from the previous ``after()`` in the chain, or from now; in async mode,
         from the moment of the ``await``. Verbs up to the next ``after()`` happen at the same
-        moment, when the clock passes it. The original handle still acts at once.
+        moment, once the clock reaches it. The original handle still acts at once.
 
-        If a step turns out illegal, time stops there, the message's other steps are cancelled, and
-        the call that moved time raises an error with the line of the step. An ``after()`` without a
-        verb fails the test at its end.
+        If a step is illegal when it is due, time stops at that moment, the message's other steps
+        are cancelled, and the call that moved time raises an error with the step's line. An
+        ``after()`` without a verb fails the test at its end.
 
         Args:
             delta: A ``timedelta`` or seconds.
             **timedelta_arguments: ``days=``, ``hours=``, ... as ``timedelta`` takes them.
 
         Raises:
-            TypeError: No length is given, or two.
-            ValueError: The length is negative, or too long to schedule.
-            ClockError: The moment is past the calendar's end.
+            TypeError: No duration is given, or two.
+            ValueError: The duration is negative, or too long to schedule.
+            ClockError: The moment is past the end of the calendar.
             ClosedError: It was sent before the fake was reset.
         """
         length = parse_delay(length_of("after()", delta, timedelta_arguments), "after()")
@@ -234,7 +234,7 @@ class Message:
         return Message(self._engine, self._state, later)
 
     def cancel(self) -> Self:
-        """Cancel its scheduled steps, those of other handles included.
+        """Cancel its scheduled steps, including those that other handles scheduled.
 
         Raises:
             ClosedError: It was sent before the fake was reset.
@@ -272,7 +272,7 @@ class Message:
 
     @property
     def content(self) -> Any:
-        """The object or list under the key of its type, fractions as exact ``Decimal``s."""
+        """The object or list under the key of its type, with fractions as exact ``Decimal``s."""
         if self._state.content is None:
             return {"body": self._state.body}
         return json.loads(self._state.content, parse_float=Decimal)
@@ -290,12 +290,12 @@ class Message:
 
     @property
     def dropped(self) -> bool:
-        """Whether it was dropped, after it stayed sent for 30 days (§3 rule 5)."""
+        """Whether it was dropped, after 30 days as ``sent`` (§3 rule 5)."""
         return self._known().state == "dropped"
 
     @property
     def total_price(self) -> Decimal:
-        """The estimate while it is sent, and then the final price (§2.3)."""
+        """The estimate while it is ``sent``, then the final price (§2.3)."""
         return self._known().total_price
 
     @property
@@ -318,12 +318,12 @@ class Message:
 
     @property
     def charged(self) -> Decimal:
-        """The amount that was charged for it."""
+        """The amount charged for it."""
         return self._known().charged
 
     @property
     def held(self) -> Decimal:
-        """The amount that is held for it now."""
+        """The amount held for it now."""
         return self._known().held
 
 
@@ -350,10 +350,10 @@ class Submission:
         """Accept it and send it: a ``sent`` event, and money is held (§3).
 
         Raises:
-            IllegalTransition: It was accepted or rejected already, or the conversation has expired.
-            TypeError: Its price function returned no amount.
+            IllegalTransition: It was already accepted or rejected, or the conversation has expired.
+            TypeError: Its price function didn't return an amount.
             ValueError: The amount is out of range, or the conversation has another origin type.
-            ClosedError: It was submitted, or its conversation begun, before the fake was reset.
+            ClosedError: It, or its conversation, is from before a reset.
         """
         return self._decide(Verb("accept", self._state, (self._draft,)))
 
@@ -371,7 +371,7 @@ class Submission:
             platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
 
         Raises:
-            IllegalTransition: It was accepted or rejected already.
+            IllegalTransition: It was already accepted or rejected.
             ValueError: The code is not described, and no message is given.
             ClosedError: It was submitted before the fake was reset.
         """

@@ -28,14 +28,14 @@ class InboundMessage(NamedTuple):
     """What a person writes to the sender, as ``ChatFakeConfig(inbound=)`` gets it.
 
     Attributes:
-        id: Its id; what people write has its own sequence of ids.
+        id: Its id; inbound messages have their own sequence of ids.
         from_: The person's address.
         to: The sender's address, ``ChatFakeConfig(sender=)``.
         type: ``"text"`` or another.
-        content: The object under the key of that name.
-        at: When: aware, UTC.
-        fields: The extra fields that the call gave.
-        resource: All of it as the fake would write it; you may change this dict.
+        content: The object under the type's key.
+        at: When they wrote it: aware, UTC.
+        fields: The call's extra fields.
+        resource: The resource that the fake would write; you may change this dict.
     """
 
     id: str

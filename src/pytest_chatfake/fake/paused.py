@@ -117,8 +117,8 @@ class Concurrent(HeldBack):
 class Paused(HeldBack):
     """The queue of a ``with fake.webhooks.paused() as queue:`` block.
 
-    It is a sequence of the events that are held back, in the order in which they were emitted. Each
-    event is there once, for all endpoints. Faults still decide what becomes of its attempts::
+    It is a sequence of the events that are held back, in the order in which they were emitted: each
+    event once, for all endpoints. Faults still apply when they are posted::
 
         with chat_fake.webhooks.paused() as queue:
             message = chat_fake.send_text("Hello").deliver().read()
@@ -150,16 +150,16 @@ class Paused(HeldBack):
     def release(
         self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
     ) -> Pending[None]:
-        """Attempt events that are held back. Later events are held back again.
+        """Post events that are held back. Later events are held back again.
 
         Args:
             order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: only
-                those events are attempted, in that order.
+                those events are posted, in that order.
             seed: What ``"shuffled"`` depends on; None: the fake's own seed. The same seed and the
                 same number of events give the same order.
 
         Raises:
-            ValueError: The order is unknown, or an index is there twice.
+            ValueError: The order is unknown, or an index is given twice.
             IndexError: There is no event with that index.
         """
         order = self._checked(order)

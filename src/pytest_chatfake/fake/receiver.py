@@ -21,7 +21,7 @@ _MOST_RESPONSES = 1_000_000
 class Receiver:
     """Records webhooks, and responds with 200 unless :meth:`respond` says otherwise.
 
-    It stands in for an app that you don't have yet, or shows what the fake sends::
+    Use it in place of an app that you don't have yet, or to see what the fake sends::
 
         receiver = chat_fake.webhooks.receiver()
         message = chat_fake.send_text("Hello").deliver(devices=2)
@@ -58,13 +58,13 @@ class Receiver:
 
     @property
     def requests(self) -> Sequence[WebhookRequest]:
-        """Its webhooks, one for each attempt, in order."""
+        """The webhooks that it got, one for each attempt, in order."""
         self._engine.ensure_readable()
         return tuple(self._requests)
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events of :attr:`requests`; a redelivered event is there again."""
+        """The events of :attr:`requests`, redelivered ones included."""
         return tuple(map(attrgetter("event"), self.requests))
 
     def statuses(self, message: Message) -> list[str]:

@@ -14,7 +14,7 @@ from .inbound import writing
 
 
 class Recipient:
-    """A person who gets messages. Each address has one live handle (§3).
+    """A person who gets messages: always the same object for an address (§3).
 
     Example::
 
@@ -23,8 +23,8 @@ class Recipient:
         ada.comes_online()
         assert message.status == "delivered"
 
-    A change holds from then on, also for messages on their way. The verbs return the handle, and
-    need ``await`` in async mode. After a reset, every use of the handle raises ``ClosedError``.
+    A change applies from then on, also to messages on their way. The verbs return the recipient,
+    and need ``await`` in async mode. After a reset, every use of the object raises ``ClosedError``.
     """
 
     __slots__ = ("_address", "_engine", "_people")
@@ -44,28 +44,28 @@ class Recipient:
     # Verbs (§3)
 
     def goes_offline(self) -> Self:
-        """Turn the phone off, which closes the chat: nothing arrives (§3 rule 2)."""
+        """Turn the phone off, which closes the chat; nothing arrives (§3 rule 2)."""
         return self._change("goes_offline()", online=False, chat_open=False)
 
     def comes_online(self) -> Self:
-        """Turn the phone on: messages that are still sent are delivered, in order.
+        """Turn the phone on: messages that are still ``sent`` are delivered, in order.
 
-        If the person has blocked the sender or is withheld, nothing arrives. Messages that were
-        sent in the meantime, or that a script delivers later, stay sent (assumed).
+        If the person has blocked the sender, or messages to them are withheld, nothing arrives.
+        Messages sent while that was so, or that a script delivers later, stay ``sent`` (assumed).
 
         Raises:
-            IllegalTransition: The change contradicts another property of the person.
+            IllegalTransition: The change contradicts the person's state.
         """
         return self._change("comes_online()", online=True)
 
     def blocks(self) -> Self:
-        """Block the sender: messages that are sent now stay sent for good (§3 rule 2, assumed)."""
+        """Block the sender: messages sent meanwhile stay ``sent`` for good (§3 rule 2, assumed)."""
         return self._change("blocks()", blocked=True)
 
     def unblocks(self) -> Self:
         """Unblock the sender: messages from before the block are delivered, in order (assumed).
 
-        If the chat is open, they are read at once.
+        If the chat is open, the messages are read at once.
         """
         return self._change("unblocks()", blocked=False)
 
@@ -84,14 +84,15 @@ class Recipient:
         return self._change("closes_chat()", chat_open=False)
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write a text to the sender: an event that costs nothing (assumed).
+        """Write a text to the sender: an event that is free (assumed).
 
-        It goes to endpoints that listen for its type, so connect the app with ``events="*"``. It
-        starts no conversation. ``ChatFakeConfig(inbound=)`` gives the event another shape.
+        The event goes to endpoints that listen for its type, so connect the app with
+        ``events="*"``. It starts no conversation. ``ChatFakeConfig(inbound=)`` gives the event
+        another shape.
 
         Args:
             text: The text.
-            **fields: More fields of the resource, or other values for the ones it has: JSON values.
+            **fields: More fields of the resource, or other values for its own: JSON values.
 
         Raises:
             IllegalTransition: The phone is off, the number is not registered, or they have blocked
@@ -146,7 +147,7 @@ class Recipient:
 
     @property
     def read_receipts(self) -> bool:
-        """Whether the service learns of reading (§3 rule 3)."""
+        """Whether the service learns when they read (§3 rule 3)."""
         return self._known().read_receipts
 
     @property
@@ -171,7 +172,7 @@ class Recipient:
 
     @property
     def withheld(self) -> bool:
-        """Whether the platform's limits hold back what is sent to them (§3 rule 2)."""
+        """Whether the platform's limits hold back messages to them (§3 rule 2)."""
         return self._known().withheld
 
 

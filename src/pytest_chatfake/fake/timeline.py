@@ -25,8 +25,8 @@ class TimelineEntry(NamedTuple):
         kind: ``"verb"``, ``"hold"``, ``"charge"``, ``"release"``, ``"event"``, ``"attempt"``,
             ``"request"``, ``"clock"``, ``"drop"`` or ``"fault"``.
         text: A few words, with the marks of faults.
-        message: The message that it is about, if any.
-        cause: The number of the entry that caused it, if that is known.
+        message: The message in question, if any.
+        cause: The number of the entry that caused it, if known.
     """
 
     number: int
@@ -41,7 +41,7 @@ class Timeline(Sequence[TimelineEntry]):
     """The history of a fake, causes before effects.
 
     It is a live view that grows with the fake. ``print(chat_fake.timeline)`` shows it as text.
-    Reading it performs and attempts nothing, so steps may be pending in async mode.
+    Reading it makes nothing happen, so in async mode you can read it while steps are pending.
     """
 
     __slots__ = ("_story",)
@@ -91,7 +91,7 @@ class Timeline(Sequence[TimelineEntry]):
         return timeline_text(self._story, folded=False)
 
     def svg(self) -> str:
-        """Return a picture: the folded text, and beside it who acts on whom, and the balance."""
+        """Return a picture: the folded text, next to lanes of who acts on whom and the balance."""
         from ..report.svg import svg
 
         return svg(self._story, mentioned=self._story.mentioned)

@@ -1,4 +1,4 @@
-"""``fake.webhooks``: endpoints, attempts, and faults of the delivery."""
+"""``fake.webhooks``: endpoints, attempts and faults."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from .snapshots import Snapshot, check_snapshot
 
 
 class Webhooks:
-    """The webhooks of a fake: endpoints, attempts, and faults of the delivery (§4.2, §6).
+    """A fake's webhooks: endpoints, attempts and faults (§4.2, §6).
 
     Example::
 
@@ -73,21 +73,21 @@ class Webhooks:
         chat_fake.send_text("Hello").deliver()
         assert [attempt.status_code for attempt in chat_fake.webhooks.attempts] == [200, 200, 200]
 
-    The description says nothing about the order of events, their retries and their signatures
-    (§5 rule 4, §6 rule 4), so faults of these are assumed. The faults, :meth:`duplicate` to
-    :meth:`drop`, take the same arguments in addition to their own:
+    The description says nothing about the order, retries and signatures of events (§5 rule 4, §6
+    rule 4), so these faults are assumed. All of them, :meth:`duplicate` to :meth:`drop`, take these
+    arguments in addition to their own:
 
     - ``times``: how many events, 1 by default; None: all, until the fault is removed.
-    - ``start``: the first event concerned, among those that match; 1 is the next.
+    - ``start``: the first matching event to affect; 1 is the next.
     - ``message``, ``status``, ``endpoint``, ``type``: only events of this message, only events with
       this status, only attempts at this endpoint, only events of this type.
 
-    An event counts once for each endpoint, at its first attempt there. :meth:`duplicate`,
-    :meth:`tamper`, :meth:`sign` and :meth:`evolve` combine with every other fault; among the rest,
-    the fault that was set up first gets the attempt.
+    An event counts once for each endpoint, at its first attempt. :meth:`duplicate`, :meth:`tamper`,
+    :meth:`sign` and :meth:`evolve` combine with every other fault; if several of the others match
+    an attempt, the one that was set up first wins.
 
-    Each returns the fault, which is also a context manager: the end of its block removes it. Each
-    raises ``ValueError`` for an argument that is out of range or belongs to another fake.
+    Each method returns the fault, which is also a context manager that removes it after the block.
+    It raises ``ValueError`` for an argument that is out of range or belongs to another fake.
     """
 
     def __init__(self, engine: Engine, config: ChatFakeConfig, portal: Portal) -> None:
@@ -125,14 +125,14 @@ class Webhooks:
         restart: Callable[[], Callable[..., Any]] | None = None,
         disable_after: int | None = None,
     ) -> Endpoint:
-        """Attempt events at an endpoint from now on: a URL, an app in process, or a function.
+        """Post events to an endpoint from now on: a URL, an in-process app, or a function.
 
         Args:
             url: The URL of a running server: ``http`` or ``https``, over one kept connection.
-            wsgi: A WSGI app, called in process: in the test's thread; in async mode, in its own
+            wsgi: A WSGI app, called in process: in the test's thread, or, in async mode, in its own
                 thread.
-            asgi: An ASGI app, called in process: in async mode, in the test's own loop; in sync
-                mode, on a loop of the fake's, or on the session's (``chat_fake_loop_scope``).
+            asgi: An ASGI app, called in process: in async mode, on the test's own loop; in sync
+                mode, on the fake's loop, or on the session's (``chat_fake_loop_scope``).
             handler: A function, or an async one, that takes a
                 :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
                 ``(status, body)``, or a response.
@@ -145,21 +145,23 @@ class Webhooks:
             events: The event types to listen for (§4.2); None: the service's one type; ``"*"``:
                 all.
             raise_exceptions: Whether an exception of an app or a function is raised in the test. If
-                not, it is recorded as a 500 would be. With retries it is always only recorded,
-                except for an ``AssertionError`` of a handler, which is always raised.
-            retry_after: When failed attempts are retried, in place of the configuration's.
-            signer: Signs attempts, in place of the configuration's.
+                not, it is recorded like a 500. At an endpoint with retries, exceptions are only
+                recorded, never raised. A handler's ``AssertionError`` is raised in any case.
+            retry_after: When failed attempts are retried, overriding the configuration's.
+            signer: Signs webhooks, in place of the configuration's.
             restart: A function that makes a new app after a :meth:`crash`, as in
-                ``lambda: create_app(database)``; not with a URL. None: its memory survives a crash.
+                ``lambda: create_app(database)``; not with a URL. None: the app's memory survives a
+                crash.
             disable_after: After this many failed attempts in a row, retries included, the endpoint
-                is disabled: its retries are cancelled, and events are recorded as not attempted,
+                is disabled: its retries are cancelled, and events are recorded but not posted,
                 until ``endpoint.enable()`` (assumed). None: never.
 
         Returns:
             The endpoint; ``endpoint.disconnect()`` ends it.
 
         Raises:
-            TypeError: Not exactly one target is given, or an ASGI app as ``wsgi=`` or the reverse.
+            TypeError: Not exactly one target is given, or an ASGI app is given as ``wsgi=`` or the
+                reverse.
             ValueError: The URL, the path or the client is invalid.
             ClosedError: The fake is closed.
         """
@@ -230,17 +232,17 @@ class Webhooks:
         Use ``with`` in sync mode, and ``async with`` in async mode, on the test's own loop.
 
         Args:
-            app: The app, as it is connected.
+            app: The same app that is connected.
 
         Raises:
-            TypeError: It is not an ASGI app; or, on entering, the block is of the other mode.
+            TypeError: It is not an ASGI app; or, on entering, the block is for the other mode.
         """
         check_asgi(app, "app")
         return Lifespan(app, portal=self._portal, check=self._engine.refuse_mode)
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts so far, in order. A failed attempt that the test reads doesn't fail it."""
+        """The attempts so far, in order. Failed attempts that a test reads don't fail it."""
         self._engine.ensure_readable()
         attempts = self._outbox.attempts
         self._outbox.seen = len(attempts)
@@ -254,13 +256,13 @@ class Webhooks:
     # Order and loss
 
     def paused(self) -> Paused:
-        """Hold events back inside a block, to release them there in any order.
+        """Hold events back inside a block, and release them in any order.
 
         Write ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. The queue
         is a sequence of events; without an endpoint, it stays empty. ``queue.release(order, seed)``
-        attempts them in the order ``"emitted"`` (the default), ``"reversed"`` or ``"shuffled"``, or
-        in the order of a list of indices, and then the others stay. The end of the block releases
-        the rest as it was emitted.
+        posts them in the order ``"emitted"`` (the default), ``"reversed"`` or ``"shuffled"``, or
+        only the events that a list of indices selects, in its order. The end of the block posts the
+        rest as emitted.
 
         Raises:
             ClosedError: The fake is closed.
@@ -278,13 +280,13 @@ class Webhooks:
         new_id: bool = False,
         **where: Unpack[EventFilter],
     ) -> Fault:
-        """Attempt an event twice, with the same id and the same bytes.
+        """Post an event twice, with the same id and the same bytes.
 
         Args:
-            after: How many other attempts, of any event, come in between; fewer if the next
-                ``settle()``, assertion or move of time comes first. None: none.
-            pause: Or how much time passes in between: a ``timedelta`` or seconds. The next
-                ``settle()`` moves the clock, unless the test does.
+            after: How many other attempts, at any event, are made in between; fewer if the next
+                ``settle()``, assertion or clock move comes first. None: none.
+            pause: Instead, how much time passes in between: a ``timedelta`` or seconds. The next
+                ``settle()`` moves the clock that far, unless the test does.
             new_id: Whether the second attempt has a new event id, derived from the first; the other
                 bytes stay.
             **where: Which events; see :class:`Webhooks`.
@@ -298,21 +300,22 @@ class Webhooks:
     def concurrently(
         self, *, by: int | None = None, **where: Unpack[EventFilter]
     ) -> Concurrent | Fault:
-        """Attempt events at the same time (assumed).
+        """Post events at the same time (assumed).
 
         Write ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: at the end of
-        the block, all its events are attempted at once. Attempts at an ASGI app or an async
-        function are tasks of one loop. Attempts at a URL or a WSGI app are made in threads, so
-        their order may differ from run to run. Plain functions are called one by one.
+        the block, all its events are posted at the same time. For an ASGI app or an async function,
+        they are tasks on one loop. For a URL or a WSGI app, they are threads, so their order may
+        differ from run to run. Plain functions are called one by one.
 
         Args:
-            by: Without a block: an attempt waits for this many others, as with :meth:`reorder`, and
-                is made at the same time as the last of them; 0: at the same time as its own repeat.
+            by: Without a block: an event waits for this many others, as with :meth:`reorder`, and
+                is posted at the same time as the last of them. 0: it is posted twice at the same
+                time.
             **where: Which attempts, if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
             ClosedError: The fake is closed.
-            TypeError: ``where`` is given without ``by``, or the block is of the other mode.
+            TypeError: ``where`` is given without ``by``, or the block is for the other mode.
             RuntimeError: The block is inside another one, or inside ``paused()``.
         """
         if by is not None:
@@ -324,7 +327,7 @@ class Webhooks:
         return Concurrent(self._engine)
 
     def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:
-        """Delay an attempt on the fake's clock, and its duplicate with it.
+        """Delay an event on the fake's clock, and its duplicate with it.
 
         Args:
             duration: How much later; a ``timedelta`` or seconds.
@@ -335,10 +338,10 @@ class Webhooks:
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
     ) -> Fault:
-        """Change an event's body after it was signed. Several of these change it in turn.
+        """Change an event's body after it was signed. Several of these faults change it in turn.
 
         Args:
-            change: A function of the body that returns another one; None: a space is added.
+            change: A function of the body that returns another body; None: a space is added.
             **where: Which events; see :class:`Webhooks`.
         """
         return self._fault(Tamper(change), where)
@@ -346,7 +349,7 @@ class Webhooks:
     def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
         """Sign an event with another signer: a wrong secret, a stale timestamp, no header at all.
 
-        If several match one event, the last one signs it.
+        If several of these faults match an event, the last one signs it.
 
         Args:
             signer: Signs in place of the configured one; ``lambda request: {}`` leaves the
@@ -358,10 +361,9 @@ class Webhooks:
     def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
         """Write events as a later version of the service might, with fields unknown today.
 
-        The envelope, the resource and its conversation get a field ``addedLater``, and keys change
-        their order (assumed); if ``outbound=`` writes the event, every JSON object does. The bodies
-        in ``fake.events`` stay as the service writes them today, and so does a body that is not
-        JSON.
+        The envelope, the resource and its conversation get a field ``addedLater``, and their keys
+        another order (assumed); if ``outbound=`` writes the event, every JSON object does. The
+        bodies in ``fake.events`` don't change, nor does a body that is not JSON.
 
         Args:
             unknown: Give this field an unknown value instead, in events that have the field
@@ -371,28 +373,28 @@ class Webhooks:
                 until the fault is removed.
 
         Raises:
-            ValueError: ``unknown`` is none of these fields.
+            ValueError: ``unknown`` isn't one of these fields.
         """
         return self._fault(Evolve(unknown, self._config.naming.message_key), where)
 
     # Faults that decide whether and when an attempt is made
 
     def reorder(self, *, by: int = 1, **where: Unpack[EventFilter]) -> Fault:
-        """Make an attempt after others that were queued behind it (assumed).
+        """Post an event after others that were queued behind it (assumed).
 
-        It waits until the next ``settle()``, assertion or move of time at most.
+        It waits at most until the next ``settle()``, assertion or clock move.
 
         Args:
-            by: How many others, of any event; at least 1.
+            by: How many attempts at other events it waits for; at least 1.
             **where: Which attempts; see :class:`Webhooks`.
         """
         return self._fault(Reorder(by), where)
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
-        """Lose the response to an attempt after the app has acted, and retry it (assumed).
+        """Lose the app's response after the app has handled the event, and retry it (assumed).
 
-        The service takes it for a failure, and retries it at the next ``settle()``, assertion or
-        move of time, even without ``retry_after``.
+        The service sees a failure, and retries the event at the next ``settle()``, assertion or
+        clock move, even without ``retry_after``.
 
         Args:
             **where: Which attempts; see :class:`Webhooks`.
@@ -400,9 +402,9 @@ class Webhooks:
         return self._fault(LoseResponse(), where)
 
     def refuse(self, **where: Unpack[EventFilter]) -> Fault:
-        """Refuse an attempt before it reaches the app, and retry it (assumed).
+        """Refuse an event before it reaches the app, and retry it (assumed).
 
-        It is retried at the next ``settle()``, assertion or move of time, even without
+        It is retried at the next ``settle()``, assertion or clock move, even without
         ``retry_after``.
 
         Args:
@@ -419,20 +421,21 @@ class Webhooks:
         nth: int = 1,
         **where: Unpack[EventFilter],
     ) -> Fault:
-        """Crash the app in the middle of an attempt, and retry it (assumed).
+        """Crash the app while it handles an event, and retry the event (assumed).
 
-        The app has to run in process. The service sees a cut connection, and the attempt is
-        retried at the next ``settle()``, assertion or move of time, even without ``retry_after``;
-        but not if the response was complete. What the app keeps in memory survives, unless it
-        was connected with ``restart=``. If an attempt never reaches the point, the next one may.
+        The app has to run in process. The service sees a closed connection, and retries the event
+        at the next ``settle()``, assertion or clock move, even without ``retry_after``, unless the
+        response was complete. What the app keeps in memory survives, unless it was connected with
+        ``restart=``. If an attempt doesn't reach the point, the next attempt may.
 
         Args:
             line: A line of the app that awaits, such as ``"app.py:41"``. When it suspends there,
                 all tasks that the attempt has started are cancelled.
-            before: Or a function, or its dotted name, such as ``"shop.queue.put"``: at a call of
-                it, before it has done anything. It has to be written in Python.
-            after: The same, when it has returned.
-            nth: Which suspension at that line, or which call, in the attempt.
+            before: Instead, a function, or its dotted name, such as ``"shop.queue.put"``: the app
+                crashes when it calls this, before the function has done anything. It has to be
+                written in Python.
+            after: Likewise, but once the function has returned.
+            nth: Which suspension at that line, or which call, within the attempt.
             **where: Which attempts; see :class:`Webhooks`.
 
         Raises:
@@ -454,27 +457,27 @@ class Webhooks:
         """Raise an exception at a call inside the app, like a database that can't be reached.
 
         The app has to run in process. If the exception escapes the app, the service sees a 500.
-        Unless the app responds with 2xx, the attempt is retried at the next ``settle()``, assertion
-        or move of time, even without ``retry_after`` (assumed). If an attempt never makes that
-        call, the next one may.
+        Unless the app responds with 2xx, the event is retried at the next ``settle()``, assertion
+        or clock move, even without ``retry_after`` (assumed). If an attempt doesn't make that call,
+        the next attempt may.
 
         Args:
-            before: A function, or its dotted name: it raises, and does nothing else. An
-                ``__exit__`` rolls back, as after an error of its block. It has to be written in
+            before: A function, or its dotted name: it raises, and does nothing else; an
+                ``__exit__`` rolls back, as after an error in its block. It has to be written in
                 Python.
             raises: An exception class, or its dotted name, such as ``"sqlite3.OperationalError"``.
-            nth: Which call, in the attempt.
+            nth: Which call, within the attempt.
             **where: Which attempts; see :class:`Webhooks`.
 
         Raises:
-            TypeError: A function is not written in Python, or ``raises`` is no subclass of
+            TypeError: The function is not written in Python, or ``raises`` isn't a subclass of
                 ``Exception``.
         """
         point = extra("exploring.crashes", "error()").error_at(nth, before, raises)
         return self._fault(Error(*point), where)
 
     def drop(self, **where: Unpack[EventFilter]) -> Fault:
-        """Drop an event on its way to an endpoint: it is never attempted there.
+        """Drop an event on its way to an endpoint, which never gets it.
 
         Args:
             **where: Which attempts; see :class:`Webhooks`.
@@ -495,24 +498,25 @@ class Webhooks:
         *,
         timing: Literal["recorded", "at once"] = "recorded",
     ) -> Pending[None]:
-        """Attempt recorded events at the endpoints, in the file's order (assumed).
+        """Post recorded events to the endpoints, in the file's order (assumed).
 
-        Bodies on their own lines and bodies as text keep every byte: ``outbound=`` is not asked,
-        and takes a body without ``type`` for a status event. Events are signed afresh. They belong
-        to no message of this fake, so they cost nothing, and the timeline calls their messages
-        ``r1``, ``r2``. Their recorded status counts: ``drop(status="delivered")`` matches them.
+        Bodies keep every byte, except those that are JSON objects under ``body``. ``outbound=`` is
+        not called. If it is configured, a body without ``type`` counts as a status event. Events
+        are signed anew. They belong to no message of this fake, so they are free, and the timeline
+        calls their messages ``r1``, ``r2``. Faults match their recorded status, as in
+        ``drop(status="delivered")``.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with
-                ``body`` and ``at``, the moment when it was received.
-            timing: ``"recorded"``: the first event is attempted now. Before each other one, the
-                clock moves by the time between the two, by ``at`` or else the event's
+                ``body`` and ``at``, the moment of its arrival.
+            timing: ``"recorded"``: the first event is posted now. Before each later event, the
+                clock moves by the time since the event before, according to ``at`` or else
                 ``createTime``; it never moves back. ``"at once"``: time does not move.
 
         Raises:
-            ValueError: ``timing`` is unknown, or would move time past the calendar's end; or an
-                entry is not JSON, or not an event, and the text names the file and the line.
-                Nothing was attempted.
+            ValueError: ``timing`` is unknown, or would move time past the end of the calendar; or
+                an entry is not JSON, or not an event, and the error names the file and the line.
+                Nothing was posted.
             OSError: The file can't be read.
         """
         check_choice(timing, "timing", ("recorded", "at once"))
@@ -535,14 +539,14 @@ class Webhooks:
         return engine.pending()
 
     def redeliver(self, event: Event) -> Pending[None]:
-        """Attempt a past event again, byte for byte: same id, fresh signature, no fault (assumed).
+        """Post a past event again, byte for byte: same id, new signature, no fault (assumed).
 
         Args:
             event: One of ``fake.events``.
 
         Raises:
             TypeError: It is not an event.
-            ValueError: It is not one of this fake's.
+            ValueError: It belongs to another fake.
         """
         if not isinstance(event, Event):
             raise TypeError(unexpected("event", "one of fake.events", event))
@@ -558,24 +562,24 @@ class Webhooks:
         remove: Iterable[str] = (),
         raw: str | bytes | None = None,
     ) -> Pending[None]:
-        """Emit an event that the service would not; the message's status and money don't change.
+        """Emit an event that the service would not. The message's status and money don't change.
 
-        The body is what an event with this status would say of the message now, and is then
-        changed. If the message has no delivery or failure, the body shows one as of now.
+        The body is that of an event with this status now, plus your changes. If the message was
+        never delivered, or never failed, a body that shows a delivery or a failure dates it now.
 
         Fields are named by their path: ``"totalPrice"`` or ``"conversation.expireTime"`` in the
         message, ``"event.id"`` in the envelope.
 
         Args:
             message: A message that was sent or rejected.
-            status: Any text; an unknown status has the fields of a ``sent`` event. Once an event
+            status: Any string; an unknown status has the fields of a ``sent`` event. Once an event
                 has your status, filters and expectations accept it.
             changes: New values of fields, or new fields.
             remove: Fields to leave out.
             raw: The whole body instead: cut off, not JSON, or huge.
 
         Raises:
-            ValueError: A field to remove is not there, or ``raw`` is given with changes.
+            ValueError: A field to remove doesn't exist, or ``raw`` is given with changes.
         """
         check_str(status, "status")
         edit = edits(changes, remove, raw, self._config.naming.message_key)
@@ -595,25 +599,26 @@ class Webhooks:
         id: str | None = None,  # noqa: A002 - likewise
         body: Mapping[str, object] | str | bytes | None = None,
     ) -> Pending[None]:
-        """Emit an event of another type, which belongs to no message and costs nothing (assumed).
+        """Emit an event of another type, which belongs to no message and is free (assumed).
 
-        The description has one type (§6), so you give the shape of the others. The event goes to
+        The description has one type (§6), so you define the shape of the others. The event goes to
         endpoints that listen for its type: connect the app with ``events="*"``. If no endpoint
-        does, the test fails at its end. Signatures, retries, faults and :meth:`redeliver` work as
-        for all other events.
+        listens, the test fails at its end. Signatures, retries, faults and :meth:`redeliver` work
+        as usual.
 
         Args:
             type: The event's type.
-            resource: The object beside ``id``, ``type``, ``apiVersion`` and ``createTime`` in the
+            resource: The object next to ``id``, ``type``, ``apiVersion`` and ``createTime`` in the
                 envelope of §2.2; None: an empty object.
-            key: Its key there; None: the type without its last part, in camel case:
+            key: The resource's key; None: the type without its last part, in camel case:
                 ``chat.inbound_message.received`` has ``chatInboundMessage``.
-            id: The event's id; None: that of the body, or the next of a separate sequence.
+            id: The event's id; None: the body's, or the next one of a separate sequence.
             body: The whole body instead of an envelope.
 
         Raises:
             TypeError: A value can't be written as JSON.
-            ValueError: An argument is empty, the key is the envelope's, or ``body`` is not alone.
+            ValueError: An argument is empty, the key belongs to the envelope, or ``body`` is given
+                with others.
         """
         draft = custom_event(type, resource, key, id, body)
         self._engine.perform(Verb("emit_event", None, (draft,)), "emit_event()")
@@ -626,15 +631,15 @@ class Webhooks:
 
         It acts at once, in async mode as well, on all endpoints that are connected now with an
         :class:`~pytest_chatfake.HmacSigner` or a :class:`~pytest_chatfake.StandardWebhooksSigner`.
-        The signer itself may be shared, and stays as it is; endpoints that are connected later sign
-        as it says. All secrets stay until :meth:`retire_secret` or a reset. Queued events and
-        retries are signed when they are attempted.
+        The signer object itself doesn't change, and endpoints that are connected with it later sign
+        with its own secrets. All secrets stay until :meth:`retire_secret` or a reset. Queued events
+        and retries are signed when they are posted.
 
         Args:
-            secret: The new secret, as the signer takes it; its signature comes first.
+            secret: The new secret, in the signer's format; its signature comes first.
 
         Raises:
-            ValueError: The secret is empty, or is in use already.
+            ValueError: The secret is empty, or already in use.
             ChatFakeError: No endpoint is connected with such a signer.
             ClosedError: The fake is closed.
         """
@@ -670,27 +675,26 @@ class Webhooks:
     def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> Pending[None]:
         """Expect every app that is connected with a signer to refuse forged webhooks.
 
-        Queued and due events are attempted first. Then one event of each type, the last that the
-        app accepted, is attempted again and again under new ids: first genuine, which has to be
-        accepted, then forged. A forgery is unsigned, lacks one header of several, has empty or
-        malformed headers, is signed with another secret (a retired one, if there is one), a day ago
-        or a day ahead, was changed after it was signed, or has a signature that is cut off or
-        belongs to another event. The app has to refuse each with a status from 400 to 499.
-        Forgeries that make no sense for the signer are left out, and named in the timeline and in a
-        failure.
+        The fake settles first. Then, for each event type, it posts the last event that the app
+        accepted again and again with new ids: first a genuine one, which the app has to accept,
+        then forgeries. They are unsigned; without one of several headers; with empty or malformed
+        headers; signed with another secret (a retired one, if there is one), a day ago or a day
+        ahead; changed after signing; with a signature that is cut off or belongs to another event.
+        The app has to refuse each with a status from 400 to 499. Forgeries that make no sense for
+        the signer are left out, and named in the timeline and in a failure.
 
-        Forgeries are not events of the fake: they cost nothing, move no time and are not retried,
-        and no fault, pause or exploration touches them.
+        Forgeries are not events of the fake: they are free, move no time and are not retried, and
+        no fault, pause or exploration affects them.
 
         Args:
-            snapshot: As for :meth:`ChatFake.assert_idempotent`. A forgery must not change it. If it
-                changes, the forgery is repeated, to tell its effect from the app's own background
-                work. None: only the responses count.
+            snapshot: As for :meth:`ChatFake.assert_idempotent`. A forgery must not change it. If
+                the snapshot changes, the forgery is repeated, to tell its effect from the app's own
+                background work. None: only the responses count.
 
         Raises:
-            AssertionError: Forgeries got through; the text has a line for each.
-            ChatFakeError: No app is connected with a signer, there was no event for it, or a
-                genuine event was not accepted.
+            AssertionError: Forgeries got through; the error has a line for each.
+            ChatFakeError: No app is connected with a signer, it got no event, or it refused a
+                genuine one.
             TypeError: The snapshot can't be copied.
         """
         snapshot = list if snapshot is None else snapshot

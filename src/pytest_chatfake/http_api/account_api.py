@@ -57,17 +57,17 @@ COMPLETE: Final = "pytest_chatfake.complete"
 
 @dataclass(slots=True, eq=False)
 class ApiRequest(Record):
-    """A request to the fake. Its status is set when the response leaves.
+    """A request to the fake. The status is set when the response leaves.
 
     Attributes:
         method: For example ``GET``.
         path: The path, without the query string.
-        key: The last four characters of the key it came with; empty without a key.
+        key: The last four characters of its key; empty without a key.
         accepted: Whether it was this fake's key.
         status: The status of the response; None: not yet, or the client never got one.
-        moment: When it was responded to, or else when it came: nanoseconds since the epoch.
-        body: The body of a response of your own, if its status is not 2xx; else empty.
-        in_process: Whether it came through ``chat_fake.wsgi_app``, and not over a socket.
+        moment: When it was answered, or else when it arrived: nanoseconds since the epoch.
+        body: The body of your route's response, if its status is not 2xx; else empty.
+        in_process: Whether it was made through ``chat_fake.wsgi_app``, and not over a socket.
     """
 
     method: Final[str]
@@ -92,7 +92,7 @@ class ApiRequest(Record):
 
     @property
     def at(self) -> datetime:
-        """When it was responded to: aware, UTC, to the microsecond."""
+        """When it was answered: aware, UTC, to the microsecond."""
         return instant(self.moment)
 
     @property
@@ -111,7 +111,7 @@ class ApiRequest(Record):
 
 
 class AccountApi:
-    """``fake.api``: the requests to the HTTP API, and faults of its responses.
+    """``fake.api``: the requests to the HTTP API, and faults in its responses.
 
     Example::
 
@@ -119,20 +119,20 @@ class AccountApi:
         shop.send_reminders()
         assert [request.status for request in chat_fake.api.requests] == [429]
 
-    The faults, :meth:`fail` to :meth:`rate_limit`, concern every request with the fake's key: the
-    balance query, the send call, your own routes, handlers of ``chat_fake.http``, and unknown
-    paths. All of them are assumed: the description has one error, 401 (§7.1). They take the same
-    arguments beside their own:
+    The faults, :meth:`fail` to :meth:`rate_limit`, apply to every request with the fake's key: the
+    balance request, the send call, your own routes, handlers of ``chat_fake.http``, and unknown
+    paths. All of them are assumed: the description has one error, 401 (§7.1). They take these
+    arguments besides their own:
 
     - ``path``: a path, or the rule of a route such as ``/v2/messages/<id>``; None: any.
     - ``method``: None: any.
-    - ``start``: the first request that matches for which the fault fires; 1 is the next.
-    - ``times``: for how many of them, 1 by default; None, the default of :meth:`rate_limit`: until
-      the fault is removed.
+    - ``start``: the first matching request for which the fault fires; 1 is the next.
+    - ``times``: for how many requests it fires, 1 by default; None, the default of
+      :meth:`rate_limit`: until the fault is removed.
 
-    If several faults are due for a request, the first one that responds wins, and the delays before
-    it add up. If a route raises, its error is the response, and the fault has not fired. Each fault
-    raises ``ValueError`` for an argument that is out of range.
+    If several faults match a request, the one that was set up first decides the response, and
+    delays that were set up before it add up. If a route raises, its error is the response, and the
+    fault does not fire. Each fault raises ``ValueError`` for an argument that is out of range.
     """
 
     def __init__(self, engine: Engine, key: str) -> None:
@@ -324,13 +324,13 @@ class AccountApi:
         body: str | bytes | Mapping[str, object] | None = None,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond with an error, and call nothing of yours.
+        """Respond with an error; no route of yours runs.
 
         Args:
             status: The status of the response.
             code: ``error.code``; None: the name of the status, such as ``SERVICE_UNAVAILABLE``.
             message: ``error.message``; None: the same as the code.
-            body: The whole body, in place of the error of §7.1; a mapping is written as JSON.
+            body: The whole body, in place of the error of §7.1; a mapping becomes JSON.
             **where: Which requests; see :class:`AccountApi`.
         """
         return self._add(Fail(status, code, message, body), where)
@@ -342,7 +342,8 @@ class AccountApi:
     ) -> ApiFault:
         """Respond late by ``duration``: a ``timedelta`` or seconds, a minute at most.
 
-        The request takes effect first. Over a socket, real time passes; in process, nothing waits.
+        The request takes effect first. Over a socket, real time passes, and other requests are not
+        held up; in process, nothing waits.
         """
         return self._add(Delay(duration), where)
 
@@ -350,7 +351,7 @@ class AccountApi:
         self,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Close the connection without a response, and call nothing of yours.
+        """Close the connection without a response; no route of yours runs.
 
         In process, the client gets a ``ConnectionResetError``.
         """
@@ -364,9 +365,9 @@ class AccountApi:
     ) -> ApiFault:
         """Carry out the request, and close the connection without a response.
 
-        The message is sent, money is held, events are queued, and the client can't know. In
-        process, it gets a ``ConnectionResetError``. With a ``status``, it gets the error that
-        :meth:`fail` sends instead, as from a gateway that timed out.
+        The message is sent, money is held, events are queued, but the client can't know. In
+        process, the client gets a ``ConnectionResetError``. With a ``status``, it gets an error
+        response instead, as from a gateway that timed out.
         """
         fault = self._add(LoseResponse(status), where)
         self._engine.await_retries()
@@ -390,8 +391,8 @@ class AccountApi:
     ) -> ApiFault:
         """Respond with 429 and ``Retry-After`` until that time has passed on the fake's clock.
 
-        It is a ``timedelta`` or seconds, counted from the first request that gets a 429. Nothing of
-        yours is called.
+        ``retry_after`` is a ``timedelta`` or seconds, counted from the first request that gets a
+        429. No route of yours runs.
         """
         return self._add(RateLimit(retry_after), where)
 
@@ -401,14 +402,14 @@ class AccountApi:
         delivered: bool = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond to a call of your own endpoint only after the webhooks that it causes.
+        """Respond to a call of your route only after the webhooks that it causes.
 
         This is the race that a fast service wins. A route with ``webhooks_first=True`` always does
-        so; this does it for single calls. Only calls of your own endpoints count.
+        so; this fault does it for single calls. Only calls of your own routes count.
 
         Args:
-            delivered: Whether to deliver the message to a device before the response, too. This
-                takes the place of the next delivery that your test asks for.
+            delivered: Whether to deliver the message to a device before the response as well, in
+                place of the next delivery in your test.
             **where: Which requests; see :class:`AccountApi`.
         """
         fault = self._add(WebhooksFirst(delivered=delivered), where)

@@ -46,14 +46,13 @@ _MAX_DELAY: Final = 60
 
 
 class RequestFilter(TypedDict, total=False):
-    """The arguments that say which requests a fault concerns; all faults of the API take them.
+    """Which requests a fault concerns: the arguments that all API faults take.
 
     Attributes:
-        times: For how many of them it fires, 1 by default; None: until it is removed, which is the
+        times: For how many requests it fires, 1 by default; None: until it is removed, which is the
             default of :meth:`.AccountApi.rate_limit`.
-        start: The first request that it fires for, among those that match; 1, the default, is the
-            next.
-        path: A path, or a rule as of a route; None: any.
+        start: The first matching request that it fires for; 1, the default, is the next.
+        path: A path, or the rule of a route; None: any.
         method: None: any.
     """
 
@@ -64,7 +63,7 @@ class RequestFilter(TypedDict, total=False):
 
 
 class ApiFault(Trigger):
-    """A fault of requests with the fake's key, as ``chat_fake.api.fail()`` returns it."""
+    """A fault for requests with the fake's key, as ``chat_fake.api.fail()`` returns it."""
 
     _face, _home = "ApiFault", "api"
     _filters = ("path", "method")

@@ -56,7 +56,7 @@ _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
 class Autopilot:
     """An autopilot, as ``chat_fake.autopilot()`` returns it.
 
-    It ends with ``end()``, or with its block::
+    ``end()``, or the end of its block, stops it::
 
         with chat_fake.autopilot(deliver_after=(1, 60), read_after=30):
             chat_fake.send_text("Hello")
@@ -84,7 +84,7 @@ class Autopilot:
         self.end()
 
     def end(self) -> None:
-        """Stop it at once, in async mode as well. What it has done stays."""
+        """Stop it at once, in async mode as well. What it has done so far stays."""
         self._autopilots.end(self)
 
     def _draw(self, message: MessageState) -> FlightPlan:

@@ -40,7 +40,7 @@ _OVER = cast("WebhookRequest", object())
 
 @dataclass(slots=True, eq=False, repr=False)
 class Attempt(Record):
-    """One attempt to deliver an event to an endpoint, and how it ended.
+    """One attempt to post an event to an endpoint, and how it ended.
 
     Example::
 
@@ -110,7 +110,7 @@ class Attempt(Record):
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """What faults did to it, and the lines that set them up."""
+        """What faults did to it, and the lines that set the faults up."""
         return self._marks
 
     @property
@@ -125,7 +125,7 @@ class Attempt(Record):
 
     @property
     def late(self) -> int | None:
-        """The status of a response in process that came after ``timeout``; else None."""
+        """The status of an in-process response that came after ``timeout``; else None."""
         return self._response.late
 
     @property
@@ -135,7 +135,7 @@ class Attempt(Record):
 
     @property
     def error(self) -> BaseException | None:
-        """Why no response came, or what the app in process raised; else None."""
+        """Why there was no response, or what the in-process app raised; else None."""
         return self._response.error
 
     @property

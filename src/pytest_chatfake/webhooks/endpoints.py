@@ -29,12 +29,12 @@ class Endpoint:
 
     Attributes:
         name: Its URL, or the name of the app or function.
-        label: The same for reports: shorter, and without the secrets of a URL.
+        label: The name in reports: shorter, and without a URL's secrets.
         headers: The headers of every attempt, without the signature's.
         events: The event types that it listens for (§4.2).
-        raise_exceptions: Whether an exception of an app in process is raised in the test.
+        raise_exceptions: Whether an in-process app's exception is raised in the test.
         connected: False after :meth:`disconnect`.
-        disabled: Whether it gets no events, because too many attempts in a row have failed.
+        disabled: Whether it gets no events because too many attempts in a row have failed.
     """
 
     name: str
@@ -66,16 +66,16 @@ class Endpoint:
 
     @property
     def signer(self) -> Signer | None:
-        """Signs its attempts; None if they are not signed."""
+        """Signs its webhooks; None if they are unsigned."""
         return self._signers[-1]
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
-        """After how long each failed attempt is retried."""
+        """The durations from a failed attempt to each retry."""
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
     def listens_for(self, event_type: str) -> bool:
-        """Return whether it gets events of this type while it is connected."""
+        """Return whether it gets events of this type while connected."""
         return not self.events.isdisjoint((event_type, "*"))
 
     def _surfaces(self, error: BaseException) -> bool:
@@ -94,7 +94,7 @@ class Endpoint:
             self._target._app = app
 
     def enable(self) -> None:
-        """Send it events again from now on, if it was disabled.
+        """Send it events again, if it was disabled.
 
         Raises:
             ClosedError: The fake is closed.
@@ -119,9 +119,9 @@ class Endpoint:
         return is_last
 
     def disconnect(self) -> None:
-        """Stop all attempts at it, including scheduled retries, and close its connection.
+        """Stop posting to it, scheduled retries included, and close its connection.
 
-        A running attempt is finished. Calling it again has no effect.
+        A running attempt is finished. Calling this again has no effect.
         """
         self._disconnect(self)
 
@@ -134,7 +134,7 @@ class WebhookRequest:
         event: The event as it was emitted.
         body: The exact bytes of this attempt; a fault may have changed them.
         headers: The request's headers, including the signature's.
-        timestamp: When the attempt is made, in Unix seconds on the clock that the app sees.
+        timestamp: When the attempt is made, in Unix seconds, on the app's clock.
         number: 1 for the first attempt at this event, 2 for the first retry.
         endpoint: Where the attempt goes.
     """
@@ -155,7 +155,7 @@ class WebhookRequest:
         """The event's id, ``evt_...``.
 
         It is the same in every attempt at the event (assumed), unless a fault sends a duplicate
-        under a new id. ``event.id`` stays the same even then.
+        with a new id; ``event.id`` stays the same even then.
         """
         return self._id or self.event.id
 
@@ -163,7 +163,7 @@ class WebhookRequest:
         """Parse the body as JSON, with numbers as ``int`` and ``float``, as an app would.
 
         Raises:
-            ValueError: The body is not JSON, because a fault has changed it, for example.
+            ValueError: The body is not JSON, for example because a fault has changed it.
         """
         return json.loads(self.body)
 

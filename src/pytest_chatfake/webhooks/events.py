@@ -50,13 +50,13 @@ class Event(Record):
     Attributes:
         id: The event's identifier, ``evt_...``.
         type: For example ``chat.message.updated``.
-        status: The status that it shows; None if it has another type and is about no message. With
-            ``replay()`` it is the recorded status.
-        body: The service's own bytes. Every attempt sends exactly these, unless
-            ``ChatFakeConfig(outbound=)`` changes their form.
+        status: The message's status; None if the event has another type and is about no message.
+            With ``replay()`` it is the recorded status.
+        body: The service's own bytes. Every attempt posts exactly these, unless
+            ``ChatFakeConfig(outbound=)`` shapes them.
         line: The line of the test that caused it.
         moment: When it was emitted, in nanoseconds since the epoch.
-        synthetic: Whether it comes from ``emit()``, so that the service would not have sent it.
+        synthetic: Whether ``emit()`` made it, so the service would not have sent it.
     """
 
     id: Final[str]
@@ -88,10 +88,10 @@ class Event(Record):
         return instant(shown(self.moment))
 
     def json(self) -> Any:
-        """Parse the body as JSON, with fractions as exact ``Decimal``.
+        """Parse the body as JSON, with fractions as exact ``Decimal``s.
 
         Raises:
-            ValueError: The body is not JSON, because the test emitted it broken on purpose.
+            ValueError: The body is not JSON, because the test broke it on purpose.
         """
         return json.loads(self.body, parse_float=Decimal)
 

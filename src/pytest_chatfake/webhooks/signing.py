@@ -123,8 +123,8 @@ class HmacSigner:
         chat_fake.webhooks.connect(wsgi=app, path="/hooks/chat", signer=signer)
 
     Args:
-        secret: The shared secret, text or bytes.
-        secrets: Several secrets instead, the newest first. Each one makes a signature.
+        secret: The shared secret, a string or bytes.
+        secrets: Several secrets instead, the newest first; each one signs.
         header: The name of the header.
         format: The value of the header. ``{timestamp}`` is in Unix seconds, ``{signature}`` is
             encoded as ``encoding`` says. With several secrets, the parts between commas that
@@ -133,8 +133,8 @@ class HmacSigner:
         timestamp_header: A second header, with only the timestamp.
         digest: The name of the hash function, such as ``"sha256"``.
         encoding: ``"hex"``, in lower case, or ``"base64"``.
-        offset: Is added to the timestamp: negative for a stale one, positive for one from the
-            future; a ``timedelta`` or seconds.
+        offset: Added to the timestamp, a ``timedelta`` or seconds: negative for a stale signature,
+            positive for one from the future.
 
     Raises:
         TypeError: Both ``secret`` and ``secrets`` are given, or neither.
@@ -219,17 +219,17 @@ _DIGESTS = tuple(sorted(name for name in hashlib.algorithms_guaranteed if "shake
 class StandardWebhooksSigner:
     """Signs webhooks by the Standard Webhooks convention: ``{id}.{timestamp}.{body}`` (assumed).
 
-    It sets ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``: ``v1,`` and base64,
-    and with several secrets ``v1,... v1,...``.
+    It sets ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``: ``v1,`` and base64, or
+    ``v1,... v1,...`` with several secrets.
 
     Args:
         secret: ``whsec_`` and base64, the base64 alone, or the secret's bytes.
         secrets: Several secrets instead, the newest first.
-        offset: Is added to the timestamp, as for :class:`HmacSigner`.
+        offset: Added to the timestamp, as for :class:`HmacSigner`.
 
     Raises:
         TypeError: Both ``secret`` and ``secrets`` are given, or neither.
-        ValueError: A secret is empty, or the text is not base64.
+        ValueError: A secret is empty, or not base64.
     """
 
     def __init__(

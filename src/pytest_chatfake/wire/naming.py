@@ -34,7 +34,7 @@ class Naming:
         from_key: The same for the sender's address (assumed).
 
     Raises:
-        TypeError: A name is not text.
+        TypeError: A name is not a string.
         ValueError: A name is empty, not printable ASCII, or a key is taken by another field.
     """
 
