@@ -73,9 +73,10 @@ def pytest_chatfake_forget(story: Story) -> None:
     """Look at what happened in a fake before the test forgets it.
 
     It is called before a reset, at the end of each world of an exploration, when Hypothesis goes on
-    to another example, and for the oldest fake when a test makes more than a report shows. It comes
-    from the thread that does so; in a reset, that thread holds the fake's lock. It must not raise,
-    or call verbs of the fake. It is not called for the fakes that are still there when a test ends.
+    to another example, and for the oldest fake when a test makes more than a report shows. It is
+    called from the thread that does so; in a reset, that thread holds the fake's lock. The hook
+    must not raise, or call verbs of the fake. It is not called for fakes that still exist when a
+    test ends.
 
     Args:
         story: Has the records of the fake as ``story.trace``.
@@ -83,15 +84,14 @@ def pytest_chatfake_forget(story: Story) -> None:
 
 
 def pytest_chatfake_section(item: pytest.Item, report: pytest.TestReport, section: Section) -> None:
-    """Look at what the report of a failure shows of a fake.
+    """Look at what a failure report shows of a fake.
 
     It is called for each fake with something to show, once the text is in the report, from the
-    thread that runs the test. It may keep data as an attribute of the report: if it is JSON, it
-    gets from a worker of pytest-xdist to the terminal's process. It must not raise, or call verbs
-    of the fake.
+    test's thread. It may store data as an attribute of the report: JSON data is passed on from a
+    pytest-xdist worker to the main process. The hook must not raise, or call verbs of the fake.
 
     Args:
         item: The test.
         report: The report of one of its phases.
-        section: Its ``str()`` is the text, and its attributes are what the text is made of.
+        section: ``str()`` returns its text; its attributes are the data behind the text.
     """

@@ -123,16 +123,16 @@ class Explorer:
                 ``limit=500``: The maximum number of worlds.
                 ``depth=2``: The maximum number of deviations in a world; 0: only the body as
                 written.
-                ``seconds=None``: No world is begun after this many real seconds.
+                ``seconds=None``: No new world starts after this many real seconds.
                 ``only=None``: The one world to try, as a failure printed it.
                 ``crash_points=()``: For ``"crash"``, functions such as ``[Session.commit]``, or
                 their dotted names: the app may also crash before and after each call. For
                 ``"error"``, functions whose calls may fail; a mapping has the exception class of
                 each, as in ``{Session.commit: OperationalError}``, or None for the default of
                 ``webhooks.error()``.
-                ``stop_at_first=False``: Whether to stop at the first world that fails. Else further
-                worlds with one deviation are tried, to name other kinds that fail: 75 worlds, or
-                more if that takes no longer than the search so far.
+                ``stop_at_first=False``: Whether to stop at the first world that fails. If not,
+                more worlds with one deviation are tried, to find other kinds that fail: 75 worlds,
+                or more if that takes no longer than the search so far.
 
         Raises:
             TypeError: The body is not a function of one fake.
