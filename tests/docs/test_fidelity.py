@@ -90,7 +90,7 @@ def test_the_knob_of_a_row_is_there(name: str) -> None:
 
 def test_every_knob_of_the_configuration_that_is_assumed_has_a_row() -> None:
     text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
-    assumed = set(re.findall(r"^\| `(\w+)` \| `[^`]+` \| assumed \|", text, re.MULTILINE))
+    assumed = set(re.findall(r"^- `(\w+)`:\s+`[^`]+`\s+\(assumed\)", text, re.MULTILINE))
     named = {word for row in ROWS.values() for word in re.findall(r"\w+", row.setting)}
     of_the_fake_itself = {"seed", "mode", "strict", "tick"}
     assert of_the_fake_itself == assumed - named

@@ -112,7 +112,7 @@ def test_every_public_name_is_in_the_reference_and_documented_on_the_site() -> N
 @pytest.mark.parametrize("config", [ChatFakeConfig, Naming])
 def test_fields_have_the_defaults_that_are_shown(config: Any) -> None:
     text = REFERENCE["configuration.md"]
-    shown = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", text, re.MULTILINE))
+    shown = dict(re.findall(r"^- `(\w+)`:\s+`([^`]+)`", text, re.MULTILINE))
     made = config()
     for field in dataclasses.fields(config):
         default = eval(shown[field.name], {"Naming": Naming, "timedelta": timedelta})
@@ -137,9 +137,12 @@ def test_fixtures_and_options_are_described() -> None:
 
 
 def test_the_mutants_are_described_in_the_words_of_a_report() -> None:
-    row = r"^\| `([\w-]+)` \| (.+?) \| (.+?) \|"
-    rows = re.findall(row, REFERENCE["mutants.md"], re.MULTILINE)
-    assert [(name, *told) for name, told in MUTANTS.items()] == rows
+    page = REFERENCE["mutants.md"].partition("## The mutants\n")[2]
+    shown = []
+    for about, items in re.findall(r"^\*\*(.+)\*\*\n\n((?:[- ] .*\n)+)", page, re.MULTILINE):
+        for name, told in re.findall(r"^- `([\w-]+)`: (.*(?:\n  .*)*)", items, re.MULTILINE):
+            shown.append((name, about, " ".join(told.split()).partition(" (")[0]))
+    assert [(name, *told) for name, told in MUTANTS.items()] == shown
 
 
 def shown_in(page: str) -> list[Any]:
