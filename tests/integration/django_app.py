@@ -12,9 +12,11 @@ import threading
 from types import SimpleNamespace
 
 import django
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connection, transaction
 from django.http import JsonResponse
 from django.urls import path
@@ -49,8 +51,6 @@ def record(request):
 
 
 async def record_async(request):
-    from asgiref.sync import sync_to_async
-
     await asyncio.sleep(0)
     return await sync_to_async(record)(request)
 
@@ -59,19 +59,14 @@ def fail(request):
     raise LookupError("no such message")
 
 
-urlpatterns = [
-    path("record", record),
-    path("record-async", record_async),
-    path("fail", fail),
-]
+views = {"record": record, "record-async": record_async, "fail": fail}
+urlpatterns = [path(*route) for route in views.items()]
 
 
 def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=False):
     """Two attempts inside a transaction that is rolled back; what they answered and left."""
     threads.clear()
     if wsgi:
-        from django.core.wsgi import get_wsgi_application
-
         target = WsgiTarget(get_wsgi_application(), path=target_path)
     else:
         target = AsgiTarget(get_asgi_application(), path=target_path, portal=portal)
@@ -92,11 +87,11 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
             for number in range(2)
         ]
 
-    async def main():
+    async def make_inside():
         return make()
 
     with transaction.atomic():
-        answers = asyncio.run(main()) if inside_a_loop else make()
+        answers = asyncio.run(make_inside()) if inside_a_loop else make()
         inside = len(rows())
         transaction.set_rollback(True)
     target.close()
@@ -110,8 +105,6 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
 
 def attempt_in_asyncio():
     """One attempt from a coroutine, outside any transaction: Django has a thread to itself."""
-    from django.core.wsgi import get_wsgi_application
-
     target = WsgiTarget(get_wsgi_application(), path="/record")
     request = SimpleNamespace(body=b'{"id": 7}', headers={})
     answer = asyncio.run(target.attempt_async(request))

@@ -95,55 +95,50 @@ def test_a_message_without_steps_does_not_wait_for_others(run):
     run(main)
 
 
-def test_a_dropped_chain_is_refused_once_or_begun_anew_by_its_next_verb():
-    async def main():
-        with ChatFake(mode="async") as fake:
-            one, two = fake.send_text(to="one"), fake.send_text(to="two")
-            await one.read()
+@pytest.mark.asyncio
+async def test_a_dropped_chain_is_refused_once_or_begun_anew_by_its_next_verb():
+    with ChatFake(mode="async") as fake:
+        one, two = fake.send_text(to="one"), fake.send_text(to="two")
+        await one.read()
 
-            async def drop_a_delivery():
-                one.deliver()
-                two.deliver()
-                with pytest.raises(IllegalTransition):
-                    await one
+        async def drop_a_delivery():
+            one.deliver()
+            two.deliver()
+            with pytest.raises(IllegalTransition):
+                await one
 
-            await drop_a_delivery()
-            with pytest.raises(NotAwaited, match=r"deliver\(\) at .* was skipped"):
-                await two
-            await drop_a_delivery()
-            assert (await two.read()).status == "read"
-
-    asyncio.run(main())
+        await drop_a_delivery()
+        with pytest.raises(NotAwaited, match=r"deliver\(\) at .* was skipped"):
+            await two
+        await drop_a_delivery()
+        assert (await two.read()).status == "read"
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("cancelled", ["who performs", "who waits"])
-def test_a_cancellation_ends_one_chain_and_is_no_secret_to_the_other(cancelled):
-    async def main():
-        with ChatFake(mode="async") as fake:
-            one, two = fake.send_text(to="one"), fake.send_text(to="two")
-            await fake.settle()
-            gate = asyncio.Event()
+async def test_a_cancellation_ends_one_chain_and_is_no_secret_to_the_other(cancelled):
+    with ChatFake(mode="async") as fake:
+        one, two = fake.send_text(to="one"), fake.send_text(to="two")
+        await fake.settle()
+        gate = asyncio.Event()
 
-            async def gated(request):
-                await gate.wait()
+        async def gated(request):
+            await gate.wait()
 
-            fake.webhooks.connect(handler=gated)
-            chains = {one: one.deliver().read(), two: two.deliver()}
-            first, second = (one, two) if cancelled == "who performs" else (two, one)
-            tasks = {}
-            for message in (first, second):
-                tasks[message] = asyncio.ensure_future(chains[message])
-                await asyncio.sleep(0.01)
+        fake.webhooks.connect(handler=gated)
+        chains = {one: one.deliver().read(), two: two.deliver()}
+        tasks = {}
+        for message in (one, two) if cancelled == "who performs" else (two, one):
+            tasks[message] = asyncio.ensure_future(chains[message])
+            await asyncio.sleep(0.01)
 
-            tasks[one].cancel()
-            await asyncio.sleep(0)
-            gate.set()
-            with pytest.raises(asyncio.CancelledError):
-                await tasks[one]
-            try:
-                assert (await tasks[two]).status == "delivered"
-            except ChatFakeError:
-                assert two.status == "sent"
-            assert one.status == "delivered"
-
-    asyncio.run(asyncio.wait_for(main(), 10))
+        tasks[one].cancel()
+        await asyncio.sleep(0)
+        gate.set()
+        with pytest.raises(asyncio.CancelledError):
+            await tasks[one]
+        try:
+            assert (await tasks[two]).status == "delivered"
+        except ChatFakeError:
+            assert two.status == "sent"
+        assert one.status == "delivered"
