@@ -3,6 +3,7 @@
     python -m tests.by_hand.mutants                      # these rooms: some hours on two cores
     python -m tests.by_hand.mutants --every 15           # a sample of them
     python -m tests.by_hand.mutants domain.money webhooks --every 5
+    python -m tests.by_hand.mutants report --every 16 --offset 8     # to judge by another sample
 
 Three groups of tests run for each, until one fails: those that most likely see it (to collect all
 of them takes longer than to find most mutants), the property tests with few examples, and all of
@@ -396,6 +397,7 @@ def main() -> int:
         "modules", nargs="*", help=f"modules or whole rooms (default: {', '.join(ROOMS)})"
     )
     parser.add_argument("--every", type=int, default=1, help="only every so many")
+    parser.add_argument("--offset", type=int, default=0, help="how many are left out before these")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     os.chdir(ROOT)
@@ -408,7 +410,7 @@ def main() -> int:
         mutant
         for name in arguments.modules or ROOMS
         for module in modules_of(name)
-        for mutant in list(mutants(module))[:: arguments.every]
+        for mutant in list(mutants(module))[arguments.offset :: arguments.every]
         if mutant.name not in known
     ]
     begun = time.monotonic()
