@@ -59,6 +59,12 @@ def to_a_phone_that_is_off(fake):
     return fake.send_text(to=fake.recipient("+1", online=False))
 
 
+def scheduled_for_a_phone_that_is_off(fake):
+    message = fake.send_text(to=fake.recipient("+1", online=False))
+    message.after(minutes=90).deliver()
+    return message
+
+
 def to_somebody_who_blocked_us(fake):
     fake.autopilot(deliver_after=30, read_after=30)
     person = fake.recipient("+1").blocks()
@@ -77,6 +83,10 @@ def free(fake):
     return fake.send_text(price=0)
 
 
+def free_and_delivered(fake):
+    return free(fake).deliver()
+
+
 def dropped(fake):
     message = fake.send_text()
     fake.clock.advance(days=30)
@@ -92,8 +102,10 @@ CHARGED = [
     rejected,
     scheduled,
     to_a_phone_that_is_off,
+    scheduled_for_a_phone_that_is_off,
     to_somebody_who_blocked_us,
     about_to_fail,
+    free_and_delivered,
 ]
 
 

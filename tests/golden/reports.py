@@ -142,16 +142,9 @@ def test_the_account_has_verbs(chat_fake):
     chat_fake.set_balance("100")
     chat_fake.set_balance("100")
     chat_fake.rotate_key()
-    chat_fake.clock.advance(3723.5)
+    for _ in range(20):
+        chat_fake.clock.advance(3723.5)
     pytest.fail("the balance is wrong")
-
-
-def test_people_have_verbs(chat_fake):
-    person = chat_fake.recipient("+1").goes_offline()
-    chat_fake.send_text(to=person)
-    person.comes_online().blocks().unblocks().opens_chat().closes_chat().writes("Hi")
-    chat_fake.send_text(to=chat_fake.recipient("+2", registered=False, withheld=True))
-    pytest.fail("nobody reads it")
 
 
 def test_what_cannot_be_shown(chat_fake):
@@ -179,14 +172,3 @@ def test_few_repetitions_are_kept(chat_fake, chat_receiver, count):
     for number in range(count):
         chat_fake.send_text(to=f"+{number}")
     pytest.fail("the third is not worth it")
-
-
-@pytest.mark.parametrize("total", [True, False])
-def test_what_is_named_is_kept(chat_fake, chat_receiver, total):
-    chat_fake.webhooks.duplicate(times=None)
-    for number in range(30):
-        chat_fake.send_text(to=f"+{number}").deliver()
-    named = chat_fake.send_text(to="+named")
-    for number in range(30):
-        chat_fake.send_text(to=f"-{number}").deliver()
-    chat_fake.assert_charged(100, message=None if total else named)
