@@ -2,6 +2,8 @@
 
 Tests are a stack, because pytest may run inside pytest (``pytester`` does that). The object at the
 bottom stands for no test: fakes may be made outside pytest, or between tests.
+
+This is imported in every run of pytest.
 """
 
 from __future__ import annotations
@@ -11,46 +13,17 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import CodeType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .findings import Finding
 
 #: How many fakes and how many findings of one test a report shows.
 _MAX_SHOWN = 10
 
 _NOTHING: Final = nullcontext()
-
-
-@dataclass(eq=False)
-class Finding:
-    """What an extra found out in a test with fakes of its own; reports and pages show it.
-
-    Attributes:
-        title: What it is about.
-        result: How far the extra came, or where the test failed.
-        sentence: A short report puts it before the first line of the error.
-        text: The whole finding, without secrets.
-        test: The source of a test to paste, without secrets; empty if there is none.
-        stories: The stories of the fakes that explain the error.
-        error: What the test fails with; None if it does not fail.
-        notes: The notes that were added to the error; short reports leave them out.
-    """
-
-    title: str
-    result: str
-    sentence: str = ""
-    text: str = ""
-    test: str = ""
-    stories: list[Any] = field(default_factory=list[Any])
-    error: BaseException | None = None
-    notes: list[str] = field(default_factory=list[str])
-
-    def note(self, text: str) -> None:
-        """Add a note to the error."""
-        assert self.error is not None
-        self.error.add_note(text)
-        self.notes.append(text)
 
 
 class CurrentTest:

@@ -26,8 +26,9 @@ from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
 
 from ..base.coroutines import run_at_once
-from ..base.current_test import Finding, current
+from ..base.current_test import current
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
+from ..base.findings import Finding
 from ..base.redaction import redacted
 from ..base.views import counted, listed
 from ..report.timeline_text import timeline_text
