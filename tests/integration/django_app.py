@@ -77,11 +77,11 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
             events = [Event(str(n), "", None, b'{"id": %d}' % n, None, 0) for n in range(2)]
             batch = [Attempt(event, endpoint, event.body, event.id) for event in events]
             for one in batch:
-                one._target = target
-                one._request = SimpleNamespace(body=one._body, headers={}, endpoint=endpoint)
+                one._flight.target = target
+                one._flight.request = SimpleNamespace(body=one._body, headers={}, endpoint=endpoint)
             scopes = Scopes()
             run_at_once(make_together(batch, scopes, ErrorLog(scopes), portal, plain=True))
-            return [one._outcome for one in batch]
+            return [one._flight.outcome for one in batch]
         return [
             target.attempt(SimpleNamespace(body=b'{"id": %d}' % number, headers={}))
             for number in range(2)

@@ -363,7 +363,8 @@ class Engine:
         # the test's own loop.
         thread = self.drain.thread
         if thread == threading.get_ident():
-            return not all(one._target.in_process for one in self.drain.overdue.current or ())
+            current = self.drain.overdue.current or ()
+            return not all(attempt.endpoint._target.in_process for attempt in current)
         return thread is not None
 
     # Refusals

@@ -210,7 +210,7 @@ class Inside:
 
     @staticmethod
     def attendant_of(attempt: Attempt) -> Attendant | None:
-        return attempt._attendant
+        return attempt._flight.attendant
 
     @staticmethod
     def let_wait(fault: Trigger) -> None:
@@ -226,12 +226,12 @@ class Inside:
     @staticmethod
     def round_of(attempt: Attempt) -> int:
         """Return the number of the batch that an attempt was made in with others; 0: none."""
-        return attempt._round
+        return attempt._flight.round
 
     @staticmethod
     def is_posted(attempt: Attempt) -> bool:
         """Return whether there was a request to post."""
-        return attempt._is_posted
+        return attempt._flight.is_posted
 
     @staticmethod
     def is_changed(attempt: Attempt) -> bool:
@@ -240,7 +240,7 @@ class Inside:
     @staticmethod
     def shows_change(attempt: Attempt) -> bool:
         """Return whether the app can see that the event was changed."""
-        event, request = attempt.event, attempt._request
+        event, request = attempt.event, attempt._flight.request
         is_named = any(request.id in value for value in request.headers.values())
         return request.body != event._posted(event.body) or (is_named and request.id != event.id)
 

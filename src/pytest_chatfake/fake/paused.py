@@ -38,7 +38,7 @@ class HeldBack:
     def _release(self, indices: Sequence[int], line: Line) -> None:
         mark = Mark("paused", "held back", line)
         for attempt in chain.from_iterable(self._held[index] for index in indices):
-            attempt._due = None  # now, whenever it was due
+            attempt._flight.due = None  # now, whenever it was due
             attempt._marks += (mark,)
             self._engine.outbox.queue.append(attempt)
         released = set(indices)
@@ -106,9 +106,9 @@ class Concurrent(HeldBack):
         mark = Mark(Concurrently._kind, Concurrently._text, line)
         are_several = sum(attempt.endpoint.connected for attempt in held) > 1
         for attempt in held:
-            attempt._due = None
+            attempt._flight.due = None
             if are_several:
-                attempt._batch = batch
+                attempt._flight.batch = batch
                 attempt._marks += (mark,)
         self._engine.outbox.queue.extend(held)
         self._held.clear()

@@ -304,9 +304,10 @@ class Mutation:
             yield
             return
         noted: set[str] = set()
-        event, request = attempt.event, attempt._request
-        is_genuine = attempt._signer is None and not attempt._changes
-        attempt_key = attempt._ordinal, event.status
+        event, flight = attempt.event, attempt._flight
+        request = flight.request
+        is_genuine = flight.signer is None and not flight.changes
+        key = flight.ordinal, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
             engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
@@ -317,7 +318,7 @@ class Mutation:
             rows = {name: partial(_seen, event, change) for name, change in _EVENTS.items()}
             request.body = self._choose(rows, request.body, noted, facts)
         signer = request.endpoint.signer
-        if signer is not None and attempt._signer is None:
+        if signer is not None and flight.signer is None:
 
             def forged(request: WebhookRequest) -> dict[str, str]:
                 truth = stale = sign(signer, request)
@@ -326,23 +327,21 @@ class Mutation:
                     stale = signer(replace(request, timestamp=request.timestamp - 86_400))
                 return self._choose(_HEADERS, truth, noted, stale)
 
-            attempt._signer = forged
-        if lost in self._asked and attempt._attendant is None:  # webhooks.crash() needs its event
+            flight.signer = forged
+        if lost in self._asked and flight.attendant is None:  # webhooks.crash() needs its event
             noted.add(lost)
-            attempt._outcome = (
-                None if self.name is None else self.responses.get(attempt_key, ACCEPTED)
-            )
+            flight.outcome = None if self.name is None else self.responses.get(key, ACCEPTED)
         yield
-        error = getattr(attempt._outcome, "error", attempt._outcome)
+        error = getattr(flight.outcome, "error", flight.outcome)
         # An app that refuses the signature has not read the event.
         unread = (401, 403) if is_genuine else range(400, 500)
-        is_unread = self.name is None and getattr(attempt._outcome, "status", None) in unread
+        is_unread = self.name is None and getattr(flight.outcome, "status", None) in unread
         if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
         if self.name is None:
             self._asked -= self.exercised  # once is enough
             if error is None:  # of several fakes, the first one's
-                self.responses.setdefault(attempt_key, attempt._outcome)
+                self.responses.setdefault(key, flight.outcome)
 
     def misreport(self, api: AccountApi, reply: Callable[[], Reply], is_balance: bool) -> Reply:
         """Return the response to a balance query or to a send call."""

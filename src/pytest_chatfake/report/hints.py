@@ -64,7 +64,7 @@ def hint(attempt: Attempt) -> str:
     if attempt.status_code in {401, 403} and attempt.endpoint.signer is not None:
         if attempt._effect._is_wrong:  # the app is right to refuse it
             return ""
-        signed = how_signed(attempt._request)
+        signed = how_signed(attempt._flight.request)
         return f" ({signed}: does the app verify just that, with the same secret?)"
     if attempt._logged is not None:
         type_, text, place = attempt._logged

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, ClassVar, Final, Protocol, cast
+from typing import Any, ClassVar, Final, Protocol
 
 from ..base.calling_line import Line
 from ..base.escaping import one_line
@@ -34,8 +34,57 @@ from .logged_errors import LoggedError
 
 _NO_RESPONSE = Response(None)
 
-#: Replaces the request of an attempt that has ended. No target works on it, so none cancels it.
-_OVER = cast("WebhookRequest", object())
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """What an attempt needs on its way: it is forgotten at the end, as there may be very many.
+
+    Attributes:
+        depth: How long the chain of attempts is that led to it, each causing an event.
+        due: When it was due, if time has jumped over that.
+        batch: Neighbours in the queue with the same one are made together.
+        is_evolved: Whether the body is that of a later version of the service.
+        unknown: Put unknown values into fields.
+        changes: Change the body after it was signed.
+        signer: Signs instead of the endpoint's own.
+        repeats: The faults that repeat the attempt once it is made.
+        failure: The fault that makes it fail.
+        ordinal: The attempt's number among all of the fake that have begun.
+        round: The number of its batch; 0 if it is made alone.
+        request: What is posted, once it has begun.
+        target: Makes it, once it has begun.
+        attendant: Stands beside it.
+        is_posted: Whether it left: neither the signer nor the function of ``tamper()`` has raised.
+        is_late: Whether its response was not complete in time.
+        outcome: How it ended at the app; None before that.
+    """
+
+    depth: int = 0
+    due: int | None = None
+    batch: object | None = None
+    is_evolved: bool = False
+    unknown: tuple[Callable[[bytes], bytes], ...] = ()
+    changes: tuple[Callable[[bytes], bytes], ...] = ()
+    signer: Signer | None = None
+    repeats: tuple[Fault, ...] = ()
+    failure: Fault | None = None
+    ordinal: int = 0
+    round: int = 0
+    request: WebhookRequest = field(init=False)
+    target: Target = field(init=False)
+    attendant: Attendant | None = None
+    is_posted: bool = False
+    is_late: bool = False
+    outcome: Response | BaseException | None = None
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether a cancellation or an interrupt has ended it."""
+        return isinstance(self.outcome, BaseException) and not isinstance(self.outcome, Exception)
+
+
+#: The flight of each attempt that has ended.
+_LANDED: Final = Flight(outcome=_NO_RESPONSE)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -62,31 +111,10 @@ class Attempt(Record):
     _marks: tuple[Mark, ...] = ()
     _cause: Record | None = None  # the failed attempt or the verb; None for the event itself
 
-    # On its way
-    _depth: int = 0  # how long the chain of attempts is that led to it, each causing an event
     _retried: int = 0  # how many of its endpoint's retries are used up, this one included
-    _due: int | None = None  # when it was due, if time has jumped over that
-    _batch: object | None = None  # neighbours in the queue with the same one are made together
     _is_redelivered: bool = False  # the test sends a past event again: faults ignore that
-
-    # What faults have changed
-    _faults: tuple[Fault, ...] = ()  # in order; the one that makes it fail comes last
-    _is_evolved: bool = False  # the body is that of a later version of the service
-    _unknown: tuple[Callable[[bytes], bytes], ...] = ()  # put unknown values into fields
-    _changes: tuple[Callable[[bytes], bytes], ...] = ()  # change the body after it was signed
-    _signer: Signer | None = None  # signs instead of the endpoint's own
-    _repeats: tuple[Fault, ...] = ()  # repeat it once it is made
-    _failure: Fault | None = None  # makes it fail
-
-    # In flight, from when it begins
-    _ordinal: int = 0  # its number among all attempts of the fake that have begun
-    _round: int = 0  # the number of its batch; 0 if it is made alone
-    _request: WebhookRequest = field(init=False)  # what is posted; usually forgotten at the end
-    _target: Target = field(init=False)  # makes it
-    _attendant: Attendant | None = None  # stands beside it
-    _is_posted: bool = False  # neither the signer nor the function of tamper() has raised
-    _is_late: bool = False  # its response was not complete in time
-    _outcome: Response | BaseException | None = None  # how it ended at the app; None before that
+    _faults: tuple[Fault, ...] = ()  # that changed it, in order; one that makes it fail comes last
+    _flight: Flight = field(default_factory=Flight)
 
     # Its end
     _response: Response = _NO_RESPONSE  # as the service gets it
@@ -188,20 +216,16 @@ class Attempt(Record):
     def _is_changed(self) -> bool:
         # It posts something else than the event as it was emitted.
         posted, emitted = (self._body, self._id), (self.event.body, self.event.id)
-        return self._is_evolved or bool(self._unknown) or posted != emitted
+        return self._flight.is_evolved or bool(self._flight.unknown) or posted != emitted
 
-    @property
-    def _is_broken_off(self) -> bool:
-        # By a cancellation or an interrupt.
-        return isinstance(self._outcome, BaseException) and not isinstance(self._outcome, Exception)
-
-    def _forget_request(self) -> None:
-        # A test may make very many attempts, so none keeps what it has posted.
-        if self._outcome is not None:
-            self._request = _OVER
+    def _land(self) -> None:
+        # If it was interrupted, a thread may still be on the way with it.
+        if self._flight.outcome is not None:
+            self._flight = _LANDED
 
     def _again(self, retried: int) -> Attempt:
         # The next attempt after this one has failed: the same bytes, without faults.
+        flight = self._flight
         return Attempt(
             self.event,
             self.endpoint,
@@ -209,18 +233,17 @@ class Attempt(Record):
             self._id,
             self.number + 1,
             _cause=self,
-            _depth=self._depth,
             _retried=retried,
-            _is_evolved=self._is_evolved,
-            _unknown=self._unknown,
+            _flight=Flight(flight.depth, is_evolved=flight.is_evolved, unknown=flight.unknown),
         )
 
     def _repeated(self, fault: Fault) -> Attempt:
         # It does not fail where this one does; but if this one is dropped, so is the repeat.
-        repeat = replace(self)
+        flight = replace(self._flight)
+        repeat = replace(self, _flight=flight)
         repeat._note(fault)
-        if self._failure is None or self._failure._is_made:
-            repeat._failure = repeat._outcome = None
+        if flight.failure is None or flight.failure._is_made:
+            flight.failure = flight.outcome = None
         return repeat
 
     def _note(self, fault: Fault) -> None:
@@ -323,7 +346,7 @@ class Fault(Trigger):
     def _shape(self, attempt: Attempt) -> None:
         # A fault that makes the attempt fail is noted only once it has happened: at the end.
         if self._fails:
-            attempt._failure = self
+            attempt._flight.failure = self
         else:
             attempt._note(self)
 

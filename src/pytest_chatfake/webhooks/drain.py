@@ -7,7 +7,8 @@ For each endpoint that listens for an :class:`.Event`, the outbox has queued an 
 history. *Make*: :func:`.make` writes and signs a :class:`.WebhookRequest`; the endpoint's target
 posts it and returns the app's :class:`.Response`. *End*: the drain puts that into the attempt, and
 if it failed, plans the next one: a retry by the clock, or one at the next barrier if a fault was to
-blame. So a plain webhook consists of four objects, and each fault on the way is one more.
+blame. What the attempt needed on its way, its :class:`.Flight`, is forgotten then. So a plain
+webhook consists of five objects, and each fault on the way is one more.
 
 Theory of operation
 -------------------
@@ -192,7 +193,7 @@ class Drain:
                 if not queue or (self._raised is not None and queue[0].event is not self._event):
                     return []
                 attempts = self._take_next(queue)
-            self._outbox.depth = attempts[-1]._depth + 1
+            self._outbox.depth = attempts[-1]._flight.depth + 1
             is_batch = len(attempts) > 1
             self._batches += is_batch
             for attempt in attempts:
@@ -203,14 +204,14 @@ class Drain:
     def _take_next(self, queue: deque[Attempt]) -> list[Attempt]:
         # The next attempt or batch, or none if the faults delay it.
         taken = [queue.popleft()]
-        self._event, batch = taken[0].event, taken[0]._batch
-        if taken[0]._depth > MAX_DEPTH:
+        self._event, batch = taken[0].event, taken[0]._flight.batch
+        if taken[0]._flight.depth > MAX_DEPTH:
             queue.clear()
             raise UndeliveredWebhooks(
                 f"endless loop: {MAX_DEPTH:,} webhooks in a row each caused another one "
                 f"(last: {self._event.line}). Does the receiver send a message for every event?"
             )
-        while batch is not None and queue and queue[0]._batch is batch:
+        while batch is not None and queue and queue[0]._flight.batch is batch:
             taken.append(queue.popleft())
         ready: list[Attempt] = []
         for attempt in taken:
@@ -229,13 +230,14 @@ class Drain:
 
     def _begin(self, attempt: Attempt, batch: int) -> None:
         # An attempt that has an outcome already will only be recorded.
+        flight = attempt._flight
         event, endpoint, now = attempt.event, attempt.endpoint, self._core.now()
-        attempt.moment = now if attempt._due is None else attempt._due
+        attempt.moment = now if flight.due is None else flight.due
         self._core.history.add(attempt, attempt._cause or event)
         self.count += 1
-        attempt._ordinal, attempt._round = self.count, batch
-        attempt._target = endpoint._target
-        attempt._request = WebhookRequest(
+        flight.ordinal, flight.round = self.count, batch
+        flight.target = endpoint._target
+        flight.request = WebhookRequest(
             event,
             attempt._body,
             endpoint.headers,
@@ -246,29 +248,29 @@ class Drain:
         )
         if self.ordering is None or batch:  # concurrent attempts have no attendants
             return
-        attempt._attendant = self.ordering.attendant_of(attempt)
-        if attempt._attendant is not None and not attempt._target.in_process:
-            kind = attempt._failure and attempt._failure.kind
-            attempt._outcome = ChatFakeError(
+        flight.attendant = self.ordering.attendant_of(attempt)
+        if flight.attendant is not None and not flight.target.in_process:
+            kind = flight.failure and flight.failure.kind
+            flight.outcome = ChatFakeError(
                 f"{kind}() needs an app in process, and {endpoint._shown} is a URL. Connect the "
                 f"app as wsgi= or asgi="
             )
 
     async def _make(self, attempts: Sequence[Attempt], *, plain: bool) -> None:
         # Faults have ended some of them already; these are only recorded.
-        to_make = [attempt for attempt in attempts if attempt._outcome is None]
+        to_make = [attempt for attempt in attempts if attempt._flight.outcome is None]
         ended: BaseException | None = None
         try:
             await make(to_make, self._core.scopes, self._log, self._portal, plain=plain)
         except BaseException as error:
             ended = error
         if len(to_make) > 1:
-            in_threads = sum(attempt._target.threaded for attempt in to_make)
+            in_threads = sum(attempt._flight.target.threaded for attempt in to_make)
             pool = [each for each in threading.enumerate() if each.name.startswith(_POOLS)]
             self.had_threads = self.had_threads or max(in_threads, len(pool)) > 1
         for attempt in to_make:
-            if attempt._outcome is None and isinstance(ended, Exception):
-                attempt._outcome = ended
+            if attempt._flight.outcome is None and isinstance(ended, Exception):
+                attempt._flight.outcome = ended
         interrupts = [self._record(attempt) for attempt in attempts]
         if ended is None or isinstance(ended, Exception):
             ended = next(filter(None, interrupts), None)
@@ -281,14 +283,15 @@ class Drain:
         with self._core.lock:
             response = self._count(attempt, response)
             attempt._response, attempt._ended = response, True
-            # Reports show what was signed after a 401 or 403, and observers see every request.
-            if self.observer is None and response.status not in {401, 403}:
-                attempt._forget_request()
             if self._core.history.has(attempt):  # no reset has come in between
                 self._outbox.attempts.append(attempt)
                 if not attempt.ok and attempt._was_made and attempt._effect._counts:
                     self._try_again(attempt)
-        return self._surface(attempt, error)
+        interrupt = self._surface(attempt, error)
+        # Reports show what was signed after a 401 or 403, and observers see every request.
+        if self.observer is None and response.status not in {401, 403}:
+            attempt._land()
+        return interrupt
 
     def _count(self, attempt: Attempt, response: Response) -> Response:
         # For the faults and for its endpoint; returns the response as the service gets it.
@@ -309,7 +312,7 @@ class Drain:
             self._outbox.forget_unwanted()
             if ordering is not None:
                 ordering.backlog.forget_failed(lambda repeat: not repeat._is_wanted)
-        elif ordering is not None and attempt._failure is not None:
+        elif ordering is not None and attempt._flight.failure is not None:
             ordering.backlog.keep_failed(attempt._again(attempt._retried))
         elif attempt._retried < len(attempt.endpoint._retries):
             self._plan_retry(attempt)
@@ -321,7 +324,7 @@ class Drain:
         if isinstance(attempt.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
         delay = attempt.endpoint._retries[attempt._retried]
-        if attempt._is_late and failed_at + delay < now:
+        if attempt._flight.is_late and failed_at + delay < now:
             self._outbox.take_due(failed_at + delay, retry)
             return
         self._outbox.plan(retry, delay, since=failed_at)
@@ -330,8 +333,9 @@ class Drain:
 
     def _surface(self, attempt: Attempt, error: BaseException | None) -> BaseException | None:
         # Keeps the error of an app for the test; returns an interrupt, which is raised at once.
+        flight = attempt._flight
         event, endpoint = attempt.event, attempt.endpoint
-        if error is None or (attempt._is_posted and not endpoint._surfaces(error)):
+        if error is None or (flight.is_posted and not endpoint._surfaces(error)):
             return None
         if not attempt._effect._counts and isinstance(error, Exception):
             return None  # the check that made the attempt reports it
@@ -339,7 +343,7 @@ class Drain:
         if not isinstance(error, Exception):
             return error
         # A stopped app was called before, even if restart= is what has raised.
-        was_called = attempt._is_posted or (attempt._attendant and attempt._attendant.stopped)
+        was_called = flight.is_posted or (flight.attendant and flight.attendant.stopped)
         raised = f"by {endpoint._shown} at" if was_called else f"before {endpoint._shown} got"
         error.add_note(f"raised {raised} {event._name}, caused {event.line.place}")
         self._raised = self._raised or error
@@ -347,20 +351,22 @@ class Drain:
 
     def _response_of(self, attempt: Attempt) -> Response:
         # A late response counts as none.
-        outcome = attempt._outcome or InterruptedError(_INTERRUPTED)
+        flight = attempt._flight
+        outcome = flight.outcome or InterruptedError(_INTERRUPTED)
         response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
-        if not attempt._is_late or attempt._is_broken_off:
+        if not flight.is_late or flight.is_broken_off:
             return response
         overdue = timed_out(self.overdue.limit, attempt.endpoint._stopped)
         return Response(None, b"", overdue, response.status)
 
     def _error_of(self, attempt: Attempt) -> BaseException | None:
         # A stopped app is replaced; if that fails, this is the error.
-        error = None if isinstance(attempt._outcome, Response) else attempt._outcome
-        attendant = attempt._attendant
+        flight = attempt._flight
+        error = None if isinstance(flight.outcome, Response) else flight.outcome
+        attendant = flight.attendant
         if attendant is not None and attendant.stopped is not None:
             error = self._restart(attempt.endpoint, attendant.deed) or error
-            attempt._is_posted = error is None  # False lets the test get the error in any case
+            flight.is_posted = error is None  # False lets the test get the error in any case
         return error
 
     def _restart(self, endpoint: Endpoint, stopped: str) -> Exception | None:

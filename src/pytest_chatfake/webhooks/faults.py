@@ -65,7 +65,7 @@ class Duplicate(Fault):
         self._details = ", new id" if new_id else ""
 
     def _shape(self, attempt: Attempt) -> None:
-        attempt._repeats += (self,)
+        attempt._flight.repeats += (self,)
 
     def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:
         repeat = attempt._repeated(self)
@@ -93,7 +93,7 @@ class Tamper(Fault):
 
     def _shape(self, attempt: Attempt) -> None:
         super()._shape(attempt)
-        attempt._changes += (self._change,)
+        attempt._flight.changes += (self._change,)
 
 
 class Sign(Fault):
@@ -112,10 +112,10 @@ class Sign(Fault):
 
     def _shape(self, attempt: Attempt) -> None:
         super()._shape(attempt)
-        attempt._signer = self._signer
+        attempt._flight.signer = self._signer
 
     def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
-        if attempt._signer is not self._signer:  # a later fault has signed
+        if attempt._flight.signer is not self._signer:  # a later fault has signed
             return
         flaw = flaw_of(self._signer, attempt.endpoint.signer, headers)
         attempt._marks = tuple(
@@ -136,13 +136,13 @@ class Evolve(Fault):
 
     def _shape(self, attempt: Attempt) -> None:
         if self._unknown is None:
-            attempt._is_evolved = True
+            attempt._flight.is_evolved = True
         else:
             change = partial(with_unknown, path=self._unknown, resource=self._resource)
             if change(attempt._body) == attempt._body:
                 self._take_back()  # the event has no such field
                 return
-            attempt._unknown += (change,)
+            attempt._flight.unknown += (change,)
         super()._shape(attempt)
 
 
@@ -194,7 +194,7 @@ class Concurrently(Fault):
 
     def _meet(self, attempt: Attempt, delays: Delays) -> bool:
         if not self._steps:
-            attempt._repeats += (self,)
+            attempt._flight.repeats += (self,)
             return True
         self._shape(attempt)
         delays.backlog.await_peer(attempt, self._steps, self)
@@ -212,7 +212,7 @@ class Drop(Fault):
 
     def _shape(self, attempt: Attempt) -> None:
         super()._shape(attempt)
-        attempt._outcome = _NOT_MADE
+        attempt._flight.outcome = _NOT_MADE
 
 
 class Refuse(Fault):
@@ -223,7 +223,7 @@ class Refuse(Fault):
     def _shape(self, attempt: Attempt) -> None:
         super()._shape(attempt)
         error = ConnectionRefusedError("refused before it reached the app: refuse()")
-        attempt._outcome = Response(None, b"", error)
+        attempt._flight.outcome = Response(None, b"", error)
 
 
 class LoseResponse(Fault):
@@ -248,9 +248,9 @@ class Attended(Fault):
         self._attend = attend
 
     def _end(self, attempt: Attempt, response: Response) -> Response:
-        if attempt._attendant is None or not attempt._attendant.deed:
+        if attempt._flight.attendant is None or not attempt._flight.attendant.deed:
             self._take_back()
-            attempt._failure = None
+            attempt._flight.failure = None
             return response
         return super()._end(attempt, response)
 
@@ -279,7 +279,7 @@ class Disabled(Fault):
 
     def _shape(self, attempt: Attempt) -> None:
         attempt._faults, attempt._marks = (self,), (self._mark,)
-        attempt._outcome = _NOT_MADE
+        attempt._flight.outcome = _NOT_MADE
 
 
 def with_a_space(body: bytes) -> bytes:

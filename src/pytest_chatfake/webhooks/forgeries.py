@@ -38,9 +38,9 @@ class Forgery(Fault):
 
     def _shape(self, attempt: Attempt) -> None:
         attempt._note(self)
-        attempt._signer = lambda request: forgeries(request)[self._what] or {}
+        attempt._flight.signer = lambda request: forgeries(request)[self._what] or {}
         if self._what == CHANGED:
-            attempt._changes = (with_a_space,)
+            attempt._flight.changes = (with_a_space,)
 
 
 def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:

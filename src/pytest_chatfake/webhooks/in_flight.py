@@ -38,21 +38,21 @@ async def make(
     if len(attempts) == 1:
         await _make(attempts[0], scopes, log, plain=plain)
         return
-    others = [attempt for attempt in attempts if attempt._target.overlaps]
+    others = [attempt for attempt in attempts if attempt._flight.target.overlaps]
     for attempt in attempts:
         if attempt not in others:
             await _make(attempt, scopes, log, plain=plain)
-            if attempt._is_broken_off:
+            if attempt._flight.is_broken_off:
                 return
     if not others:
         return
     for attempt in others:
-        attempt._target = attempt._target.clone()
+        attempt._flight.target = attempt._flight.target.clone()
     tasks = [partial(_make_as_task, attempt, scopes, log) for attempt in others]
     try:
         if not plain:
             await gather(tasks)
-        elif any(is_asgi_handler(attempt._target._app) for attempt in others):
+        elif any(is_asgi_handler(attempt._flight.target._app) for attempt in others):
             with connections_kept():
                 run_bridged(gather, tasks)
         else:
@@ -60,34 +60,35 @@ async def make(
     finally:
         for attempt in others:
             with suppress(RuntimeError):  # a call that does not return can't be ended
-                attempt._target.close()
+                attempt._flight.target.close()
 
 
 async def _make(attempt: Attempt, scopes: Scopes, log: ErrorLog, *, plain: bool) -> None:
-    attendant = attempt._attendant
+    flight = attempt._flight
+    attendant = flight.attendant
     with current().around(attempt):
         try:
             scopes.begin(attempt)
             _write(attempt)
             if attendant is not None:
-                attendant.begin(attempt._target)
-            attempt._is_posted = True
-            if attempt._outcome is not None:
+                attendant.begin(flight.target)
+            flight.is_posted = True
+            if flight.outcome is not None:
                 return
             if plain:
-                attempt._outcome = attempt._target.attempt(attempt._request)
+                flight.outcome = flight.target.attempt(flight.request)
             else:
-                attempt._outcome = await attempt._target.attempt_async(attempt._request)
+                flight.outcome = await flight.target.attempt_async(flight.request)
         except BaseException as error:
-            attempt._outcome = error
+            flight.outcome = error
         finally:
             if attendant is not None:
                 try:
-                    if attempt._outcome is not None:
-                        attempt._outcome = attendant.outcome_of(attempt._outcome)
+                    if flight.outcome is not None:
+                        flight.outcome = attendant.outcome_of(flight.outcome)
                 finally:
                     attendant.end()  # at last: nothing holds the app's frames any more
-            logged, outcome = log.take(attempt), attempt._outcome
+            logged, outcome = log.take(attempt), flight.outcome
             if isinstance(outcome, Response) and (outcome.status or 0) >= 500:
                 attempt._logged = logged
             scopes.open.discard(attempt)
@@ -95,25 +96,26 @@ async def _make(attempt: Attempt, scopes: Scopes, log: ErrorLog, *, plain: bool)
 
 async def _make_as_task(attempt: Attempt, scopes: Scopes, log: ErrorLog) -> None:
     await _make(attempt, scopes, log, plain=False)
-    if type(attempt._outcome).__name__ == "Cancelled":
-        raise attempt._outcome  # type: ignore[misc] # trio counts its own cancellations
+    if type(attempt._flight.outcome).__name__ == "Cancelled":
+        raise attempt._flight.outcome  # type: ignore[misc] # trio counts its own cancellations
 
 
 def _write(attempt: Attempt) -> None:
     # The order matters: tamper() changes the body after it was signed.
-    request, event = attempt._request, attempt.event
-    for change in attempt._unknown:
+    flight, event = attempt._flight, attempt.event
+    request = flight.request
+    for change in flight.unknown:
         request.body = event._seen(change(request.body), request.body)
     request.body = event._posted(request.body)
-    if attempt._is_evolved:
+    if flight.is_evolved:
         request.body = evolved(request.body, everywhere=event._outbound is not None)
-    signer = attempt._signer or request.endpoint.signer
+    signer = flight.signer or request.endpoint.signer
     if signer is not None:
         headers = sign(signer, request)
         request.headers = {**request.endpoint.headers, **headers}
         for fault in attempt._faults:
             fault._signed(attempt, headers)
-    for change in attempt._changes:
+    for change in flight.changes:
         request.body = _tampered(change, request.body)
 
 

@@ -125,7 +125,7 @@ class Ordering:
 
     def _begin_repeats(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
         # Returns the repeats that are made at the same time; the others are delayed.
-        faults, attempt._repeats = attempt._repeats, ()
+        faults, attempt._flight.repeats = attempt._flight.repeats, ()
         self.awaits_retries = self.awaits_retries or bool(faults)
         repeats = [fault._repeat(attempt, self, in_batch=in_batch) for fault in faults]
         return [repeat for repeat in repeats if repeat is not None]
@@ -143,7 +143,7 @@ class Ordering:
 
     def attendant_of(self, attempt: Attempt) -> Attendant | None:
         """Return the attendant of an attempt, if it has one."""
-        failure = attempt._failure
+        failure = attempt._flight.failure
         if failure is not None and failure._attend is not None:
             return failure._attend()
         attend = None if self.observer is None else self.observer.attend
@@ -160,7 +160,7 @@ class Ordering:
             self.observer.ended(attempt, choice, response)
         if (overtaken := self.backlog.note_attempt()) is not None:
             self._outbox.queue.appendleft(overtaken)
-        failure = attempt._failure
+        failure = attempt._flight.failure
         return response if failure is None else failure._end(attempt, response)
 
     def await_retry(self, failed: Attempt, due: int) -> None:

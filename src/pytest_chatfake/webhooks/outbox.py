@@ -22,7 +22,7 @@ from ..domain.ids import Ids
 from ..domain.instants import MILLISECOND, Moment, shown
 from ..domain.messages import MessageState
 from ..wire.bodies import EventWriter
-from .attempts import Attempt, Fault
+from .attempts import Attempt, Fault, Flight
 from .core import Core
 from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event
@@ -210,8 +210,10 @@ class Outbox:
     def _send(self, event: Event, **how: Any) -> None:
         endpoints = self.endpoints.listening(event.type)
         if endpoints:
-            posted, depth = (event.body, event.id), self.depth
-            self._enqueue([Attempt(event, to, *posted, _depth=depth, **how) for to in endpoints])
+            posted = event.body, event.id
+            self._enqueue(
+                [Attempt(event, to, *posted, _flight=Flight(self.depth), **how) for to in endpoints]
+            )
         else:
             self.unheard.append(event)
 
@@ -247,5 +249,5 @@ class Outbox:
         """Queue an attempt that was scheduled for ``due``."""
         # If time has jumped over that moment, the attempt counts as made then.
         if self._core.now() - due > MILLISECOND:
-            attempt._due = due
+            attempt._flight.due = due
         self._enqueue([attempt])

@@ -40,14 +40,17 @@ class Overdue:
         Returns:
             After how many real seconds to call this again; None for never.
         """
-        running = [attempt for attempt in current if attempt._outcome is None]
+        flights = [(attempt, attempt._flight) for attempt in current]
+        running = {attempt: flight for attempt, flight in flights if flight.outcome is None}
         if self._late is not current:
             self._late, self._is_ending = current, False
-            for attempt in running:
-                attempt._is_late = attempt._target.response_so_far() is None
-            endable = [one for one in running if one._target.disconnect(one._request)]
-            self._endable = endable
-            self._say([attempt for attempt in running if attempt not in endable], self.limit)
+            self._endable = []
+            for flight in running.values():
+                flight.is_late = flight.target.response_so_far() is None
+            for attempt, flight in running.items():
+                if flight.target.disconnect(flight.request):
+                    self._endable.append(attempt)
+            self._say([one for one in running if one not in self._endable], self.limit)
             return self.limit if self._endable else None
         left = [attempt for attempt in self._endable if attempt in running]
         if self._is_ending:
@@ -56,7 +59,7 @@ class Overdue:
         self._is_ending = True
         for attempt in left:
             overdue = timed_out(self.limit, attempt.endpoint._stopped)
-            attempt._target.cancel(attempt._request, overdue)
+            running[attempt].target.cancel(running[attempt].request, overdue)
         return GRACE_SECONDS
 
     def _say(self, attempts: Sequence[Attempt], seconds: float) -> None:
