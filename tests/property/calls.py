@@ -54,6 +54,10 @@ class Call:
     other: Any = None
     script: tuple[Any, ...] = ()
 
+    def __repr__(self) -> str:
+        told = {name: value for name, value in vars(self).items() if value or name == "message"}
+        return f"Call({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+
 
 def decimal(value: Any) -> Decimal:
     return Decimal(str(value))

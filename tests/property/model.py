@@ -396,6 +396,7 @@ class Model:
             "chatMessage": self._resource(message),
         }
         self.events.append(Event(message.status, message.label, self.now, body))
+        message.events.append(message.status)
 
     def emit_other(self, type_: str, resource: dict[str, Any], given: dict[str, str]) -> None:
         """An event about no message, in the envelope of §2.2 (assumed)."""

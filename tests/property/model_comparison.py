@@ -241,16 +241,13 @@ class ModelComparison:
             "charged": expected.charged,
         }
         self.same_fields(what, told, found)
-        told = {"events": self.statuses(expected)}
+        told = {"events": expected.events}
         if conversation := expected.conversation:
             told["conversation"] = conversation.label
         seen = {"events": [event.status for event in found.events]}
         if conversation := found.conversation:
             seen["conversation"] = conversation.id
         self.equal(what, told, seen)
-
-    def statuses(self, message):
-        return [event.status for event in self.model.events if event.message == message.label]
 
     def compare_explanations(self):
         for number, expected in enumerate(self.model.messages):
@@ -267,7 +264,7 @@ class ModelComparison:
         sums = [expected.total, expected.held, expected.charged]
         self.equal("explained sums", sums, [Decimal(amount) for amount in told])
         facts = re.findall(r"\n +(\d+) .*  (?:event|drop) ", history)
-        statuses = self.statuses(expected) + ["dropped"] * expected.dropped
+        statuses = expected.events + ["dropped"] * expected.dropped
         reasons = re.findall(r"\n +(\d+)  (\w+)", why)
         self.equal("explained facts", list(zip(facts, statuses, strict=True)), reasons)
         wrong = "(§1" if self.model.knobs.each_message else "charge_per='message'"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -144,6 +144,7 @@ class Message:
     undeliverable: bool = False  # sent while blocked or withheld
     order: int = 0  # when its drop was scheduled, among all that is scheduled
     error: tuple[str, str, Any] | None = None
+    events: list[str] = field(default_factory=list)  # their statuses
 
     @property
     def state(self) -> str:
