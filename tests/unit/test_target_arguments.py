@@ -2,6 +2,7 @@
 
 import pytest
 from flask import Flask
+from werkzeug import Request, Response
 
 from pytest_chatfake.transport.client.headers import complete_headers
 from pytest_chatfake.transport.client.url import checked_client, checked_path, parse_url
@@ -133,6 +134,15 @@ def test_they_are_checked_when_an_endpoint_is_connected(fake, given):
         fake.webhooks.connect(**given)
     with pytest.raises(ValueError, match="has a fragment"):
         fake.webhooks.connect("http://127.0.0.1/#top")
+
+
+def test_an_app_is_called_as_its_decorator_says_and_not_as_what_it_wraps():
+    wsgi = Request.application(lambda request: Response(status=204))
+
+    with ChatFake() as fake:
+        fake.webhooks.connect(wsgi=wsgi)
+        fake.send_text()
+        assert [attempt.status_code for attempt in fake.webhooks.attempts] == [204]
 
 
 class Empty:

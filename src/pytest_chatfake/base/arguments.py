@@ -143,9 +143,12 @@ def check_mapping(value: object, what: str) -> Mapping[str, object]:
 
 
 def takes(function: Callable[..., object], *arguments: object) -> bool:
-    """Return whether a function can be called with these arguments, by its signature."""
+    """Return whether a function can be called with these arguments, by its own signature.
+
+    That of a function which it wraps may be another: a decorator can add arguments.
+    """
     try:
-        signature = inspect.signature(function)
+        signature = inspect.signature(function, follow_wrapped=False)
     except (TypeError, ValueError):  # some functions written in C have no signature
         return True
     try:
