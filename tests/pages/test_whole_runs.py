@@ -743,18 +743,18 @@ def test_pytest_html_shows_pictures_of_failures_in_the_rows_of_reruns_too(pytest
 def test_a_run_on_workers_shows_the_same_page_and_pictures(pytester):
     pytester.makeconftest(
         """
-        import pytest
-
         def pytest_runtest_logreport(report):
             if getattr(report, "chat_fake", {}).get("pictures"):
                 print("PICTURE", report.when, report.nodeid)
-
-        def pytest_sessionfinish(session):  # workers gather, and leave the writing to the run
-            has, is_worker = session.config.pluginmanager.hasplugin, hasattr(session.config, "workerinput")
-            assert has("chatfake-collector") and has("chatfake-run") != is_worker
         """
     )
-    body = f"{SUITE}\n{EXPLORED}"
+    gathers = """
+    def test_a_worker_gathers_and_writes_nothing(pytestconfig):
+        has = pytestconfig.pluginmanager.hasplugin
+        assert has("chatfake-collector")
+        assert has("chatfake-run") != hasattr(pytestconfig, "workerinput")
+    """
+    body = f"{SUITE}\n{EXPLORED}\n{gathers}"
     options = [
         "-s",
         "--chat-fake-coverage",
