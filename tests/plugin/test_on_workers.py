@@ -23,6 +23,10 @@ SUITE = """
 
     overdue.say = loudly
 
+    def note(kind, text):
+        with open(f"{kind}-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}", "a") as notes:
+            print(text, file=notes)
+
     @pytest.mark.chat_fake(timeout=0.01)
     def test_that_hangs(chat_fake):
         chat_fake.webhooks.connect(handler=lambda request: said.wait(30) and None)
@@ -35,8 +39,7 @@ SUITE = """
         try:
             await asyncio.sleep(1000)
         finally:
-            with open(f"notes-{os.environ.get('PYTEST_XDIST_WORKER')}", "a") as notes:
-                notes.write("cancelled ")
+            note("tasks", "cancelled")
 
     async def app(scope, receive, send):
         tasks.add(asyncio.ensure_future(go_on()))
@@ -46,7 +49,7 @@ SUITE = """
     @pytest.mark.parametrize("number", range(3))
     def test_of_the_loop(chat_fake, number):
         chat_fake.webhooks.connect(asgi=app)
-        print(f"id {number} {chat_fake.send_text().id}")
+        note("ids", f"{number} {chat_fake.send_text().id}")
         assert len({task.get_loop() for task in tasks}) == 1
         assert not any(task.done() for task in tasks)
 
@@ -68,24 +71,26 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def output(folder):
-    options = ("-rA", "-p", "no:cacheprovider", "--chat-fake-seed=random")
-    result = run_pytest(folder, *options, "-n2", "--dist=each")
+    result = run_pytest(folder, "--chat-fake-seed=random", "-n2", "--dist=each")
     result.assert_outcomes(passed=8, failed=2)
     return result.stdout.str()
 
 
+def notes(folder, kind, *runs):
+    return [(folder / f"{kind}-{name}").read_text().splitlines() for name in runs]
+
+
 def test_every_worker_has_the_seed_of_the_header(folder, output):
     (seed,) = re.findall(r"^chat fake: ids by --chat-fake-seed=(.*)$", output, re.MULTILINE)
-    alone = run_pytest(folder, "-rA", "-k", "loop", f"--chat-fake-seed={seed}").stdout.str()
-    ids = re.findall(r"^id \d \w+$", alone, re.MULTILINE)
+    run_pytest(folder, "-k", "loop", f"--chat-fake-seed={seed}")
+    alone, first, second = notes(folder, "ids", "alone", "gw0", "gw1")
 
-    assert len(ids) == 3
-    assert sorted(re.findall(r"^id \d \w+$", output, re.MULTILINE)) == sorted(2 * ids)
+    assert len({*alone}) == 3
+    assert [first, second] == [alone, alone]
 
 
 def test_each_worker_has_a_loop_of_its_own_which_ends_with_it(folder, output):
-    notes = [(folder / f"notes-{worker}").read_text() for worker in ("gw0", "gw1")]
-    assert notes == ["cancelled cancelled cancelled "] * 2
+    assert notes(folder, "tasks", "gw0", "gw1") == [["cancelled"] * 3] * 2
 
 
 def test_a_test_that_hangs_says_so_past_the_capture_of_its_worker(output):
