@@ -136,13 +136,10 @@ def test_they_are_checked_when_an_endpoint_is_connected(fake, given):
         fake.webhooks.connect("http://127.0.0.1/#top")
 
 
-def test_an_app_is_called_as_its_decorator_says_and_not_as_what_it_wraps():
-    wsgi = Request.application(lambda request: Response(status=204))
-
-    with ChatFake() as fake:
-        fake.webhooks.connect(wsgi=wsgi)
-        fake.send_text()
-        assert [attempt.status_code for attempt in fake.webhooks.attempts] == [204]
+def test_an_app_is_called_as_its_decorator_says_and_not_as_what_it_wraps(fake):
+    fake.webhooks.connect(wsgi=Request.application(lambda request: Response(status=204)))
+    fake.send_text()
+    assert [attempt.status_code for attempt in fake.webhooks.attempts] == [204]
 
 
 class Empty:
