@@ -9,8 +9,8 @@ As everywhere in Python, bad arguments raise ``TypeError`` or ``ValueError``, fa
     ├── ClockError             time can't be moved like this
     ├── ClosedError            the fake is used after its test
     ├── NotRepeatable          an explored body does not do the same thing twice
-    ├── UndeliveredWebhooks    at teardown: what the test overlooked; or an endless loop
-    └── UnusedFault            at teardown: a fault never fired, and nothing else is wrong
+    ├── UndeliveredWebhooks    at the end of a test: what it overlooked; or an endless loop
+    └── UnusedFault            at the end of a test: a fault never fired, all else is right
 
     InjectedError              what webhooks.error() raises in the app
     WebhookWarning             what a test overlooked, with strict=False
@@ -44,7 +44,7 @@ class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """At teardown: the test overlooked something, such as a webhook that failed.
+    """At the end of a test: it overlooked something, such as a webhook that failed.
 
     The text says what, with its line: a failed attempt that the test neither caused nor read, an
     event that is still queued or that no endpoint listens for, an unused fault, an ``after()``
@@ -55,7 +55,7 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
 
 
 class UnusedFault(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """At teardown: a fault never fired, so the test did not try what it was meant to try.
+    """At the end of a test: a fault never fired, so it did not try what it was meant to try.
 
     The text has the line that set the fault up, and why it did not fire, if known. If the test
     overlooked more, the fault is one line of :class:`UndeliveredWebhooks`.

@@ -100,7 +100,7 @@ class Triggers(Generic[_T]):
     """The faults of a fake, in the order in which they were set up.
 
     Attributes:
-        ever: All of them. Removed ones stay, because an unused one is reported at teardown.
+        ever: All of them. Removed ones stay, because an unused one is reported when the test ends.
     """
 
     def __init__(self, history: History) -> None:
