@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -104,7 +105,8 @@ def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
     last = entries[-1]
     if _top(last.frame.f_globals) != _PACKAGE:
         return True
-    return str(last.statement).lstrip().startswith(("raise ", "warnings.warn"))
+    line = linecache.getline(last.frame.raw.f_code.co_filename, last.lineno + 1)
+    return line.lstrip().startswith(("raise ", "warnings.warn"))  # last.statement parses the module
 
 
 def _is_raised_by_app(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
