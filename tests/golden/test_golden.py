@@ -45,8 +45,10 @@ def test_failures_are_printed_as_recorded(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
     for module in MODULES:
         shutil.copy(FOLDER / f"{module}.py", tmp_path)
-    options = ("--tb=short", "-p", "no:cacheprovider", "-p", "no:inline_snapshot")
-    run_pytest(tmp_path, *options, *(f"{module}.py" for module in MODULES), COLUMNS="80")
+    left_out = (f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "inline_snapshot"))
+    run_pytest(
+        tmp_path, "--tb=short", *left_out, *(f"{module}.py" for module in MODULES), COLUMNS="80"
+    )
 
     changes: list[str] = []
     for module in MODULES:
