@@ -3,40 +3,39 @@
 from datetime import datetime
 from functools import partial
 
-import pytest
-
 from pytest_chatfake import Explorer, explore
+from pytest_chatfake.exploring.explorer import ExploreOptions
 
-from ..unit.test_refusals import (
-    HUGE,
-    LONG,
-    Refused,
-    Silent,
-    awaited,
-    refuse,
-)
+from ..unit.refused_arguments import HARD_TO_CITE, HUGE, LONG, Silent, awaited, problems
 
 #: Values of another kind, and out of range.
 OPTIONS = {
-    "seconds": ((Silent(), True), (0,)),
-    "depth": (("1",), (-1, HUGE)),
-    "limit": (("1",), (0, HUGE)),
+    "crash_points": ((1, "x", [1]), ()),
+    "depth": (("1", True), (-1, HUGE)),
+    "deviations": ((1, "x", [1]), ([LONG],)),
+    "limit": (("1", True), (0, HUGE)),
     "only": ((1, [1]), (["(" * 100_000],)),
-    "deviations": ((1, "x"), ([LONG],)),
+    "seconds": ((Silent(), True), (0,)),
+    "stop_at_first": ((1, Silent()), ()),
+}
+#: Those of the explorer itself.
+ARGUMENTS = {
+    "config": ((1, {}), ()),
+    "progress": ((1, lambda: None, awaited), ()),
+    "start": ((1,), (datetime(2026, 1, 1),)),
 }
 
 
-def exploring(option, fake, message, value):
-    return explore(print, **{option: value})
+def each_value():
+    for table, call in ((OPTIONS, partial(explore, print)), (ARGUMENTS, Explorer)):
+        for name, (wrong_kind, out_of_range) in table.items():
+            values = [((TypeError,), value) for value in wrong_kind]
+            values += [((ValueError,), value) for value in out_of_range]
+            values += [((TypeError, ValueError), value) for value in HARD_TO_CITE]
+            for number, (errors, value) in enumerate(values):
+                yield f"{name}, {number}", errors, name, partial(call, **{name: value})
 
 
-REFUSED = [
-    Refused("start", lambda f, m, x: Explorer(start=x), (1,), (datetime(2026, 1, 1),)),
-    Refused("progress", lambda f, m, x: Explorer(progress=x), (1, lambda: None, awaited)),
-    *(Refused(name, partial(exploring, name), *values) for name, values in OPTIONS.items()),
-]
-
-
-@pytest.mark.parametrize("one", REFUSED, ids=lambda one: one.name)
-def test_each_bad_option_is_refused_by_its_name_and_changes_nothing(fake, one):
-    refuse(fake, one)
+def test_each_bad_option_is_refused_by_its_name_and_changes_nothing(fake):
+    assert OPTIONS.keys() == ExploreOptions.__annotations__.keys()
+    assert [*problems(fake, each_value())] == []

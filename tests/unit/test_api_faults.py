@@ -131,12 +131,6 @@ def test_a_body_can_be_anything_where_the_status_has_one(fake, status, body, exp
     assert len(headers) == (0 if status in (204, 304) else 2)
 
 
-@pytest.mark.parametrize("more", ["code", "message"])
-def test_a_whole_body_excludes_its_parts(fake, more):
-    with pytest.raises(ValueError, match="either body="):
-        fake.api.fail(body="x", **{more: "Y"})
-
-
 @pytest.mark.parametrize(("length", "kept"), [(None, 15), (0, 0), (5, 5), (1_000, 31)])
 def test_a_truncated_response_promises_all_of_it(fake, length, kept):
     whole = b'{"amount":100,"currency":"USD"}'

@@ -160,12 +160,3 @@ def test_a_receiver_can_not_change_the_headers_of_later_attempts(fake):
     fake.send_text()
 
     assert endpoint.headers == {"Content-Type": "application/json"}
-
-
-def test_a_handler_without_a_parameter_is_refused_when_it_is_connected(fake):
-    with pytest.raises(TypeError, match="handler: expected a function"):
-        fake.webhooks.connect(handler=lambda: None)
-    fake.webhooks.connect(handler=print)
-    fake.webhooks.connect(handler=lambda *requests: None)
-    fake.send_text()
-    assert len(fake.webhooks.attempts) == 2

@@ -145,24 +145,6 @@ def test_a_template_is_a_message_whose_content_stands_under_its_type(fake, recei
     assert {"name": "sale", "price": Decimal("0.10")} == message.content
 
 
-@pytest.mark.parametrize(
-    ("type_", "content", "error", "words"),
-    [
-        ("status", {}, ValueError, "can't be a message's type"),
-        ("chatApiError", {}, ValueError, "can't be a message's type"),
-        ("who", {}, ValueError, "can't be a message's type"),
-        ("", {}, ValueError, "type: expected a str"),
-        ("a b", {}, ValueError, "printable ASCII"),
-        ("text", {"body": 1}, TypeError, "body: expected a str"),
-    ],
-)
-def test_a_bad_type_or_content_is_refused_and_sends_nothing(type_, content, error, words):
-    with frozen_fake(naming=Naming(to_key="who")) as fake:
-        for send in (fake.send, fake.submit):
-            with unchanged(fake), pytest.raises(error, match=words):
-                send(type_, content)
-
-
 def test_a_contents_later_change_is_not_the_messages(fake):
     content = {"name": "sale"}
     message = fake.send("template", content)

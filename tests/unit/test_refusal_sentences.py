@@ -8,9 +8,7 @@ from inline_snapshot import snapshot
 from pytest_chatfake import ChatFake, ChatFakeConfig, Edge
 from pytest_chatfake.base.arguments import cited, takes
 
-
-async def asgi_app(scope, receive, send):
-    raise NotImplementedError
+from .refused_arguments import Silent, asgi_app
 
 
 async def is_done():
@@ -117,13 +115,6 @@ currency: expected a three-letter code such as 'USD', got 'usd'
 unknown mode 'asyncio': use None, 'sync' or 'async'
 strict: expected a bool, got 1\
 """)
-
-
-class Silent:
-    """Something that can't be shown."""
-
-    def __repr__(self):
-        raise RuntimeError
 
 
 def test_an_argument_is_cited_short_and_without_what_a_url_has_in_secret():

@@ -7,7 +7,7 @@ from http.client import HTTPConnection
 
 import pytest
 
-from pytest_chatfake import ChatFakeError, ClosedError, edges
+from pytest_chatfake import ChatFakeError, ClosedError
 from pytest_chatfake.report.section import Section
 
 from .api_clients import call_with_werkzeug
@@ -68,13 +68,6 @@ def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(fake, where):
 
 ABOUT = {
     "events": lambda fake, old: old.events,
-    "assert_statuses": lambda fake, old: fake.assert_statuses(old, "sent"),
-    "assert_held": lambda fake, old: fake.assert_held("0.05", message=old),
-    "advance_to": lambda fake, old: fake.clock.advance_to(edges("drop")[0], old),
-    "explain": lambda fake, old: fake.explain(old),
-    "emit": lambda fake, old: fake.webhooks.emit(old, "delivered"),
-    "drop": lambda fake, old: fake.webhooks.drop(message=old),
-    "statuses": lambda fake, old: fake.webhooks.receiver().statuses(old),
     "deliver": lambda fake, old: old.deliver(),
     "read": lambda fake, old: old.read(),
     "fail": lambda fake, old: old.fail(),

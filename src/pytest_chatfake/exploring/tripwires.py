@@ -15,7 +15,7 @@ from operator import attrgetter
 from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
-from ..base.arguments import cited
+from ..base.arguments import cited, shortened
 
 #: ``__code__`` can only be replaced by code with the same number of free variables.
 _SOURCE: Final = """
@@ -92,7 +92,8 @@ def find_named(what: object, argument: str, expected: str) -> Any:
     try:
         return _named(what) if isinstance(what, str) else what
     except (AttributeError, ImportError, ValueError) as error:
-        raise ValueError(f"{argument}: expected {expected}, got {cited(what)}: {error}") from None
+        problem = shortened(str(error))
+        raise ValueError(f"{argument}: expected {expected}, got {cited(what)}: {problem}") from None
 
 
 def _named(name: str) -> object:
