@@ -26,7 +26,7 @@ from pytest_chatfake.pages import plugin as pages_plugin
 from .pages import DOCS, ROOT, fences
 
 REFERENCE = {path.name: path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md")}
-PUBLIC: dict[str, Any] = {name: getattr(pytest_chatfake, name) for name in pytest_chatfake._HOMES}
+PUBLIC: dict[str, Any] = {name: getattr(pytest_chatfake, name) for name in pytest_chatfake.__all__}
 CLASSES = {name: thing for name, thing in PUBLIC.items() if isinstance(thing, type)}
 
 #: The classes, by the headings of their sections.
@@ -104,6 +104,7 @@ def test_every_member_is_named_and_has_a_docstring(name: str) -> None:
 def test_every_public_name_is_in_the_reference_and_documented_on_the_site() -> None:
     named = {name for page in REFERENCE.values() for name in re.findall(r"`(\w+)", page)}
     assert set(PUBLIC) <= named
+    assert {name for name in sections() if name.isidentifier()} <= set(PUBLIC)
     pages = (DOCS / "reference" / "python").glob("*.rst")
     shown = [re.findall(r"^\.\. auto\w+:: (\w+)$", p.read_text(), re.MULTILINE) for p in pages]
     assert sorted([*PUBLIC, "AccountApi"]) == sorted(name for page in shown for name in page)
