@@ -45,6 +45,7 @@ def memory(rounds: int) -> Iterator[float]:
 
 def failed_section(rounds: int) -> Iterator[float]:
     """Time what a failed expectation and the section of its report take, in processor time."""
+    from pytest_chatfake.fake.inside import Inside
     from pytest_chatfake.report.section import Section
 
     for _ in range(rounds):
@@ -54,7 +55,7 @@ def failed_section(rounds: int) -> Iterator[float]:
             try:
                 fake.assert_charged("0")
             except AssertionError:
-                assert str(Section(fake._story))
+                assert str(Section(Inside(fake).story))
             yield process_time() - started
 
 

@@ -41,19 +41,19 @@ class Conversation:
     def read(self):
         """The next whole request, counted, or None if the client is gone."""
         while b"\r\n\r\n" not in self._buffer:
-            if not self._more():
+            if not self.read_more():
                 return None
         head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
         while len(self._buffer) < length:
-            if not self._more():
+            if not self.read_more():
                 return None
         post = Post(head, self._buffer[:length])
         self._buffer = self._buffer[length:]
         self._server.posts.append(post)
         return post
 
-    def _more(self):
+    def read_more(self):
         received = self._socket.recv(1 << 20)
         self._buffer += received
         return bool(received)

@@ -12,6 +12,7 @@ from flask import Flask
 from werkzeug.serving import make_server
 
 from pytest_chatfake import ChatFake, UndeliveredWebhooks
+from pytest_chatfake.fake.inside import Inside
 from pytest_chatfake.transport.client.loops import (
     bridge_to_running_loop,
     new_event,
@@ -145,11 +146,11 @@ def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_wait(run):
             assert seen == []
             why = r"\(a blocking call stopped the test's loop, so webhooks_first could"
             with pytest.raises(UndeliveredWebhooks, match=why):
-                fake._checks.run()
+                Inside(fake).check()
 
             await fake.settle()
             assert seen == ["sent"]
             await fake.reset()
-            assert not fake._engine.blocked
+            assert not Inside(fake).is_blocked
 
     run(main)

@@ -74,7 +74,7 @@ def test_of_a_huge_answer_the_first_64_kib_come_back(data):
 
 def test_a_server_may_answer_before_it_has_read_everything():
     def refuses(conversation):
-        conversation._more()
+        conversation.read_more()
         conversation.send(b"HTTP/1.1 413 Too Much\r\nContent-Length: 2\r\n\r\nno")
 
     with serving(refuses) as server:

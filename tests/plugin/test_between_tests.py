@@ -256,8 +256,13 @@ def test_a_run_inside_a_test_leaves_the_outer_fixtures_their_own_test(pytester, 
     fake.assert_charged("0.37")
 
 
+def users():
+    """How many users the listener has, and how many fakes."""
+    return service._users, len(service._accounts)
+
+
 def test_the_listener_ends_when_a_run_is_broken_off_and_a_fixture_fails(pytester):
-    users = service._users, len(service._accounts)
+    before = users()
     pytester.makepyfile(
         """
         import pytest
@@ -273,7 +278,7 @@ def test_the_listener_ends_when_a_run_is_broken_off_and_a_fixture_fails(pytester
     )
     pytester.runpytest_inprocess("-p", "no:xdist").stderr.fnmatch_lines(["LookupError"])
 
-    assert users == (service._users, len(service._accounts))
+    assert users() == before
 
 
 def test_a_run_of_pytest_inside_a_test_leaves_it_its_timeline(pytester):

@@ -10,6 +10,8 @@ from functools import partial
 import time_machine
 
 from pytest_chatfake import ChatFake, WebhookWarning
+from pytest_chatfake.fake.inside import Inside
+from pytest_chatfake.report.section import Section
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 START = 1_767_268_800  # the same moment
@@ -103,8 +105,14 @@ def stages(fake):
     return " | ".join(found).rstrip(" |")
 
 
+def section(fake):
+    """What the report of a failing test says of a fake."""
+    return str(Section(Inside(fake).story))
+
+
 def visible_state(fake):
-    """All that a refused call must leave as it was."""
+    """All that a refused call must leave as it was; what sets up a fault is recorded, too."""
+    inside = Inside(fake)
     return [
         fake.balance,
         list(fake.ledger),
@@ -112,9 +120,8 @@ def visible_state(fake):
         [(one.id, one.status, one.dropped, one.total_price) for one in fake.messages],
         [(one.id, one.state) for one in fake.conversations],
         len(fake.webhooks.attempts),
-        list(fake._engine.outbox.endpoints),
-        list(fake._engine.outbox.faults.active),
-        list(fake.api._faults.active),
+        [*inside.records],
+        [*inside.connected],
         fake.clock.now,
         fake.clock.next_due,
         fake.api_key,

@@ -35,14 +35,18 @@ CALLS = {
     "ledger": lambda fake, message: fake.ledger[-1],
     "balance": lambda fake, message: fake.balance,
     "attempts": lambda fake, message: fake.webhooks.attempts[-1],
-    "requests": lambda fake, message: fake.webhooks._receivers[0].requests[-1],
-    "the receiver's events": lambda fake, message: fake.webhooks._receivers[0].events[-1],
-    "the receiver's statuses": lambda fake, message: fake.webhooks._receivers[0].statuses(message),
     "next_due": lambda fake, message: fake.clock.next_due,
     "settle": lambda fake, message: fake.settle(),
     "assert_statuses": lambda fake, message: fake.assert_statuses(message, "sent", "delivered"),
     "assert_charged": lambda fake, message: fake.assert_charged(message.charged, message=message),
     "assert_held": lambda fake, message: fake.assert_held(0),
+}
+
+#: What is done with what a receiver got.
+OF_RECEIVER = {
+    "requests": lambda receiver, message: receiver.requests[-1],
+    "the receiver's events": lambda receiver, message: receiver.events[-1],
+    "the receiver's statuses": lambda receiver, message: receiver.statuses(message),
 }
 
 
@@ -75,16 +79,15 @@ def last_of(fake, number):
     return fake.messages[-1]
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", [*CALLS, *OF_RECEIVER])
 def test_what_is_done_for_a_message_takes_as_long_for_the_last_of_many(call):
     with ChatFake(strict=False) as fake:
-        fake.webhooks.receiver()
+        receiver = fake.webhooks.receiver()
+        use = partial(CALLS[call], fake) if call in CALLS else partial(OF_RECEIVER[call], receiver)
         lines = []
         for number in (10, 20, 200, 210):
-            message = last_of(fake, number)
-            lines_of(lambda message=message: CALLS[call](fake, message))  # catches up
-            message = last_of(fake, number + 1)
-            lines.append(lines_of(lambda message=message: CALLS[call](fake, message)))
+            lines_of(partial(use, last_of(fake, number)))  # catches up
+            lines.append(lines_of(partial(use, last_of(fake, number + 1))))
 
     few, many = min(lines[:2]), min(lines[2:])
     assert few > 0

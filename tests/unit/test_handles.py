@@ -168,4 +168,4 @@ async def test_a_submission_after_steps_is_named_as_the_test_wrote_it(submit, ca
         fake._engine.plan.next()  # the first step is performed
         with pytest.raises(NotAwaited, match=re.escape(f"{call} was not performed yet")):
             _ = fake.messages
-        fake._engine.plan.drop()
+        await fake.settle()

@@ -13,10 +13,11 @@ import time_machine
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ClosedError
 from pytest_chatfake.fake.fake import opened, service
-from pytest_chatfake.report.section import Section
+from pytest_chatfake.fake.inside import Inside
 from pytest_chatfake.transport.client.watchdog import watchdog
 
 from .api_clients import send_call
+from .fakes import section
 
 PACKAGE = str(Path(pytest_chatfake.__file__).parent)
 
@@ -71,19 +72,17 @@ class Interruption:
             raise Interrupted
 
 
-def is_free(lock):
-    """Whether another thread can take a lock."""
-    taken = []
-
-    def take():
-        if lock.acquire(timeout=60):
-            taken.append(True)
-            lock.release()
-
-    thread = threading.Thread(target=take)
+def is_done_elsewhere(act):
+    """Whether another thread can do something, which takes a lock."""
+    thread = threading.Thread(target=act, daemon=True)
     thread.start()
-    thread.join()
-    return bool(taken)
+    thread.join(60)
+    return not thread.is_alive()
+
+
+def use_service():
+    service.hold()
+    service.release()
 
 
 class Process:
@@ -93,7 +92,7 @@ class Process:
         self._before = self._state()
 
     def is_whole(self):
-        return self._before == self._state() and is_free(service._lock)
+        return self._before == self._state() and is_done_elsewhere(use_service)
 
     def _state(self):
         return (
@@ -136,8 +135,8 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb):
             except Interrupted:
                 pass
             came = interruption.came
-            assert is_free(fake._engine.core.lock), number
-            _ = str(Section(fake._story)), str(fake.timeline), list(fake.timeline)
+            assert is_done_elsewhere(lambda fake=fake: fake.clock.next_due), number
+            _ = section(fake), str(fake.timeline), list(fake.timeline)
             with suppress(Interrupted):  # what came in a route comes back here
                 _ = fake.webhooks.attempts
                 _ = [fake.explain(message) for message in fake.messages]
@@ -145,7 +144,7 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb):
                 fake.top_up(1)
             except ClosedError:
                 closed += 1
-            fake._engine.core.closed = True  # nothing is checked at its end
+            Inside(fake).shut()  # nothing is checked at its end
         assert process.is_whole(), number
         number += 1 + number // 30  # each of the first points, then fewer and fewer
     assert 10 < closed < number

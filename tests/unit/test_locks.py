@@ -138,6 +138,17 @@ def lock(locked, meeting):
 
 
 @pytest.fixture
+def guarded(lock):
+    """Gives something this lock in place of its own, which has no other way in."""
+
+    def guard(thing, name="_lock"):
+        setattr(thing, name, lock)
+        return thing
+
+    return guard
+
+
+@pytest.fixture
 def fake(locked, meeting, monkeypatch):
     """A fake whose engine has a watched lock, or none."""
 
@@ -243,11 +254,11 @@ def test_a_fault_of_the_api_is_taken_back_while_no_query_is_counted(
     assert expected(locked) == meeting.outcome
 
 
-def test_one_thread_drains_the_queue_at_a_time(locked, lock):
+def test_one_thread_drains_the_queue_at_a_time(locked, guarded):
     """A thread that emits while another one attempts leaves its event to that one."""
     seen = []
     with ChatFake() as fake, suppress(IndexError):  # without the lock, two threads collide
-        fake._engine.drain._drain_lock = lock
+        guarded(fake._engine.drain, "_drain_lock")
 
         def app(request):
             seen.append(request.event.message_id)
@@ -266,11 +277,9 @@ def test_one_thread_drains_the_queue_at_a_time(locked, lock):
 
 
 @pytest.fixture
-def service(lock):
+def service(guarded):
     """A service whose lock is watched, or missing."""
-    service = Service()
-    service._lock = lock
-    return service
+    return guarded(Service())
 
 
 @pytest.mark.parametrize(
@@ -308,7 +317,7 @@ def test_two_threads_get_one_listener(service, locked, meeting, monkeypatch):
     assert locked == (one is other)
 
 
-def test_users_let_the_listener_go_one_at_a_time(locked, lock, meeting):
+def test_users_let_the_listener_go_one_at_a_time(locked, guarded, meeting):
     class StandingService(Service):
         """A service in which whoever reads the count stands for a moment before it writes."""
 
@@ -322,9 +331,8 @@ def test_users_let_the_listener_go_one_at_a_time(locked, lock, meeting):
         def _users(self, count):
             self.count = count
 
-    service = StandingService()
+    service = guarded(StandingService())
     service.count = 5
-    service._lock = lock
     meeting.hold(service.release, service.release)
 
     assert (3 if locked else 4) == service.count
@@ -333,11 +341,10 @@ def test_users_let_the_listener_go_one_at_a_time(locked, lock, meeting):
 # -- below the fakes
 
 
-def test_two_threads_begin_one_watch(locked, lock, meeting):
+def test_two_threads_begin_one_watch(locked, guarded, meeting):
     begun = []
-    watchdog = Watchdog()
+    watchdog = guarded(Watchdog())
     watchdog._begin = lambda: begun.append(meeting.stand()) or threading.current_thread()
-    watchdog._lock = lock
     meeting.hold(*[lambda: watchdog.add(Watched())] * 2)
 
     assert (1 if locked else 2) == len(begun)
@@ -353,7 +360,7 @@ class Watched:
         return None
 
 
-def test_what_is_added_while_the_watch_ends_is_watched(locked, lock, meeting):
+def test_what_is_added_while_the_watch_ends_is_watched(locked, guarded, meeting):
     class StandingThings(dict[Any, None]):
         """A dict in which whoever asks whether it is empty stands for a moment."""
 
@@ -362,9 +369,8 @@ def test_what_is_added_while_the_watch_ends_is_watched(locked, lock, meeting):
             return super().__len__()
 
     begun = []
-    watchdog = Watchdog()
+    watchdog = guarded(Watchdog())
     watchdog._begin = lambda: begun.append(1) or threading.current_thread()
-    watchdog._lock = lock
     watchdog._thread = threading.current_thread()
     watchdog._watched = StandingThings()
     ends, _ = meeting.hold(watchdog._ends, lambda: watchdog.add(Watched()))
@@ -373,9 +379,8 @@ def test_what_is_added_while_the_watch_ends_is_watched(locked, lock, meeting):
     assert ([] if locked else [1]) == begun  # without it there are two
 
 
-def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(locked, lock, meeting):
-    with closing(meeting.standing(PrivateLoop, "_take")()) as loop:
-        loop._lock = lock
+def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(locked, guarded, meeting):
+    with closing(guarded(meeting.standing(PrivateLoop, "_take")())) as loop:
         meeting.hold(*[lambda: (loop._take(object()), loop._give_back())] * 2)
 
     assert expected(locked) == meeting.outcome
@@ -383,19 +388,17 @@ def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(locked, lock, meetin
 
 @pytest.mark.parametrize("second", [lambda history: history.add(Record()), History.reset])
 def test_a_record_gets_a_number_of_its_own_in_the_list_that_it_is_added_to(
-    locked, lock, meeting, second
+    locked, guarded, meeting, second
 ):
-    history = History()
-    history._lock = lock
+    history = guarded(History())
     history.records = meeting.standing(list, "__len__")()
     meeting.hold(lambda: history.add(Record()), lambda: second(history))
 
     assert expected(locked) == meeting.outcome
 
 
-def test_an_index_has_each_record_once(locked, lock, meeting):
-    index = GrowingIndex[str](["a"], lambda _: meeting.stand() or "key")
-    index._lock = lock
+def test_an_index_has_each_record_once(locked, guarded, meeting):
+    index = guarded(GrowingIndex[str](["a"], lambda _: meeting.stand() or "key"))
     meeting.hold(*[lambda: len(index.all("key"))] * 2)
 
     assert (1 if locked else 2) == len(index.all("key"))

@@ -13,7 +13,8 @@ def log_an_error(text):
 
 def failed(fake):
     """What is said of the failed attempts; they are seen then."""
-    return [attempt._logged and attempt._logged[:2] for attempt in fake.webhooks.attempts]
+    logged = [attempt._logged for attempt in fake.webhooks.attempts]
+    return [error and error[:2] for error in logged]
 
 
 def test_the_last_error_that_is_logged_before_a_500_counts(fake):

@@ -47,11 +47,11 @@ def test_fakes_that_nobody_has_closed_go_with_the_last_reference():
         fake = ChatFake(strict=False)
         fake.webhooks.connect(handler=lambda request: fake.events and None)
         fake.send_text()
-        return weakref.ref(fake._engine)
+        return weakref.ref(fake)
 
     left = [leave_one() for _ in range(20)]
     gc.collect()
-    assert [engine() for engine in left[:10]] == [None] * 10  # a failure would show ten
+    assert [fake() for fake in left[:10]] == [None] * 10  # a failure would show ten
 
 
 def test_keys_of_open_fakes_differ_when_a_test_is_run_again(monkeypatch):

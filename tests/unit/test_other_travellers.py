@@ -13,6 +13,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ClockError
 from pytest_chatfake.domain.instants import instant
+from pytest_chatfake.fake.inside import Inside
 
 from .fakes import NOON, START, at
 
@@ -89,7 +90,7 @@ def test_any_use_of_the_fake_catches_up_before_it_records_anything(use):
 
         use(fake)
 
-        moments = [instant(record.moment) for record in fake._engine.core.history.records]
+        moments = [instant(record.moment) for record in Inside(fake).records]
         assert at(days=30) in moments
         assert moments == sorted(moments)
         fake.reset()  # the faults are unused

@@ -35,7 +35,7 @@ def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_warnings(strict):
     assert len(expected) == 5
     without_id = re.sub(r" \(message \w+\)", "", "\n".join(expected))  # the timeline explains m1
     assert without_id == own_lines(str(refused.value))
-    assert fake._engine.core.closed
+    assert repr(fake).startswith("<ChatFake closed")
 
 
 def test_where_pytest_shows_no_timeline_an_error_has_the_message_s_id(monkeypatch):
@@ -136,7 +136,7 @@ def test_an_app_that_raises_at_the_end_ends_the_block_with_its_error():
     with pytest.raises(LookupError, match="at the end"), frozen_fake() as fake:
         fake.webhooks.connect(wsgi=app)
         send_over_http(fake)
-    assert fake._engine.core.closed
+    assert repr(fake).startswith("<ChatFake closed")
 
 
 def test_what_is_queued_for_nobody_any_more_is_no_news():

@@ -8,10 +8,9 @@ from http.client import HTTPConnection
 import pytest
 
 from pytest_chatfake import ChatFakeError, ClosedError
-from pytest_chatfake.report.section import Section
 
 from .api_clients import call_with_werkzeug
-from .fakes import frozen_fake, received_statuses
+from .fakes import frozen_fake, received_statuses, section
 
 
 def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint(fake):
@@ -151,7 +150,7 @@ def look(fake):
     """Make every report, and return what happened with the kinds of the causes."""
     kinds = {entry.number: entry.kind for entry in fake.timeline}
     assert "sent m1" in str(fake.timeline)
-    assert "sent m1" in str(Section(fake._story))
+    assert "sent m1" in section(fake)
     assert fake.timeline.svg()
     assert "0.05" in fake.explain(fake.messages[0])
     with pytest.raises(AssertionError, match="charged: expected 1"):

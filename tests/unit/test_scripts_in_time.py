@@ -10,10 +10,9 @@ from pytest_chatfake import (
     IllegalTransition,
     NotAwaited,
 )
-from pytest_chatfake.report.section import Section
 
 from .api_clients import call_with_werkzeug
-from .fakes import START, at, frozen_fake, warnings_at_the_end
+from .fakes import START, at, frozen_fake, section, warnings_at_the_end
 
 
 def told(message):
@@ -192,4 +191,4 @@ def test_what_is_scheduled_for_a_phone_that_is_off_says_what_comes_first(fake):
     fake.recipient("+1").goes_offline()
 
     told = "Before that, the phone of +1 is off. Call recipient('+1').comes_online().\n"
-    assert told in str(Section(fake._story))
+    assert told in section(fake)

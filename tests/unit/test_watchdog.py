@@ -16,23 +16,46 @@ PATIENCE = 30
 
 
 class Gate:
-    """In place of the pause between two looks: it opens when the test says so."""
+    """In place of the pause between two looks: it opens when the test says so.
+
+    Attributes:
+        thread: The one that looks, if one has begun.
+    """
 
     def __init__(self):
+        self.thread = None
         self._open = threading.Semaphore(0)
         self._reached = threading.Semaphore(0)
+        self._ends = False
 
     def wait(self, _):
+        self.thread = threading.current_thread()
         self._reached.release()
         assert self._open.acquire(timeout=PATIENCE)
+        if self._ends:
+            raise SystemExit
 
     def looks(self, count):
         """Let the watch look so often."""
         for _ in range(count):
-            assert self._reached.acquire(timeout=PATIENCE)
-            self._open.release()
+            self.opens()
         assert self._reached.acquire(timeout=PATIENCE)
         self._reached.release()
+
+    def opens(self):
+        """Let the watch look once more, which may be its last time."""
+        assert self._reached.acquire(timeout=PATIENCE)
+        self._open.release()
+
+    def kill(self):
+        """Let the thread be gone, as after a fork."""
+        if self.thread is None or not self.thread.is_alive():
+            return
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(threading, "excepthook", lambda _: None)
+            patch.setattr(self, "_ends", True)
+            self.opens()
+            self.thread.join(PATIENCE)
 
 
 class Work:
@@ -62,10 +85,7 @@ def watchdog(gate, monkeypatch):
     watchdog = Watchdog()
     monkeypatch.setattr(watchdog, "_pause", gate)
     yield watchdog
-    watchdog._watched.clear()
-    while (thread := watchdog._thread) is not None:
-        gate._open.release()
-        thread.join(0.001)
+    gate.kill()
 
 
 def test_what_takes_longer_than_its_limit_is_told_as_often_as_it_asks(watchdog, gate):
@@ -117,25 +137,24 @@ def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
 
 
 def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(watchdog, gate):
-    assert None is watchdog._thread
+    assert gate.thread is None
     first, second = Work(), Work()
     watchdog.add(first)
-    thread = watchdog._thread
-    watchdog.add(second)
-    assert thread is watchdog._thread
+    gate.looks(0)
+    thread = gate.thread
     assert thread.daemon
+    watchdog.add(second)
     watchdog.remove(first)
     gate.looks(2 * IDLE_LOOKS)
-    assert thread is watchdog._thread
     watchdog.remove(second)
     gate.looks(IDLE_LOOKS - 1)
-    assert thread is watchdog._thread
-    gate._reached.acquire(timeout=PATIENCE)
-    gate._open.release()
+    assert gate.thread is thread
+    gate.opens()
     thread.join(PATIENCE)
-    assert None is watchdog._thread
+    assert not thread.is_alive()
     watchdog.add(second)
-    assert watchdog._thread not in (None, thread)
+    gate.looks(0)
+    assert gate.thread is not thread
 
 
 class Faulty(Work):
@@ -156,11 +175,14 @@ def test_an_error_of_one_is_reported_and_the_others_are_watched_on(watchdog, gat
     assert ["first"] == faulty.heard == work.heard
 
 
-def test_a_thread_that_is_gone_as_after_a_fork_is_begun_again(watchdog):
-    watchdog._thread = gone = threading.Thread()
+def test_a_thread_that_is_gone_as_after_a_fork_is_begun_again(watchdog, gate):
     watchdog.add(Work())
-    assert gone is not watchdog._thread
-    assert watchdog._thread.is_alive()
+    gate.looks(0)
+    gate.kill()
+    work = Work()
+    watchdog.add(work)
+    gate.looks(4)
+    assert work.heard == ["first"]
 
 
 def test_what_nobody_has_removed_is_not_kept(watchdog, gate):
