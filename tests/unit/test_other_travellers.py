@@ -18,6 +18,12 @@ from pytest_chatfake.fake.inside import Inside
 from .fakes import NOON, START, at
 
 
+@pytest.fixture
+def traveller(fake):
+    """Somebody else's, under which the fake began."""
+    return time_machine.traveller_stack[-1]
+
+
 def test_the_first_move_freezes_time_and_the_end_gives_it_back():
     real = time.time()
     with ChatFake() as fake:
@@ -42,10 +48,10 @@ def test_a_traveller_that_is_there_is_used_and_left_to_its_owner():
             first = time.time_ns()
             time.sleep(0.002)
 
-            assert first == time.time_ns()  # it ticks no more
-            assert [traveller] == time_machine.traveller_stack
-        assert [traveller] == time_machine.traveller_stack
-        assert first == time.time_ns()
+            assert time.time_ns() == first  # it ticks no more
+            assert time_machine.traveller_stack == [traveller]
+        assert time_machine.traveller_stack == [traveller]
+        assert time.time_ns() == first
 
 
 def test_a_jump_of_somebody_else_is_caught_up_in_due_order_on_the_next_use():
@@ -61,7 +67,7 @@ def test_a_jump_of_somebody_else_is_caught_up_in_due_order_on_the_next_use():
         # the retry of the first was due before the second was sent
         attempts = [(one.at, one.number) for one in fake.webhooks.attempts]
         assert attempts == [(at(), 1), (at(minutes=1), 2), (at(days=1), 1)]
-        assert at(days=40) == fake.clock.now
+        assert fake.clock.now == at(days=40)
 
 
 USES = {
@@ -83,41 +89,39 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_any_use_of_the_fake_catches_up_before_it_records_anything(use):
-    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
-        fake.send_text(to="+1")
-        traveller.shift(timedelta(days=31))
+def test_any_use_of_the_fake_catches_up_before_it_records_anything(fake, traveller, use):
+    fake.send_text(to="+1")
+    traveller.shift(timedelta(days=31))
 
-        use(fake)
+    use(fake)
 
-        moments = [instant(record.moment) for record in Inside(fake).records]
-        assert at(days=30) in moments
-        assert moments == sorted(moments)
-        fake.reset()  # the faults are unused
+    moments = [instant(record.moment) for record in Inside(fake).records]
+    assert at(days=30) in moments
+    assert moments == sorted(moments)
+    fake.reset()  # the faults are unused
 
 
 def call(fake, path, key):
     Client(fake.wsgi_app).get(path, headers={"X-API-Key": key})
 
 
-def test_a_jump_backwards_is_followed_for_stamps_and_undoes_nothing():
-    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
-        message = fake.send_text()
-        fake.clock.advance(days=30)
-        traveller.move_to(at(days=-1))
+def test_a_jump_backwards_is_followed_for_stamps_and_undoes_nothing(fake, traveller):
+    message = fake.send_text()
+    fake.clock.advance(days=30)
+    traveller.move_to(at(days=-1))
 
-        assert message.dropped
-        fake.send_text(to="+2")
-        assert [NOON, at(days=-1)] == [event.create_time for event in fake.events]
-        fake.clock.advance(hours=1)
-        assert at(days=-1, hours=1) == fake.clock.now
+    assert message.dropped
+    fake.send_text(to="+2")
+    assert [event.create_time for event in fake.events] == [NOON, at(days=-1)]
+    fake.clock.advance(hours=1)
+    assert fake.clock.now == at(days=-1, hours=1)
 
 
 def test_a_traveller_that_ended_is_forgotten():
     with ChatFake() as fake:
         with time_machine.travel(START, tick=False):
             fake.clock.advance(1)
-            assert at(seconds=1) == fake.clock.now
+            assert fake.clock.now == at(seconds=1)
 
         real = time.time()
         fake.clock.advance(hours=1)
@@ -125,17 +129,16 @@ def test_a_traveller_that_ended_is_forgotten():
     assert time_machine.traveller_stack == []
 
 
-def test_a_traveller_on_top_is_moved_and_the_one_below_carries_on_after_it():
-    with time_machine.travel(START, tick=False) as below, ChatFake() as fake:
+def test_a_traveller_on_top_is_moved_and_the_one_below_carries_on_after_it(fake, traveller):
+    fake.clock.advance(hours=1)
+    with time_machine.travel(START + 7_200, tick=False):
+        message = fake.send_text().after(hours=1).deliver()
         fake.clock.advance(hours=1)
-        with time_machine.travel(START + 7_200, tick=False):
-            message = fake.send_text().after(hours=1).deliver()
-            fake.clock.advance(hours=1)
-            assert fake.clock.now == message.events[-1].create_time == at(hours=3)
-        assert at(hours=1) == fake.clock.now
-        assert [below] == time_machine.traveller_stack
-        fake.clock.advance(hours=1)
-        assert at(hours=2) == fake.clock.now
+        assert fake.clock.now == message.events[-1].create_time == at(hours=3)
+    assert fake.clock.now == at(hours=1)
+    assert time_machine.traveller_stack == [traveller]
+    fake.clock.advance(hours=1)
+    assert fake.clock.now == at(hours=2)
 
 
 def test_a_traveller_on_top_ticks_no_more_once_it_was_moved(fake):
@@ -144,7 +147,7 @@ def test_a_traveller_on_top_ticks_no_more_once_it_was_moved(fake):
         first = time.time_ns()
         time.sleep(0.002)
 
-        assert first == time.time_ns()
+        assert time.time_ns() == first
         assert 3 * 3_600 <= first // 10**9 - START < 3 * 3_600 + 60
 
 
@@ -152,7 +155,7 @@ def test_freezegun_on_top_is_named(fake):
     fake.clock.advance(hours=1)
     with freeze_time("2026-01-02"), pytest.raises(ClockError, match="freezegun was started"):
         fake.clock.advance(hours=1)
-    assert at(hours=1) == fake.clock.now
+    assert fake.clock.now == at(hours=1)
 
 
 def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first():
@@ -176,7 +179,7 @@ def test_freezegun_can_not_be_moved_by_the_clock_and_is_followed():
 
         assert message.dropped
         assert [at(days=30)] == [e.at for e in fake.ledger if e.kind == "release"]
-        assert at(days=31) == fake.clock.now
+        assert fake.clock.now == at(days=31)
 
 
 def test_under_freezegun_stamps_are_exact_to_the_millisecond():
