@@ -61,7 +61,7 @@ def test_a_call_fails_without_effect_or_its_response_suffers(fake, kind):
     assert (status(fake), len(fake.messages), fault.fired) == (200, is_carried_out + 1, 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["fail", "truncate", "lose_response"])
 @pytest.mark.parametrize(
     ("path", "method", "usual"),
     [
@@ -277,7 +277,7 @@ RAISING = {
 
 
 @pytest.mark.parametrize("what", RAISING)
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind][2]])
+@pytest.mark.parametrize("kind", ["delay", "truncate", "lose_response"])
 def test_a_fault_of_a_call_that_raises_has_not_fired(fake, what, kind):
     connect, comes_out = RAISING[what]
     set_up, expected, _ = KINDS[kind]
