@@ -189,16 +189,8 @@ UNUSED = [
         "unknown status 'played': the service has sent, delivered, read and failed",
     ),
     (lambda f: f.api.fail(), (), "no request with the fake's key after that"),
-    (
-        lambda f: f.api.delay(1, path="/v2/messages"),
-        (),
-        "no request to /v2/messages after that",
-    ),
-    (
-        lambda f: f.api.webhooks_first(),
-        CALLS,
-        "no request to an endpoint of your own after that",
-    ),
+    (lambda f: f.api.delay(1, path="/v2/messages"), (), "no request to /v2/messages after that"),
+    (lambda f: f.api.webhooks_first(), CALLS, "no request to an endpoint of your own after that"),
     (
         lambda f: f.api.lose_response(path="/v2/messages"),
         CALLS[:1],
