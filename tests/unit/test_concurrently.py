@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from pytest_chatfake import ChatFake, ClosedError
+from pytest_chatfake import ClosedError
 
 from .asgi_apps import respond
 from .both_frameworks import BOTH, hard_limit  # noqa: F401
@@ -254,8 +254,8 @@ def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake):
 
 
 @BOTH
-@pytest.mark.parametrize("raises", [False, True])
-def test_an_interrupt_comes_out_when_all_are_recorded(run, raises):
+@pytest.mark.parametrize(("raises", "own"), [(False, ""), (True, " LookupError")])
+def test_an_interrupt_comes_out_when_all_are_recorded(run, raises, own):
     async def handler(request):
         await _some_turns()
         if request.event.status == "delivered":
@@ -264,15 +264,11 @@ def test_an_interrupt_comes_out_when_all_are_recorded(run, raises):
             raise LookupError("mine")
 
     async def main():
-        with ChatFake(mode="async") as fake:
+        with frozen_fake(mode="async") as fake:
             fake.webhooks.connect(handler=handler)
-            fake.webhooks.concurrently(by=1)
             with pytest.raises(pytest.fail.Exception, match="not that"):
-                await fake.send_text().deliver()
-            ends = [(one.event.status, one.outcome) for one in fake.webhooks.attempts]
-            fake.close()
-        own = "LookupError: mine" if raises else "status 200"
-        assert [("sent", own), ("delivered", "Failed: not that")] == ends
+                await in_a_block(fake, lambda: fake.send_text().deliver())
+            assert trail(fake) == f"sent{own}, delivered Failed"
 
     run(main)
 
@@ -288,22 +284,17 @@ def test_a_cancellation_ends_all_of_them_and_the_fake_goes_on(run):
             ended.append(request.event.status)
 
     async def main():
-        with ChatFake(mode="async") as fake:
-
-            async def chain():
-                await fake.send_text().deliver()
-
+        with frozen_fake(mode="async") as fake:
             fake.webhooks.connect(handler=hanging)
-            fake.webhooks.concurrently(by=1)
             async with anyio.create_task_group() as group:
-                group.start_soon(chain)
+                group.start_soon(in_a_block, fake, lambda: fake.send_text().deliver())
                 await anyio.wait_all_tasks_blocked()
                 group.cancel_scope.cancel()
             await fake.settle()
             assert [one.ok for one in fake.webhooks.attempts] == [False, False]
 
     run(main)
-    assert {"sent", "delivered"} == set(ended)
+    assert set(ended) == {"sent", "delivered"}
 
 
 def test_a_batch_that_cannot_be_made_says_why_of_each(fake):

@@ -217,6 +217,7 @@ def test_an_error_of_an_app_comes_back_though_its_response_is_lost(fake):
     fake.webhooks.lose_response()
     with pytest.raises(LookupError, match="mine"):
         fake.send_text()
+    assert trail(fake) == "sent lose_response LookupError"
     fake.reset()
 
 

@@ -4,6 +4,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -189,7 +190,7 @@ def test_under_freezegun_stamps_are_exact_to_the_millisecond():
             frozen.move_to(moment)
             fake.send_text()
 
-        assert moments == [event.create_time for event in fake.events]
+        assert [event.create_time for event in fake.events] == moments
 
 
 def test_under_freezegun_a_short_lived_thread_reads_the_tests_time():
@@ -200,20 +201,24 @@ def test_under_freezegun_a_short_lived_thread_reads_the_tests_time():
             assert pool.submit(lambda: fake.clock.now).result(5) == NOON
 
 
-def test_the_zone_of_the_process_is_left_alone(monkeypatch):
-    monkeypatch.setenv("TZ", "America/New_York")
+@pytest.fixture
+def set_zone(monkeypatch):
+    """Sets the zone of the process, until the test ends."""
+    yield partial(monkeypatch.setenv, "TZ")
+    monkeypatch.undo()
     time.tzset()
-    try:
-        with ChatFake() as fake:
-            fake.clock.advance(days=1)
-            fake.clock.move_to(fake.clock.now + timedelta(hours=1))
 
-            assert os.environ["TZ"] == "America/New_York"
-            assert time.tzname == ("EST", "EDT")
+
+def test_the_zone_of_the_process_is_left_alone(set_zone):
+    set_zone("America/New_York")
+    time.tzset()
+    with ChatFake() as fake:
+        fake.clock.advance(days=1)
+        fake.clock.move_to(fake.clock.now + timedelta(hours=1))
+
         assert os.environ["TZ"] == "America/New_York"
-    finally:
-        monkeypatch.undo()
-        time.tzset()
+        assert time.tzname == ("EST", "EDT")
+    assert os.environ["TZ"] == "America/New_York"
 
 
 def test_a_zone_that_a_traveller_set_is_kept():
@@ -229,13 +234,9 @@ def test_a_zone_that_a_traveller_set_is_kept():
 @pytest.mark.parametrize(
     "zone", ["No/Such/Zone", "EST5EDT,M3.2.0,M11.1.0", "../etc/passwd", "Europe"]
 )
-def test_a_zone_that_only_the_system_knows_does_not_stop_the_clock(zone, monkeypatch):
-    monkeypatch.setenv("TZ", zone)
-    try:
-        with time_machine.travel(START), ChatFake() as fake:
-            fake.clock.advance(days=1)
-            assert zone == os.environ["TZ"]
-            assert 86_400 <= time.time() - START < 86_460
-    finally:
-        monkeypatch.undo()
-        time.tzset()
+def test_a_zone_that_only_the_system_knows_does_not_stop_the_clock(zone, set_zone):
+    set_zone(zone)
+    with time_machine.travel(START), ChatFake() as fake:
+        fake.clock.advance(days=1)
+        assert os.environ["TZ"] == zone
+        assert 86_400 <= time.time() - START < 86_460

@@ -99,12 +99,6 @@ def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(from_ke
         assert post(fake, ORDER).json()["status"] == "sent"
 
 
-def test_its_webhooks_may_come_first(fake, receiver):
-    fake.send_endpoint(webhooks_first=True)
-    post(fake, ORDER)
-    assert received_statuses(receiver) == ["sent"]
-
-
 def test_a_call_whose_key_is_in_use_is_a_409_and_a_reset_forgets_the_key(fake):
     def call():
         return post(fake, ORDER, **{"Idempotency-Key": "order-17"}).json()
@@ -240,11 +234,3 @@ def test_where_several_fit_they_are_listed(fake):
 def test_where_nothing_was_sent_that_is_said(fake):
     with pytest.raises(LookupError, match=r"^no message fits \(to='\+1'\): none was sent$"):
         fake.find_message(to="+1")
-
-
-def test_a_synthetic_event_that_is_no_event_hides_no_message(fake):
-    message = fake.send_text(to="+1")
-    fake.webhooks.emit(message, "read", raw="{")
-    assert message == fake.find_message(to="+1")
-    with pytest.raises(LookupError):
-        fake.find_message(externalId="o-1")
