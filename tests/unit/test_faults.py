@@ -170,12 +170,13 @@ def test_it_is_shown_as_the_call_that_sets_it_up(fake, kind):
     fake.reset()
 
 
-def test_a_fault_of_webhooks_has_the_name_of_its_method(fake):
-    fault = fake.webhooks.drop(status="read", type="chat.message.updated")
-    fake.send_text().read()
+def test_a_fault_of_webhooks_has_the_name_of_its_method_and_its_filters(fake):
+    message = fake.send_text()
+    fault = fake.webhooks.drop(message=message, status="read")
+    message.read()
 
     assert fault.kind == "drop"
-    assert fault.description == "drop(status='read', type='chat.message.updated')"
+    assert fault.description == f"drop(message={message.id!r}, status='read')"
 
 
 CALLS = ("GET /v2/balance", "POST /x", "GET /v2/balance")
