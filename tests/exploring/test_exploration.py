@@ -1451,6 +1451,18 @@ def test_a_body_that_fails_as_time_goes_by_is_left_out_and_says_so():
     )
 
 
+def test_an_app_that_outlives_its_world_is_no_app_to_compare():
+    seen = []
+
+    def world(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+        chat_fake.send_text()
+        chat_fake.assert_order_independent(lambda: seen)
+
+    with pytest.raises(NotRepeatable, match="Does it show real time, or what an earlier world"):
+        explore(world)
+
+
 def test_a_refusal_of_the_second_run_says_itself_what_to_do():
     runs = []
 
