@@ -5,6 +5,8 @@ import gc
 import random
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -1666,6 +1668,13 @@ def test_a_list_that_no_failure_printed_is_refused_before_anything_runs(only):
     with pytest.raises(ValueError, match="only"):
         explore(ran.append, only=[only])
     assert ran == []
+
+
+def test_a_list_is_checked_where_python_leaves_assert_out_too():
+    code = "from pytest_chatfake import explore; explore(print, only=['webhooks.reorder(by=0)'])"
+    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, check=False)
+
+    assert b"ValueError: only: unknown deviation 'webhooks.reorder(by=0)'" in done.stderr
 
 
 def test_an_option_that_there_is_not_is_refused_by_the_name_of_the_call():
