@@ -385,7 +385,7 @@ MASKED = """
         def send(self, fake):
             data = b'{{"to": "+1", "type": "text", "text": {{"body": "Hi"}}}}'
             headers = {{**fake.headers, "Content-Type": "application/json"}}
-            urlopen(Request(fake.base_url + "/v2/messages", data, headers), timeout=5).close()
+            urlopen(Request(fake.base_url + "/v2/messages", data, headers), timeout=60).close()
             if not (self.once and "status" in self.rows):
                 self.rows["status"] = "submitted"
 

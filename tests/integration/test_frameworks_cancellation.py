@@ -42,7 +42,7 @@ class Slow:
 
     def wsgi(self, environ, start_response):
         if self._concerns(environ["wsgi.input"].read()):
-            assert self.cancelled.wait(10)  # a call in a thread goes on to its end
+            assert self.cancelled.wait(60)  # a call in a thread goes on to its end
         start_response("200 OK", [])
         return []
 

@@ -66,7 +66,7 @@ def test_an_impossible_length_is_a_failed_attempt(length):
 
     shown = length.decode("latin-1")[:80]
     assert f"the response has an impossible Content-Length: {shown!r}" == str(answer.error)
-    assert None is answer.status
+    assert answer.status is None
 
 
 @pytest.mark.parametrize("data", [b"", b"HTTP/1.1 100 Continue\r\n\r\n"])

@@ -57,7 +57,7 @@ CLOSES = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
 def test_a_connection_that_is_for_no_more_requests_is_not_used_again(script):
     with posting_to(script) as (server, client):
         for body in numbered(10):
-            assert None is client.post(body, {}).error
+            assert client.post(body, {}).error is None
 
         assert numbered(10) == bodies(server)
         assert len(server.connections) == 10
@@ -220,6 +220,6 @@ def test_an_interrupted_attempt_leaves_no_connection(interrupt):
         with pytest.raises(Interrupted):
             client.post(b"0", {})
 
-        assert None is kept_to(server)
+        assert kept_to(server) is None
         assert client.post(b"1", {}) == OKAY
         assert numbered(2) == bodies(server)

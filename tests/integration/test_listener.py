@@ -152,7 +152,7 @@ def test_the_default_timeout_of_the_test_is_not_that_of_an_idle_client(listener)
         with RawClient(listener) as client:
             client.ask(QUERY)
             (connection,) = listener.connections
-            assert None is connection.request.gettimeout()
+            assert connection.request.gettimeout() is None
     finally:
         socket.setdefaulttimeout(before)
 

@@ -195,7 +195,7 @@ def test_async_fixtures_prepare_tests_also_from_another_loop(pytester):
             return await chat_fake.send_text().deliver()
 
         def post(fake):
-            connection = HTTPConnection(urlsplit(fake.base_url).netloc, timeout=5)
+            connection = HTTPConnection(urlsplit(fake.base_url).netloc, timeout=60)
             connection.request("POST", "/v2/messages", headers={"X-API-Key": fake.api_key})
             with connection.getresponse() as response:
                 response.read()

@@ -38,7 +38,7 @@ def test_handlers_of_http_are_checked_and_cleared_for_every_test(pytester):
 
         def get(fake, path):
             headers = {"X-API-Key": fake.api_key}
-            return requests.get(fake.base_url + path, headers=headers, timeout=5).status_code
+            return requests.get(fake.base_url + path, headers=headers, timeout=60).status_code
 
         def test_own_handler(chat_fake):
             chat_fake.http.expect_request("/own").respond_with_data("x")
@@ -75,7 +75,7 @@ def test_handlers_of_http_are_checked_and_cleared_for_every_test(pytester):
         def test_httpserver_of_the_user_is_another(chat_fake, httpserver):
             httpserver.expect_request("/own").respond_with_data("theirs")
             assert httpserver is not chat_fake.http
-            assert requests.get(httpserver.url_for("/own"), timeout=5).text == "theirs"
+            assert requests.get(httpserver.url_for("/own"), timeout=60).text == "theirs"
             assert get(chat_fake, "/own") == 404
         """
     )
@@ -181,7 +181,7 @@ def test_teardown_checks_run_before_any_fixture_is_finalised(pytester):
             server.shutdown()
             closing = threading.Thread(target=server.server_close, daemon=True)
             closing.start()
-            closing.join(3)
+            closing.join(60)
             assert not closing.is_alive(), "a client held its connection"
             assert time.time() == 1_767_268_800, "time runs again"
 

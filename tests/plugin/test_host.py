@@ -14,7 +14,7 @@ REACHES = """
     def test_it(chat_fake, chat_fake_url):
         assert chat_fake_url.startswith("http://127.0.0.2:")
         query = Request(f"{chat_fake.base_url}/v2/balance", headers=chat_fake.headers)
-        with urlopen(query, timeout=5) as response:
+        with urlopen(query, timeout=60) as response:
             assert response.status == 200
 """
 WARNING = "chat fake: warning: other machines may reach the API by chat_fake_host=0.0.0.0"

@@ -48,7 +48,7 @@ SOCKETS = """
     def test_the_api_over_a_socket(chat_fake):
         key = {"X-API-Key": chat_fake.api_key}
         url = f"{chat_fake.base_url}/v2/balance"
-        urllib.request.urlopen(urllib.request.Request(url, headers=key), timeout=5)
+        urllib.request.urlopen(urllib.request.Request(url, headers=key), timeout=60)
 """
 
 

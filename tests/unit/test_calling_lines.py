@@ -72,7 +72,7 @@ def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble(fake):
     done = threading.Event()
     fake.webhooks.connect(handler=lambda _: done.set())
     _thread.start_new_thread(message.deliver, ())
-    assert done.wait(5)
+    assert done.wait(60)
     fake.settle()
 
     assert [event.status for event in message.events] == ["sent", "delivered"]

@@ -97,7 +97,7 @@ def test_a_release_runs_due_work_first_and_other_threads_ask_meanwhile():
 
     def extra(*_):
         with ThreadPoolExecutor(1) as pool:
-            codes.append(pool.submit(call_with_werkzeug, fake).result(5).status)
+            codes.append(pool.submit(call_with_werkzeug, fake).result(60).status)
         return {"asked": len(codes)}
 
     with time_machine.travel(START, tick=False) as traveller, ChatFake(extra=extra) as fake:

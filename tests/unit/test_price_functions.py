@@ -118,7 +118,7 @@ def test_a_message_that_is_sent_while_another_is_priced_keeps_its_own_id():
 
 
 def test_a_submission_that_two_threads_accept_is_sent_once():
-    both = threading.Barrier(2, timeout=5)
+    both = threading.Barrier(2, timeout=60)
 
     def price(_):
         both.wait()
@@ -136,22 +136,22 @@ def test_a_submission_that_two_threads_accept_is_sent_once():
 
 
 def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced():
-    first_is_sent, both = threading.Event(), threading.Barrier(2, timeout=5)
+    first_is_sent, both = threading.Event(), threading.Barrier(2, timeout=60)
 
     def price(message):
         both.wait()
         if message.to == "+2":
-            assert first_is_sent.wait(5)
+            assert first_is_sent.wait(60)
             with pytest.raises(ChatFakeError, match=r"^can't call top_up\(\) from a price"):
                 fake.top_up(1)
         return "2"
 
     with ChatFake(opening_balance="10") as fake, ThreadPoolExecutor(2) as pool:
         second = pool.submit(fake.send_text, to="+2", price=price)
-        pool.submit(fake.send_text, to="+1", price=price).result(5)
+        pool.submit(fake.send_text, to="+1", price=price).result(60)
         first_is_sent.set()
 
-        assert second.result(5).status == "sent"
+        assert second.result(60).status == "sent"
         fake.top_up(1)  # nobody prices any more
 
 

@@ -319,4 +319,4 @@ def test_a_refusal_does_not_show_the_secret():
     with pytest.raises(ValueError, match="at index 4") as refused:
         HmacSigner("hush\ud800")
     assert "hush" not in str(refused.value)
-    assert None is refused.value.__context__  # whose text has it
+    assert refused.value.__context__ is None  # whose text has it

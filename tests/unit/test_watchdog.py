@@ -192,7 +192,7 @@ def test_what_nobody_has_removed_is_not_kept(watchdog, gate):
     reference = weakref.ref(work)
     del work
     gate.looks(2)
-    assert None is reference()
+    assert reference() is None
 
 
 def test_real_seconds_pass_where_freezegun_stops_every_clock(monkeypatch):

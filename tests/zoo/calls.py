@@ -31,7 +31,7 @@ class Caller(App):
 
     def call(self, method: str, path: str, body: str | None = None) -> tuple[int, dict[str, Any]]:
         """Return the status of a response, and its body; 0 if the connection was closed."""
-        with closing(HTTPConnection(self.host, timeout=5)) as connection:
+        with closing(HTTPConnection(self.host, timeout=60)) as connection:
             connection.request(method, path, body, self.headers)
             try:
                 response = connection.getresponse()

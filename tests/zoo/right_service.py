@@ -31,5 +31,5 @@ class Service:
         body = json.dumps({"to": to, "type": "text", "text": {"body": text}}).encode()
         headers = {**self.headers, "Idempotency-Key": key}
         call = urllib.request.Request(self.url, body, headers)
-        with urllib.request.urlopen(call, timeout=5) as response:
+        with urllib.request.urlopen(call, timeout=60) as response:
             return str(json.load(response)["id"])

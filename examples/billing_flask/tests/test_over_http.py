@@ -39,7 +39,7 @@ def served(app: Flask, *, threaded: bool) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(timeout=5)
+        thread.join(timeout=60)
         assert not thread.is_alive()
 
 
@@ -52,7 +52,7 @@ def url(request: pytest.FixtureRequest, app: Flask) -> Iterator[str]:
 def post(url: str, payload: object) -> Any:
     """Post JSON and return the JSON that came back."""
     address = urlsplit(url)
-    connection = HTTPConnection(address.netloc, timeout=5)
+    connection = HTTPConnection(address.netloc, timeout=60)
     try:
         connection.request(
             "POST", address.path, json.dumps(payload), {"Content-Type": "application/json"}
