@@ -80,7 +80,7 @@ class WebhookTests:
     not collected.
 
     Attributes:
-        crash_points: Functions at whose calls the app may crash or get an error:
+        crash_points: Functions whose calls may crash the app or raise an error:
             ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
         expected_failures: Why tests fail for now, by test name. Once such a test passes, it counts
             as a failure.

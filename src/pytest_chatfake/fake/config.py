@@ -80,39 +80,38 @@ class ChatFakeConfig:
         on_insufficient_balance: Whether a message that the balance can't cover is accepted anyway,
             ``"allow"``, or fails before it is sent, ``"fail"`` (assumed).
         insufficient_balance_code: The error code of that failure (assumed).
-        naming: The names that hide the channel brand (§1).
+        naming: The names in place of the channel brand (§1).
         webhook_url: Where webhooks go from the start; None: nowhere, until ``connect``.
         timeout: How long your app may take to respond, in real seconds; None: as long as it likes
             (assumed).
         seed: What ids are derived from: the same seed gives the same ids. None: new ids for every
             fake. Under pytest: the test's node id and the ini option ``chat_fake_seed``.
-        mode: ``"sync"`` or ``"async"``; None: sync, or under pytest as the test function is.
+        mode: ``"sync"`` or ``"async"``; None: as the test function is under pytest, else sync.
         retry_after: When a failed attempt is retried: seconds or ``timedelta``s after the failure,
             one for each retry (assumed: none).
         signer: Signs webhooks: a function of the :class:`~pytest_chatfake.WebhookRequest` that
             returns headers (§5 rule 4; assumed: none).
         extra: More fields for the message resource of every event: a mapping, or a function of the
             :class:`~pytest_chatfake.Message` and the next event's status that returns one (assumed:
-            none). The function must only read; it is called once for each verb and status. A call's
-            own ``extra=`` takes precedence. If the function raises, the verb is refused. But what
-            people do by themselves after a verb still happens, without these fields, and the error
-            is raised.
+            none). The function must not change anything; it is called once for each verb and
+            status. A call's own ``extra=`` takes precedence. If the function raises, the verb is
+            refused. But what people do by themselves after a verb still happens, without these
+            fields, and the error is raised.
         omit: Fields of the description that this account's message resources don't have, by their
             names on the wire: ``("conversation", "bizType")``. ``id`` and ``status`` can't be left
             out (assumed: none is).
         inbound: Gives inbound messages' events another shape: a function of the
             :class:`~pytest_chatfake.InboundMessage` that returns a mapping of arguments for
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
-            Without ``type``, the type is the usual one. The function must only read. If another
-            thread lets somebody write in the meantime, the function is called again, for the next
-            id.
+            Without ``type``, the type is the usual one. The function must not change anything. If
+            another thread adds an inbound message meanwhile, it is called again, for the next id.
         outbound: Gives posted status events another shape: a function of the event, as
             ``event.json()`` returns it, that returns a mapping, which is posted as JSON with exact
             decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
-            description's form. The function must only read. It is called once for each body, before
-            anything changes, so a verb is refused if the function raises. For what people do by
-            themselves after a verb, it is called when the event is posted. It does not apply to
-            inbound messages, ``emit_event()``, ``replay()`` and ``emit(raw=)``.
+            description's form. The function must not change anything. It is called once for each
+            body, before anything changes, so a verb is refused if the function raises. For what
+            people do by themselves after a verb, it is called when the event is posted. It does not
+            apply to inbound messages, ``emit_event()``, ``replay()`` and ``emit(raw=)``.
         tick: How much later each verb's events are dated than the previous verb's, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. None: no difference; one

@@ -104,8 +104,8 @@ class ChatFake:
             assert fake.balance.charged == Decimal("0.10")
 
     In async mode, ``await`` everything that acts: a message, a chain of verbs, and every call that
-    returns a ``Pending``. While steps are pending, results raise ``NotAwaited``, except for
-    :attr:`timeline`.
+    returns a ``Pending``. While steps are pending, reading anything but :attr:`timeline` raises
+    ``NotAwaited``.
 
     Amounts are in the configuration's currency. You may pass a ``Decimal``, an ``int`` or a string;
     you get an exact ``Decimal``. After :meth:`close`, you can still read results, but all calls
@@ -184,7 +184,7 @@ class ChatFake:
                 conversation with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
             price: The price if the message is charged, in place of the configuration's: an amount,
-                or a function of the message that returns one and must only read.
+                or a function of the message that returns one and must not change anything.
             extra: More fields for the message resource of its events: JSON values.
 
         Returns:
@@ -354,8 +354,9 @@ class ChatFake:
             fail_share: The share of messages that fail instead of being delivered, from 0 to 1.
                 They fail with 131026 (§7.2); at once if nothing is delivered.
             replies: A function of the message and a ``random.Random`` that returns what the person
-                writes to the sender, or None. It is called when the message is sent, and must only
-                read. If the person can't write when the reply is due, nothing is written (assumed).
+                writes to the sender, or None. It is called when the message is sent, and must not
+                change anything. If the person can't write when the reply is due, nothing is written
+                (assumed).
             reply_after: The time from reading to the reply, given in the same way; without a
                 visible reading, from the delivery.
             seed: What the random numbers depend on, besides the number of the message; None: the
@@ -710,8 +711,8 @@ class ChatFake:
             chat_fake.wait_until(lambda: shop.spent == Decimal("0.05"))
 
         Real time passes, but the fake's clock does not move. The fake settles before each call of
-        the predicate, and other threads and tasks go on. In an explored body, the fake only posts
-        what was held back, before the first call.
+        the predicate, and other threads and tasks go on. In an explored body, it just posts
+        held-back webhooks before the first call.
 
         Args:
             predicate: A function without arguments, or a coroutine function. It is called until it
@@ -814,9 +815,9 @@ class ChatFake:
                 return {"id": message.id}, 202
 
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
-        ``Response``, a dict, exact bytes, or None (204); or one of the last three and a status. If
-        two routes match a request, the one added last responds. If that returns ``NotImplemented``,
-        the request goes to the earlier route, to a handler of :attr:`http`, or gets a 404.
+        ``Response``; or a dict, exact bytes or None (204), alone or with a status. If two routes
+        match a request, the one added last responds. If that returns ``NotImplemented``, the
+        request goes to the earlier route, to a handler of :attr:`http`, or gets a 404.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
@@ -857,15 +858,14 @@ class ChatFake:
         idempotency_header: str | None = None,
         webhooks_first: bool = False,
     ) -> None:
-        """Add a send call: a key-checked POST that sends the message of its JSON body (assumed).
+        """Add a send endpoint: a key-checked POST that sends the message in its body (assumed).
 
         The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
         with its object or list under a key of the same name; ``recipient`` works as ``to``. If the
         naming has a ``from_key``, ``from`` is the sender. The response has status 200 and the
-        message resource of the message's event: the ``failed`` one if the message is rejected at
-        once. A body without a recipient or content, or with two recipients, gets a 400 in the shape
-        of §7.1, and sends nothing. If two send calls have the same path, the one added last
-        responds.
+        message resource of its event: of the ``failed`` event if the message is rejected at once. A
+        body without a recipient or content, or with two recipients, gets a 400 in the shape of
+        §7.1, and sends nothing. If two send calls have the same path, the one added last responds.
 
         Args:
             path: May have variables, for ``parse`` to read.

@@ -203,7 +203,7 @@ class Message:
     def after(
         self, delta: timedelta | float | None = None, /, **timedelta_arguments: float
     ) -> Message:
-        """Return a handle of the same message whose verbs are scheduled for later.
+        """Return a handle to the same message whose verbs are scheduled for later.
 
         Example::
 

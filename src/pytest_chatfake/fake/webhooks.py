@@ -136,7 +136,7 @@ class Webhooks:
             handler: A function, or an async one, that takes a
                 :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
                 ``(status, body)``, or a response.
-            path: Where the app takes webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
+            path: Where the app gets webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
             client: The caller's IP address and port; only with ``wsgi`` or ``asgi``. Default
                 ``("127.0.0.1", 50000)`` (assumed). A public address shows whether an app trusts
                 callers from its own machine.
@@ -426,7 +426,7 @@ class Webhooks:
         The app has to run in process. The service sees a closed connection, and retries the event
         at the next ``settle()``, assertion or clock move, even without ``retry_after``, unless the
         response was complete. What the app keeps in memory survives, unless it was connected with
-        ``restart=``. If an attempt doesn't reach the point, the next attempt may.
+        ``restart=``. If an attempt doesn't reach the point, the next one can crash.
 
         Args:
             line: A line of the app that awaits, such as ``"app.py:41"``. When it suspends there,
@@ -459,7 +459,7 @@ class Webhooks:
         The app has to run in process. If the exception escapes the app, the service sees a 500.
         Unless the app responds with 2xx, the event is retried at the next ``settle()``, assertion
         or clock move, even without ``retry_after`` (assumed). If an attempt doesn't make that call,
-        the next attempt may.
+        the next one can fail.
 
         Args:
             before: A function, or its dotted name: it raises, and does nothing else; an
@@ -515,7 +515,7 @@ class Webhooks:
 
         Raises:
             ValueError: ``timing`` is unknown, or would move time past the end of the calendar; or
-                an entry is not JSON, or not an event, and the error names the file and the line.
+                an entry is not JSON, or not an event (the error names the file and the line).
                 Nothing was posted.
             OSError: The file can't be read.
         """
@@ -564,16 +564,16 @@ class Webhooks:
     ) -> Pending[None]:
         """Emit an event that the service would not. The message's status and money don't change.
 
-        The body is that of an event with this status now, plus your changes. If the message was
-        never delivered, or never failed, a body that shows a delivery or a failure dates it now.
+        The body is that of an event with this status, plus your changes. A delivery or failure that
+        never happened is dated now.
 
         Fields are named by their path: ``"totalPrice"`` or ``"conversation.expireTime"`` in the
         message, ``"event.id"`` in the envelope.
 
         Args:
             message: A message that was sent or rejected.
-            status: Any string; an unknown status has the fields of a ``sent`` event. Once an event
-                has your status, filters and expectations accept it.
+            status: Any string; an unknown status has the fields of a ``sent`` event. Once it is
+                emitted, filters and expectations accept it.
             changes: New values of fields, or new fields.
             remove: Fields to leave out.
             raw: The whole body instead: cut off, not JSON, or huge.
@@ -675,9 +675,9 @@ class Webhooks:
     def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> Pending[None]:
         """Expect every app that is connected with a signer to refuse forged webhooks.
 
-        The fake settles first. Then, for each event type, it posts the last event that the app
-        accepted again and again with new ids: first a genuine one, which the app has to accept,
-        then forgeries. They are unsigned; without one of several headers; with empty or malformed
+        The fake settles first. Then, for each event type, it keeps posting the last event that the
+        app accepted, with new ids: first a genuine one, which the app has to accept, then
+        forgeries. They are unsigned; without one of several headers; with empty or malformed
         headers; signed with another secret (a retired one, if there is one), a day ago or a day
         ahead; changed after signing; with a signature that is cut off or belongs to another event.
         The app has to refuse each with a status from 400 to 499. Forgeries that make no sense for
@@ -693,7 +693,7 @@ class Webhooks:
 
         Raises:
             AssertionError: Forgeries got through; the error has a line for each.
-            ChatFakeError: No app is connected with a signer, it got no event, or it refused a
+            ChatFakeError: No app is connected with a signer, or one got no event or refused a
                 genuine one.
             TypeError: The snapshot can't be copied.
         """

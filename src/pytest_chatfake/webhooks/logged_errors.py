@@ -47,7 +47,7 @@ class ErrorLog(logging.Handler):
         levels = [handler.level for handler in logging.root.handlers]
         if levels:
             # The lowest level of all handlers, because frameworks look for that one.
-            self.level = min(levels)
+            self.setLevel(min(levels))
             logging.root.addHandler(self)
 
     def __exit__(self, *_: object) -> None:
