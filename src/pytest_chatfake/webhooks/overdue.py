@@ -44,13 +44,15 @@ class Overdue:
         running = {attempt: flight for attempt, flight in flights if flight.outcome is None}
         if self._late is not current:
             self._late, self._is_ending = current, False
-            self._endable = []
             for flight in running.values():
                 flight.is_late = flight.target.response_so_far() is None
-            for attempt, flight in running.items():
-                if flight.target.disconnect(flight.request):
-                    self._endable.append(attempt)
-            self._say([one for one in running if one not in self._endable], self.limit)
+            endable = [
+                attempt
+                for attempt, flight in running.items()
+                if flight.target.disconnect(flight.request)
+            ]
+            self._endable = endable
+            self._say([attempt for attempt in running if attempt not in endable], self.limit)
             return self.limit if self._endable else None
         left = [attempt for attempt in self._endable if attempt in running]
         if self._is_ending:
@@ -58,8 +60,8 @@ class Overdue:
             return None
         self._is_ending = True
         for attempt in left:
-            overdue = timed_out(self.limit, attempt.endpoint._stopped)
-            running[attempt].target.cancel(running[attempt].request, overdue)
+            flight, overdue = running[attempt], timed_out(self.limit, attempt.endpoint._stopped)
+            flight.target.cancel(flight.request, overdue)
         return GRACE_SECONDS
 
     def _say(self, attempts: Sequence[Attempt], seconds: float) -> None:

@@ -13,7 +13,7 @@ from json.encoder import encode_basestring_ascii as quoted
 
 from ..domain.facts import Fact
 from ..domain.failure_codes import Failure
-from ..domain.instants import Moment, stamp
+from ..domain.instants import shown, stamp
 from ..domain.messages import MessageState
 from .exact_json import encode, number
 from .naming import Naming
@@ -157,4 +157,4 @@ def _known(moment: int | None, otherwise: int) -> int:
 
 
 def _shown(moment: int) -> str:
-    return stamp(moment.shown if isinstance(moment, Moment) else moment)
+    return stamp(shown(moment))
