@@ -19,8 +19,12 @@ INDEX = Path(__file__).parents[1] / "README.md"
 CHAPTER = re.compile(r"^- \*\*(.+?)\*\*: (.*(?:\n  .*)*)", re.MULTILINE)
 LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\.(?:md|rst)\)")
 
-#: What the index doesn't list.
-FIRST = [("Overview", "docs/README")]
+#: What the index doesn't list, or tells newcomers before its list.
+FIRST = [
+    ("Overview", "docs/README"),
+    ("Your first test", "docs/tutorial/first-test"),
+    ("Find a bug", "docs/tutorial/find-the-bug"),
+]
 LAST = [
     ("Changes", "CHANGELOG"),
     ("Contributing", "CONTRIBUTING"),
