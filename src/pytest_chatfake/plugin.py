@@ -110,7 +110,7 @@ def chat_fake(
 ) -> Iterator[ChatFake]:
     """A fake messaging service, new for each test.
 
-    It sends messages, plays the people who get them, posts webhooks to the app that you pass to
+    It sends messages, plays the people who receive them, posts webhooks to the app that you pass to
     ``chat_fake.webhooks.connect()``, and serves the HTTP API at ``chat_fake.base_url``::
 
         def test_spending(chat_fake):
@@ -119,7 +119,8 @@ def chat_fake(
             chat_fake.send_text("Sale ends today").deliver().read()
             assert app.spent == Decimal("0.05")
 
-    At its end, a test fails if it missed something, such as a webhook that the app refused.
+    When the test function ends, the test fails if it overlooked something, such as a webhook that
+    the app refused.
     """
     from .domain.instants import aware
     from .engine.process_time import Travel, freeze
@@ -168,15 +169,16 @@ def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
 
 @pytest.fixture
 def chat_receiver(chat_fake: ChatFake) -> Receiver:
-    """A connected endpoint that records its webhooks, for tests without an app."""
+    """An endpoint that records webhooks, already connected, for tests without an app."""
     return chat_fake.webhooks.receiver()
 
 
 @pytest.fixture(scope="session")
 def chat_fake_config() -> ChatFakeConfig:
-    """The configuration of every chat_fake: override it to return your own ``ChatFakeConfig``.
+    """The configuration of every ``chat_fake``; override it to return your own ``ChatFakeConfig``.
 
-    In a ``conftest.py``, the override applies to the suite, and in a module to its tests.
+    An override in a ``conftest.py`` applies to the suite; one in a module applies to that module's
+    tests.
     """
     from .fake.config import ChatFakeConfig
 
@@ -185,7 +187,7 @@ def chat_fake_config() -> ChatFakeConfig:
 
 @pytest.fixture
 def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
-    """Whether verbs are awaited: "async" in async tests, else "sync"."""
+    """The fake's mode: ``"async"`` in async tests, where verbs are awaited, else ``"sync"``."""
     function = getattr(request, "function", None)
     # Hypothesis wraps the test in a plain function, and keeps the test as an attribute.
     hypothesis = getattr(function, "hypothesis", None)
@@ -199,7 +201,7 @@ def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
 
 @pytest.fixture(scope="session")
 def chat_fake_url(pytestconfig: pytest.Config) -> str:
-    """The base URL of the fake's HTTP API, for an app that lives for the whole session."""
+    """The base URL of the fake's HTTP API, for an app that is created once per session."""
     from .fake.fake import service
     from .suite.configuring import keep_listening
 

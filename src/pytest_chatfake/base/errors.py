@@ -28,49 +28,51 @@ class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the 
 
 
 class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """Async mode: a result was read before its steps were awaited, or they were dropped."""
+    """Async mode: a result was read before its steps were awaited, or steps were never awaited."""
 
 
 class ClockError(ChatFakeError):
-    """Time can't be moved like this: backwards, past the calendar, or while freezegun holds it."""
+    """Time can't move backwards, past the end of the calendar, or while freezegun holds it."""
 
 
 class ClosedError(ChatFakeError):
-    """The fake was used after it was closed, or an object from before a reset."""
+    """A fake was used after it was closed, or an object from before a reset was used."""
 
 
 class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """An explored body does not do the same thing twice, so its worlds can't be compared."""
+    """An explored body does something else in each run, so its worlds can't be compared."""
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """At the end of a test: it overlooked something, such as a webhook that failed.
+    """A test overlooked something, such as a failed webhook; raised at the end of its function.
 
-    The text says what, with its line: a failed attempt that the test neither caused nor read, an
-    event that is still queued or that no endpoint listens for, an unused fault, an ``after()``
-    without a verb. With ``strict=False`` each is a :class:`WebhookWarning` instead.
+    The message says what the test overlooked, each with its line: a failed attempt that the test
+    neither caused nor read, an event that is still queued or that no endpoint listens for, an
+    unused fault, an ``after()`` without a verb. With ``strict=False``, each is a
+    :class:`WebhookWarning` instead.
 
-    In the middle of a test it means an endless loop: each attempt caused another event.
+    In the middle of a test, this error means an endless loop: each attempt caused another event.
     """
 
 
 class UnusedFault(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """At the end of a test: a fault never fired, so it did not try what it was meant to try.
+    """A fault never fired, so the test didn't try what it meant to; raised when its function ends.
 
-    The text has the line that set the fault up, and why it did not fire, if known. If the test
-    overlooked more, the fault is one line of :class:`UndeliveredWebhooks`.
+    The message has the line that set the fault up and, if known, why it did not fire. If the test
+    overlooked something else as well, the fault is one line of :class:`UndeliveredWebhooks`.
     """
 
 
 class InjectedError(Exception):
-    """What ``webhooks.error()`` raises inside the app, unless it has ``raises=``.
+    """The exception that ``webhooks.error()`` raises inside the app, unless you pass ``raises=``.
 
-    It is a plain ``Exception``, so only a handler for all errors catches it.
+    It derives directly from ``Exception``, so an app that catches only specific errors doesn't
+    catch it.
     """
 
 
 class WebhookWarning(UserWarning):
-    """With ``strict=False``: what a test overlooked, with its lines.
+    """A test overlooked something, and ``strict`` is False; the message has the lines.
 
     An unused fault that a fixture set up always causes this warning, because the fault may be meant
     for other tests.

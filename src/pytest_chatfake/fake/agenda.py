@@ -17,14 +17,14 @@ AgendaKind: TypeAlias = Literal["step", "autopilot", "retry", "attempt", "drop",
 
 
 class AgendaEntry(NamedTuple):
-    """Something that is due; ``str()`` returns a sentence about it.
+    """Something that is going to happen at a known time; ``str()`` describes it in a sentence.
 
     Attributes:
         at: When it is due: aware, UTC.
-        kind: Why it is due.
-        message: The message in question; None if there is none.
+        kind: What is due, such as ``"drop"`` or ``"retry"``.
+        message: The message that the entry is about, or None.
         line: The line of the test that scheduled it.
-        text: A sentence about it.
+        text: The sentence that ``str()`` returns.
     """
 
     at: datetime

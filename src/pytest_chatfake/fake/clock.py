@@ -26,18 +26,19 @@ from .handles import Message, state_of
 
 
 class Clock:
-    """The clock of a test, which sets the time for the code under test as well.
+    """The test's clock: it moves time for the fake and for the code under test.
 
     Example::
 
         chat_fake.send_text("Hello").after(60).deliver().after(minutes=10).read()
         chat_fake.clock.advance(hours=1)
 
-    During a move, everything that is due happens in order: time stops at each due moment until the
-    webhooks are posted. Time only goes forward.
+    While the clock moves, everything that is due happens in order: time stops at each due moment
+    until the webhooks are posted. Time only moves forward.
 
     Without the ``chat_clock`` fixture, real time runs until the first move freezes it. In async
-    mode, ``await`` each move; reading raises ``NotAwaited`` while steps are pending.
+    mode, ``await`` each move; :attr:`agenda` and :attr:`next_due` raise ``NotAwaited`` while steps
+    are pending.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -48,16 +49,16 @@ class Clock:
 
     @property
     def now(self) -> datetime:
-        """The present: aware, UTC, to the microsecond."""
+        """The current time: aware, UTC, to the microsecond."""
         return instant(self._engine.time.read())
 
     def stamp(self) -> str:
-        """Return the present as the service writes it: ``2026-01-01T12:00:00.000Z`` (§2.2)."""
+        """Return the current time as the service writes it: ``2026-01-01T12:00:00.000Z`` (§2.2)."""
         return stamp(self._engine.time.read())
 
     @property
     def next_due(self) -> datetime | None:
-        """When the next step, drop, retry or delayed attempt is due; None: nothing is."""
+        """When the next step, drop, retry or delayed attempt is due; None if nothing is due."""
         self._engine.ensure_readable()
         due = self._engine.due_runner.next_due()
         return None if due is None else instant(due)
@@ -83,11 +84,11 @@ class Clock:
         return self._engine.move_time(partial(add, by), "advance()")
 
     def sleep(self, seconds: float) -> Pending[None]:
-        """Move time forward by some seconds, in place of the app's own sleep.
+        """Move time forward by some seconds, as a replacement for the app's own sleep.
 
-        Patch the sleep of your app's backoff with it, and the test doesn't wait: ``time.sleep`` in
-        a sync test, ``asyncio.sleep`` in an async one. Everything that is due in the meantime
-        happens.
+        If your app backs off between retries, replace its ``time.sleep`` with this method in a sync
+        test, and its ``asyncio.sleep`` in an async one. The test then doesn't wait in real time,
+        and everything that is due in the meantime happens.
 
         Args:
             seconds: At least 0.
@@ -107,7 +108,7 @@ class Clock:
 
         Raises:
             ValueError: The moment has no time zone, or the string is not ISO 8601.
-            ClockError: The moment has passed, or time can't be moved.
+            ClockError: The moment is in the past, or time can't be moved.
         """
         to = nanoseconds(aware(moment, "move_to()"))
         return self._engine.move_time(lambda _: to, "move_to()")
@@ -118,10 +119,10 @@ class Clock:
     def agenda(self) -> Sequence[AgendaEntry]:
         """Everything that is due, in order.
 
-        It leaves out what a person or an endpoint prevents for now: an autopilot's delivery to a
-        phone that is off, or a retry at a disconnected endpoint.
+        The agenda leaves out what can't happen for now because of a person or an endpoint: an
+        autopilot's delivery to a phone that is off, or a retry at a disconnected endpoint.
 
-        It lists the expiry of an open conversation, although nothing happens at an expiry;
+        It lists when an open conversation expires, although nothing happens at that moment;
         :attr:`next_due` and :meth:`advance_to_next` skip expiries.
         """
         self._engine.ensure_readable()
@@ -136,17 +137,17 @@ class Clock:
         return self._engine.move_time(self._engine.due_runner.next_after, "advance_to_next()")
 
     def advance_to(self, edge: Edge, message: Message) -> Pending[None]:
-        """Move time forward to an edge of a message's session or drop.
+        """Move time to just before, at, or just after the end of a message's session or its drop.
 
         Args:
             edge: One of :func:`~pytest_chatfake.edges`.
-            message: The message whose session ends (§8), or that is dropped (§3 rule 5).
+            message: The message whose session ends (§8) or that is dropped (§3 rule 5).
 
         Raises:
             ValueError: The message belongs to another fake.
             ClosedError: The message was sent before the fake was reset.
             ClockError: The session has not started, the message is not waiting to be dropped, the
-                moment has passed, or time can't be moved.
+                moment is in the past, or time can't be moved.
         """
         if not isinstance(edge, Edge):
             raise TypeError(
@@ -168,9 +169,9 @@ class Clock:
 
         Args:
             predicate: A function without arguments, such as ``lambda: message.dropped``. It is
-                called before time moves, after each due moment, and at the limit. It must only
-                read.
-            limit: How far to move at most: a ``timedelta`` or seconds.
+                called before time moves, after each due moment, and at the limit, and must not
+                change anything.
+            limit: The furthest to move: a ``timedelta`` or seconds.
 
         Raises:
             TypeError: The predicate is a coroutine function, or returned a coroutine.

@@ -48,7 +48,7 @@ _NAMING: Final = Naming()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFakeConfig:
-    """How the fake behaves where the service's description leaves room.
+    """The fake's settings: what your account is like, and what the description leaves open.
 
     Override the fixture ``chat_fake_config`` for a suite, and change single fields for a test with
     the marker ``@pytest.mark.chat_fake(price="0.10")``::
@@ -57,57 +57,60 @@ class ChatFakeConfig:
         def chat_fake_config():
             return ChatFakeConfig(currency="EUR", price="0.07", retry_after=[10, 60])
 
+    *Assumed* means that the service's description is silent, so check the setting against your
+    account.
+
     Attributes:
         api_key: The account's key (§5). None: each fake derives its own.
         opening_balance: The balance at the start: a ``Decimal``, an ``int`` or a string (assumed).
         currency: The three-letter code of every amount (§2.1).
-        price: The cost of starting a conversation, or of each message, as ``charge_per`` says: an
-            amount, or a function that takes the :class:`~pytest_chatfake.Message` and returns one
+        price: What a conversation or, depending on ``charge_per``, a message costs: an amount, or a
+            function that takes the :class:`~pytest_chatfake.Message` and returns an amount
             (assumed: the description shows no amounts). The function is called once, when the
             message is sent.
-        charge_per: What is charged. ``"conversation"``: its first delivery (§1). ``"message"``: the
-            first delivery of every message, even in an open session. Then money is held for each
-            message, and ``deliver(price=)`` applies to each (assumed: this departs from §1, §3 and
-            §8).
-        origin_type: The origin type of conversations, unless a call gives another one (§2.4).
+        charge_per: ``"conversation"``: the first delivery in a conversation is charged (§1).
+            ``"message"``: the first delivery of every message is charged, even in an open session;
+            money is held for each message, and ``deliver(price=)`` applies to each (assumed: this
+            departs from §1, §3 and §8).
+        origin_type: The origin type of new conversations, unless a call gives another one (§2.4).
         conversation_type: The ``type`` of conversations (§2.4).
         conversation_length: How long a session lasts (§8): a ``timedelta`` or seconds.
         drop_after: How long until an undelivered message is dropped (§8).
         event_ids: ``"unique"``: every event has its own id. ``"per-message"``: all events of a
             message share one. The samples show both (§2.2).
-        balance_amount: What ``GET /v2/balance`` reports: the ``"available"`` amount, or the
-            ``"total"`` of the available and the held amount (assumed).
-        on_insufficient_balance: Whether a message that the balance can't cover is accepted anyway,
-            ``"allow"``, or fails before it is sent, ``"fail"`` (assumed).
-        insufficient_balance_code: The error code of that failure (assumed).
+        balance_amount: What ``GET /v2/balance`` reports: ``"available"``, or ``"total"``, which
+            adds the held amount (assumed).
+        on_insufficient_balance: What happens to a message that the balance can't cover: ``"allow"``
+            accepts it anyway, ``"fail"`` makes it fail before it is sent (assumed).
+        insufficient_balance_code: The error code when a message fails for lack of money (assumed).
         naming: The names in place of the channel brand (§1).
-        webhook_url: Where webhooks go from the start; None: nowhere, until ``connect``.
-        timeout: How long your app may take to respond, in real seconds; None: as long as it likes
-            (assumed).
+        webhook_url: The URL that webhooks go to from the start; None: none until ``connect()``.
+        timeout: How long your app may take to respond, in real seconds; None: no limit (assumed).
         seed: What ids are derived from: the same seed gives the same ids. None: new ids for every
-            fake. Under pytest: the test's node id and the ini option ``chat_fake_seed``.
-        mode: ``"sync"`` or ``"async"``; None: as the test function is under pytest, else sync.
+            fake; under pytest, the test's node id and the ini option ``chat_fake_seed``.
+        mode: ``"sync"`` or ``"async"``; None: under pytest, the test function's mode, else sync.
         retry_after: When a failed attempt is retried: seconds or ``timedelta``s after the failure,
             one for each retry (assumed: none).
-        signer: Signs webhooks: a function of the :class:`~pytest_chatfake.WebhookRequest` that
-            returns headers (§5 rule 4; assumed: none).
-        extra: More fields for the message resource of every event: a mapping, or a function of the
-            :class:`~pytest_chatfake.Message` and the next event's status that returns one (assumed:
-            none). The function must not change anything; it is called once for each verb and
-            status. A call's own ``extra=`` takes precedence. If the function raises, the verb is
-            refused. But what people do by themselves after a verb still happens, without these
-            fields, and the error is raised.
-        omit: Fields of the description that this account's message resources don't have, by their
-            names on the wire: ``("conversation", "bizType")``. ``id`` and ``status`` can't be left
-            out (assumed: none is).
-        inbound: Gives inbound messages' events another shape: a function of the
-            :class:`~pytest_chatfake.InboundMessage` that returns a mapping of arguments for
+        signer: Signs webhooks: a function that takes the :class:`~pytest_chatfake.WebhookRequest`
+            and returns headers (§5 rule 4; assumed: none).
+        extra: Adds fields to the message resource of every event: a mapping, or a function that
+            takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
+            mapping (assumed: none). The function must not change anything; it is called once for
+            each verb and status. A call's own ``extra=`` takes precedence. If the function raises,
+            the verb is refused. But what people do by themselves after a verb still happens,
+            without these fields, and the error is raised.
+        omit: Fields of the description that this account's message resources lack, by their names
+            on the wire: ``("conversation", "bizType")``. ``id`` and ``status`` can't be left out
+            (assumed: none is).
+        inbound: Gives inbound messages' events another shape: a function that takes the
+            :class:`~pytest_chatfake.InboundMessage` and returns a mapping of arguments for
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
-            Without ``type``, the type is the usual one. The function must not change anything. If
-            another thread adds an inbound message meanwhile, it is called again, for the next id.
-        outbound: Gives posted status events another shape: a function of the event, as
-            ``event.json()`` returns it, that returns a mapping, which is posted as JSON with exact
-            decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
+            Without ``type``, the usual type is used. The function must not change anything. If
+            another thread adds an inbound message meanwhile, the function is called again, for the
+            next id.
+        outbound: Gives posted status events another shape: a function that takes the event, as
+            ``event.json()`` returns it, and returns either a mapping, which is posted as JSON with
+            exact decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
             description's form. The function must not change anything. It is called once for each
             body, before anything changes, so a verb is refused if the function raises. For what
             people do by themselves after a verb, it is called when the event is posted. It does not
@@ -118,13 +121,13 @@ class ChatFakeConfig:
             second in :class:`~pytest_chatfake.WebhookTests` (assumed).
         sender: Your own address, which people write to; if ``naming`` has a ``from_key``, your
             messages' events have it too (assumed).
-        strict: Whether a test fails for what it overlooked, with ``UndeliveredWebhooks`` or
-            ``UnusedFault`` at the end of its function, or of a fake's block. False: it gets a
-            :class:`~pytest_chatfake.WebhookWarning` instead. None: it fails, unless the ini option
-            ``chat_fake_strict`` says otherwise.
+        strict: Whether a test fails if it overlooked something, such as a failed webhook. True:
+            ``UndeliveredWebhooks`` or ``UnusedFault`` is raised at the end of the test function, or
+            of a fake's block. False: a :class:`~pytest_chatfake.WebhookWarning` is issued instead.
+            None: True, unless the ini option ``chat_fake_strict`` says otherwise.
 
     Raises:
-        TypeError: A value has another type.
+        TypeError: A value has the wrong type.
         ValueError: A value is out of range; the error lists the valid ones.
     """
 

@@ -22,17 +22,17 @@ _SIDES: Final = {-_MILLISECOND: "1ms-before", timedelta(0): "at", _MILLISECOND: 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A moment one millisecond before, at or after the end of a session, or the drop of a message.
+    """The moment when a session ends or a message is dropped, or 1 ms before or after it.
 
     You choose the message when you use the edge: ``clock.advance_to(edge, message)``.
 
     Attributes:
         kind: ``"session"``: the end of the message's conversation (§8). ``"drop"``: the moment when
             an undelivered message is dropped (§3 rule 5).
-        offset: Minus one, zero, or plus one millisecond.
+        offset: Minus one, zero or plus one millisecond.
 
     Raises:
-        TypeError: The kind is not a str, or the offset not a ``timedelta``.
+        TypeError: The kind is not a string, or the offset not a ``timedelta``.
         ValueError: The kind or the offset is unknown.
     """
 
@@ -63,7 +63,7 @@ class Edge:
 
     @property
     def over(self) -> bool:
-        """Whether the session is over by then, or the message dropped."""
+        """Whether the session has ended, or the message has been dropped, at this moment."""
         return self.offset >= timedelta(0)
 
 
@@ -83,7 +83,7 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
         *kinds: ``"session"``, ``"drop"``, or both.
 
     Raises:
-        TypeError: No kind is given, or one is not a str.
+        TypeError: No kind is given, or one is not a string.
         ValueError: A kind is unknown.
     """
     if not kinds:

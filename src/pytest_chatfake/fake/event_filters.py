@@ -11,7 +11,7 @@ from .handles import Message, state_of
 
 
 class EventFilter(TypedDict, total=False):
-    """Which events a fault concerns: the arguments that all webhook faults take.
+    """The arguments of all webhook faults that select which events they affect.
 
     Attributes:
         times: How many events, 1 by default; None: all, until the fault is removed.

@@ -95,8 +95,8 @@ def share_open_fakes() -> None:
 class ChatFake:
     """An in-process fake of the messaging service.
 
-    Under pytest, the ``chat_fake`` fixture gives one to every test. Elsewhere, it is a context
-    manager::
+    Under pytest, every test gets its own from the fixture ``chat_fake``. Elsewhere, use it as a
+    context manager::
 
         with ChatFake(price="0.10") as fake:
             fake.webhooks.connect(wsgi=app, path="/hooks/chat")
@@ -107,9 +107,12 @@ class ChatFake:
     returns a ``Pending``. While steps are pending, reading anything but :attr:`timeline` raises
     ``NotAwaited``.
 
-    Amounts are in the configuration's currency. You may pass a ``Decimal``, an ``int`` or a string;
-    you get an exact ``Decimal``. After :meth:`close`, you can still read results, but all calls
-    that act raise ``ClosedError``.
+    Pass amounts as a ``Decimal``, an ``int`` or a string, in the configuration's currency; results
+    are exact ``Decimal``s. After :meth:`close`, you can still read results, but all calls that act
+    raise ``ClosedError``.
+
+    *Assumed* means that the service's description is silent, so check such behaviour against your
+    account.
 
     Args:
         config: The configuration; None: the defaults.
@@ -180,12 +183,12 @@ class ChatFake:
         Args:
             body: The text.
             to: An address (any string), or a recipient; None: always the same person (assumed).
-            conversation: The message's conversation, or a hex id for one; None: the pending or open
+            conversation: A conversation, or a hex id for one; None: the pending or open
                 conversation with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
-            price: The price if the message is charged, in place of the configuration's: an amount,
-                or a function of the message that returns one and must not change anything.
-            extra: More fields for the message resource of its events: JSON values.
+            price: Overrides the configuration's price: an amount, or a function that takes the
+                message, returns an amount, and must not change anything.
+            extra: JSON values that add fields to the message resource of the message's events.
 
         Returns:
             The message. In async mode, ``await`` the message or a chain of its verbs.
@@ -230,15 +233,15 @@ class ChatFake:
         price: Price | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Message:
-        """Send a message of any type; §2.3 shows only ``text``, so the rest is assumed.
+        """Send a message of any type (assumed: §2.3 shows only ``text``).
 
         Example::
 
             chat_fake.send("image", {"link": "https://example.com/cat.png"}).deliver()
 
-        ``type`` is the type of the message resource, and must not be the name of another field.
-        ``content`` is the JSON object or list under the key of that name. Money, failures and drops
-        work as for a text. Other arguments and errors are those of :meth:`send_text`.
+        ``type`` is the message resource's type, and ``content`` the JSON object or list under a key
+        of the same name, which must not be another field's. Money, failures and drops work as for a
+        text. Other arguments and errors are those of :meth:`send_text`.
         """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
@@ -283,19 +286,21 @@ class ChatFake:
     ) -> Recipient:
         """Describe the person at an address; each address has one ``Recipient``.
 
-        The arguments apply from now on, at once in both modes; everything else stays as it was. A
-        new person has one device, which is online, and read receipts.
+        What you pass applies from now on, immediately even in async mode; the rest stays as it was.
+        A new person has one device, which is online, and read receipts.
 
         Args:
             address: Where messages go; any string.
-            devices: How many devices they use, at most 10,000; ``deliver()`` reaches all of them.
-            read_receipts: Whether the service learns when they read (§3 rule 3).
+            devices: How many devices the person uses, at most 10,000; ``deliver()`` reaches all of
+                them.
+            read_receipts: Whether the service learns when the person reads (§3 rule 3).
             online: Whether the phone is on; nothing arrives while it is off (§3 rule 2).
-            blocked: Whether they have blocked the sender: messages stay sent (§3 rule 2).
-            chat_open: Whether the chat is on their screen: messages are read at once (§3).
+            blocked: Whether the person has blocked the sender: messages stay ``sent`` (§3 rule 2).
+            chat_open: Whether the chat is on the person's screen: messages are read on arrival
+                (§3).
             registered: Whether the number is registered; if not, messages fail with 131026 (§7.2),
-                at once (assumed).
-            withheld: Whether the platform's limits hold back messages to them (§3 rule 2).
+                immediately (assumed).
+            withheld: Whether the platform's limits hold back messages to the person (§3 rule 2).
 
         Raises:
             ValueError: The address is empty, the number of devices is out of range, or the chat
@@ -339,28 +344,28 @@ class ChatFake:
     ) -> Autopilot:
         """Deliver, read, fail and answer messages automatically, at random times (assumed).
 
-        It handles messages that are sent from now on. An autopilot for one address takes precedence
-        over one for all, and a later one over an earlier one. It leaves messages with a script
-        (``after()``) alone, and messages to a phone that is off wait. An autopilot never fails a
-        test.
+        An autopilot handles messages that are sent from now on. One for a single address takes
+        precedence over one for everybody, and a later one over an earlier one. Messages with a
+        script (``after()``) are left alone, and messages to a phone that is off wait. An autopilot
+        never fails a test.
 
         Args:
             to: Whose messages: an address or a recipient; None: everybody's.
             deliver_after: The time from sending to delivery: a ``timedelta`` or seconds, a pair of
-                them for a uniform range, or a function of a ``random.Random`` that returns one.
-                None: no delivery.
-            read_after: The time from delivery to reading, given in the same way. None: no reading.
+                them for a uniform range, or a function that takes a ``random.Random`` and returns a
+                duration. None: no delivery.
+            read_after: The time from delivery to reading, in the same forms. None: no reading.
                 People without read receipts never read.
             fail_share: The share of messages that fail instead of being delivered, from 0 to 1.
-                They fail with 131026 (§7.2); at once if nothing is delivered.
-            replies: A function of the message and a ``random.Random`` that returns what the person
-                writes to the sender, or None. It is called when the message is sent, and must not
-                change anything. If the person can't write when the reply is due, nothing is written
-                (assumed).
-            reply_after: The time from reading to the reply, given in the same way; without a
-                visible reading, from the delivery.
-            seed: What the random numbers depend on, besides the number of the message; None: the
-                fake's own seed.
+                They fail with 131026 (§7.2), immediately if ``deliver_after`` is None.
+            replies: A function that takes the message and a ``random.Random``, and returns what the
+                person writes to the sender, or None. It is called when the message is sent, and
+                must not change anything. If the person can't write when the reply is due, nothing
+                is written (assumed).
+            reply_after: The time from reading to the reply, in the same forms. If no reading is
+                visible, it counts from the delivery.
+            seed: The seed of the random numbers, which also depend on the message's number; None:
+                the fake's own seed.
 
         Returns:
             The autopilot; ``end()`` or the end of a ``with`` block stops it.
@@ -429,7 +434,7 @@ class ChatFake:
 
     @property
     def ledger(self) -> Sequence[LedgerEntry]:
-        """The ledger's entries, in order; their sums are the balance."""
+        """The ledger's entries, in order; they add up to the balance."""
         self._engine.ensure_readable()
         return View(self._engine.account.ledger.entries)
 
@@ -464,7 +469,7 @@ class ChatFake:
         Args:
             to: The recipient, or the address.
             body: The text.
-            **fields: Fields of the message resource in its newest event.
+            **fields: Fields of the message resource, as in the message's newest event.
 
         Raises:
             LookupError: No message matches, or several do; the error lists the closest.
@@ -587,12 +592,12 @@ class ChatFake:
         """Expect a request to the API (§4).
 
         Args:
-            method: Such as ``GET``.
+            method: The method, such as ``GET``.
             path: The path, without the query string.
-            times: Exactly how often; None: at least once.
+            times: The exact number of such requests; None: at least one.
 
         Raises:
-            AssertionError: There was no such request, or not as many.
+            AssertionError: No such request was made, or another number of them.
             ValueError: An argument is empty or out of range.
         """
         method = check_str(method, "method").upper()
@@ -613,7 +618,7 @@ class ChatFake:
                 shop.send_reminders()
 
         Raises:
-            AssertionError: It charged another amount.
+            AssertionError: The block charged another amount.
             ChatFakeError: The fake was reset in the block.
             ValueError: The amount is not a number, or negative.
         """
@@ -621,7 +626,7 @@ class ChatFake:
         return _ExpectedCharge(self._engine, self._story, value)
 
     def explain(self, message: Message) -> str:
-        """Explain the price of a message, each reason with its section of the description.
+        """Explain why a message costs what it does, with the section behind each reason.
 
         Returns:
             Several lines, with the message's status, money and history.
@@ -711,8 +716,8 @@ class ChatFake:
             chat_fake.wait_until(lambda: shop.spent == Decimal("0.05"))
 
         Real time passes, but the fake's clock does not move. The fake settles before each call of
-        the predicate, and other threads and tasks go on. In an explored body, it just posts
-        held-back webhooks before the first call.
+        the predicate, and other threads and tasks go on. In an exploration, it doesn't settle: it
+        only posts held-back webhooks, before the first call.
 
         Args:
             predicate: A function without arguments, or a coroutine function. It is called until it
@@ -727,7 +732,7 @@ class ChatFake:
         Raises:
             AssertionError: The predicate was not true in time; the error has its last value or
                 error.
-            Exception: Other errors of the predicate, or of an in-process app.
+            Exception: Another error of the predicate, or an error of an in-process app.
             ValueError: The timeout is not greater than 0.
         """
         check_predicate(predicate)
@@ -739,7 +744,7 @@ class ChatFake:
         """Start over: no messages, the opening balance, ids from the first one.
 
         Endpoints, routes and the key stay. Recipients, autopilots, faults and all records are
-        removed, receivers' records included.
+        removed, including those of receivers.
         """
         return self._engine.reset(self._forget)
 
@@ -764,7 +769,7 @@ class ChatFake:
         return {"X-API-Key": self.api_key}
 
     def rotate_key(self) -> str:
-        """Give the account another key and return it; the old key gets 401 from now on (§5)."""
+        """Replace the account's key and return the new one; the old key now gets a 401 (§5)."""
         self._engine.refuse_closed()
         self._engine.note("rotate_key()", calling_line())
         service.rekey(self.api, _next_key(self._engine.settings.seed))
@@ -772,10 +777,9 @@ class ChatFake:
 
     @property
     def base_url(self) -> str:
-        """The URL of the HTTP API, ``http://127.0.0.1:<port>``; its first use starts the server.
+        """The URL of the HTTP API, ``http://127.0.0.1:<port>``; reading it starts the server.
 
-        The ini option ``chat_fake_host`` makes the server listen on another address, for tests with
-        the fixture.
+        The ini option ``chat_fake_host`` makes the fixture's server listen on another address.
         """
         self._engine.refuse_closed()
         return service.url
@@ -789,8 +793,8 @@ class ChatFake:
     def http(self) -> Listener:
         """The pytest-httpserver server behind :attr:`base_url`, for your own handlers.
 
-        The fixture clears them after every test. ``close_idle_connections()`` closes connections
-        that clients keep open; ``open_connections`` counts them.
+        The fixture clears the handlers after every test. ``close_idle_connections()`` closes
+        connections that clients keep open; ``open_connections`` counts them.
         """
         self._engine.refuse_closed()
         _ = service.url
@@ -804,7 +808,7 @@ class ChatFake:
         webhooks_first: bool = False,
         idempotency_header: str | None = None,
     ) -> Callable[[_V], _V]:
-        """Decorate a function that serves your own endpoint, behind the key check.
+        """Decorate a function that serves a route of your own, behind the key check.
 
         The service's description has no send call, yet every client makes one. If
         :meth:`send_endpoint` does not fit, write your own::
@@ -814,25 +818,27 @@ class ChatFake:
                 message = chat_fake.send_text(request.json["text"], to=request.json["to"])
                 return {"id": message.id}, 202
 
-        The function takes werkzeug's ``Request`` (and the path's variables) and returns a
-        ``Response``; or a dict, exact bytes or None (204), alone or with a status. If two routes
-        match a request, the one added last responds. If that returns ``NotImplemented``, the
-        request goes to the earlier route, to a handler of :attr:`http`, or gets a 404.
+        The function takes werkzeug's ``Request`` (and the path's variables). It returns a
+        ``Response``; or a dict, exact bytes or None (204), alone or with a status. If several
+        routes match a request, the last one added responds. If its function returns
+        ``NotImplemented``, the request goes to the earlier route, to a handler of :attr:`http`, or
+        gets a 404.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
             methods: The HTTP methods.
-            webhooks_first: Whether the events that a call causes are posted before its response
-                leaves: the race that a fast service wins. Otherwise, the test's next verb,
-                assertion or ``settle()`` posts them.
-            idempotency_header: The header with a call's key, such as ``"Idempotency-Key"``. The
-                same key and body get the first response again, even if it was lost, and the
-                function is not called. The same key with another body gets a 409, and so does a
-                call while the first one is in flight. Errors and responses of 400 to 499 are not
-                kept. A reset forgets all keys. None: no header.
+            webhooks_first: Whether a call's webhooks are posted before its response leaves: the
+                race that a fast service wins. Otherwise, the test's next verb, assertion or
+                ``settle()`` posts them.
+            idempotency_header: The header with a call's idempotency key, such as
+                ``"Idempotency-Key"``. If the key and the body repeat, the call gets the first
+                response again, even if that was lost, and the function is not called. The same key
+                with another body gets a 409, and so does a call while the first one is in flight.
+                Errors and responses of 400 to 499 are not kept. A reset forgets all keys. None: no
+                header.
 
         Raises:
-            ValueError: The path is invalid, or the service's own.
+            ValueError: The path is invalid, or one of the service's own.
         """
         self._engine.refuse_closed()
         check_bool(webhooks_first, "webhooks_first")
@@ -858,25 +864,26 @@ class ChatFake:
         idempotency_header: str | None = None,
         webhooks_first: bool = False,
     ) -> None:
-        """Add a send endpoint: a key-checked POST that sends the message in its body (assumed).
+        """Add a send call: a key-checked POST that sends the message in its body (assumed).
 
         The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
         with its object or list under a key of the same name; ``recipient`` works as ``to``. If the
-        naming has a ``from_key``, ``from`` is the sender. The response has status 200 and the
-        message resource of its event: of the ``failed`` event if the message is rejected at once. A
+        naming has a ``from_key``, ``from`` is the sender. The response is a 200 with the message
+        resource of the ``sent`` event, or of the ``failed`` event if the message is rejected. A
         body without a recipient or content, or with two recipients, gets a 400 in the shape of
-        §7.1, and sends nothing. If two send calls have the same path, the one added last responds.
+        §7.1, and sends nothing. If two send calls have the same path, the last one added responds.
 
         Args:
-            path: May have variables, for ``parse`` to read.
+            path: The path; it may have variables, for ``parse`` to read.
             echo: Fields of the body that every event of the message repeats; others are ignored.
-            parse: A function of werkzeug's ``Request`` that returns the arguments of :meth:`send`
-                instead. Its ``ValueError`` becomes a 400.
+            parse: A function that reads the body in place of the fake: it takes werkzeug's
+                ``Request`` and returns the arguments of :meth:`send`. If it raises ``ValueError``,
+                the call gets a 400.
             status: The status in the response, such as ``"accepted"``, if the message was sent;
                 events still say ``sent``.
-            reply: A function of the message that returns the whole response, like a route.
-            idempotency_header: As for :meth:`route`: a known key sends nothing.
-            webhooks_first: Whether the events are posted before the response leaves.
+            reply: A function that takes the message and returns the whole response, like a route.
+            idempotency_header: As for :meth:`route`; a call with a known key sends nothing.
+            webhooks_first: As for :meth:`route`.
 
         Raises:
             ValueError: The path is invalid, or ``echo`` names a field of the description.
@@ -926,7 +933,8 @@ class ChatFake:
             UndeliveredWebhooks: The test overlooked something, and ``strict`` is not False.
             UnusedFault: Faults never fired, and nothing else was overlooked.
             Exception: An error of a route or an app that the test has not seen yet.
-            ChatFakeError: A receiver, a route or a callback calls it, which the fake waits for.
+            ChatFakeError: The call comes from a receiver, a route or a callback, for which the fake
+                is waiting.
         """
         self._engine.refuse_inside("close()")
         try:

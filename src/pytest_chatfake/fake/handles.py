@@ -46,12 +46,12 @@ class Conversation:
 
     @property
     def id(self) -> str:
-        """Its identifier, a hex string."""
+        """The conversation's identifier, a hex string."""
         return self._record.id
 
     @property
     def origin_type(self) -> str:
-        """For example ``marketing``."""
+        """The origin type, such as ``marketing``."""
         return self._record.origin_type
 
     @property
@@ -67,19 +67,19 @@ class Conversation:
 
     @property
     def started_at(self) -> datetime | None:
-        """When its session started: aware, UTC; None while it is pending."""
+        """When the session started: aware, UTC; None while the conversation is pending."""
         self._engine.ensure_readable()
         return _instant(self._record.started_at)
 
     @property
     def expires_at(self) -> datetime | None:
-        """When it expires: aware, UTC; None while it is pending."""
+        """When the session expires: aware, UTC; None while the conversation is pending."""
         self._engine.ensure_readable()
         return _instant(self._record.expires_at)
 
     @property
     def messages(self) -> Sequence[Message]:
-        """Its messages, in the order in which they were sent."""
+        """The conversation's messages, in the order in which they were sent."""
         engine = self._engine
         engine.ensure_readable()
         found = engine.account.messages_in(self._record)
@@ -130,19 +130,19 @@ class Message:
     # Verbs (§3)
 
     def deliver(self, devices: int | None = None, *, price: Money | None = None) -> Self:
-        """Deliver it to the person's devices: one ``delivered`` event for each (§3, §6 rule 2).
+        """Deliver the message: one ``delivered`` event for each device (§3, §6 rule 2).
 
         The first delivery of a conversation starts its 24 hours and is charged (§1). With
         ``charge_per="message"``, the first delivery of every message is charged.
 
         Args:
-            devices: How many, at most 10,000; None: all of the recipient's devices that don't have
-                the message yet, and at least one.
+            devices: The number of devices, at most 10,000; None: all of the recipient's devices
+                that don't have the message yet, but at least one.
             price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or a
                 string. It only matters if the delivery is charged.
 
         Raises:
-            IllegalTransition: Its status does not allow it, or the recipient's state rules it out.
+            IllegalTransition: The message's status or the recipient's state does not allow it.
             ValueError: ``devices`` or ``price`` is out of range.
         """
         count = None if devices is None else check_int(devices, "devices", 1, MAX_DEVICES)
@@ -151,14 +151,14 @@ class Message:
         return self
 
     def read(self) -> Self:
-        """Read it: a ``read`` event (§3).
+        """Read the message: a ``read`` event (§3).
 
         A message that is still ``sent`` is delivered and read at once, without a ``delivered``
-        event. If the person has read receipts turned off, reading is invisible (§3 rule 3): there
+        event. If the person has turned read receipts off, reading is invisible (§3 rule 3): there
         is no ``read`` event, and the message is ``delivered`` afterwards.
 
         Raises:
-            IllegalTransition: Its status does not allow it.
+            IllegalTransition: The message's status or the recipient's state does not allow it.
         """
         self._at.perform(Verb("read", self._state), "read()")
         return self
@@ -169,16 +169,16 @@ class Message:
         message: str | None = None,
         platform_error: bool | PlatformError = True,
     ) -> Self:
-        """Fail it after it was sent: a ``failed`` event, and the hold is released (§3).
+        """Fail the message after it was sent: a ``failed`` event, and the hold is released (§3).
 
         Args:
-            code: The error code; ``131026`` and ``100`` are described (§7.2).
-            message: The ``errorMessage``; needed for any other code.
+            code: The error code; the description has ``131026`` and ``100`` (§7.2).
+            message: The ``errorMessage``; required for any other code.
             platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
 
         Raises:
-            IllegalTransition: Its status does not allow it.
-            ValueError: The code is not described, and no message is given.
+            IllegalTransition: The message's status does not allow it.
+            ValueError: The description does not have the code, and no message is given.
         """
         why = _failure(code, message, platform_error)
         self._at.perform(Verb("fail", self._state, (why,)), "fail()")
@@ -211,12 +211,12 @@ class Message:
             chat_fake.clock.advance(hours=1)
 
         The duration counts from the previous ``after()`` in the chain, or from now; in async mode,
-        from the moment of the ``await``. Verbs up to the next ``after()`` happen at the same
-        moment, once the clock reaches it. The original handle still acts at once.
+        from the moment of the ``await``. All verbs up to the next ``after()`` happen at the same
+        moment, once the clock reaches it. Verbs of the original handle still act immediately.
 
         If a step is illegal when it is due, time stops at that moment, the message's other steps
         are cancelled, and the call that moved time raises an error with the step's line. An
-        ``after()`` without a verb fails the test at its end.
+        ``after()`` without a verb fails the test when its function ends.
 
         Args:
             delta: A ``timedelta`` or seconds.
@@ -226,7 +226,7 @@ class Message:
             TypeError: No duration is given, or two.
             ValueError: The duration is negative, or too long to schedule.
             ClockError: The moment is past the end of the calendar.
-            ClosedError: It was sent before the fake was reset.
+            ClosedError: The message was sent before the fake was reset.
         """
         length = parse_delay(length_of("after()", delta, timedelta_arguments), "after()")
         earlier = self._at if isinstance(self._at, Later) else None
@@ -234,10 +234,10 @@ class Message:
         return Message(self._engine, self._state, later)
 
     def cancel(self) -> Self:
-        """Cancel its scheduled steps, including those that other handles scheduled.
+        """Cancel the message's scheduled steps, whichever handle scheduled them.
 
         Raises:
-            ClosedError: It was sent before the fake was reset.
+            ClosedError: The message was sent before the fake was reset.
         """
         self._engine.perform(Verb("cancel", self._state), "cancel()")
         return self
@@ -262,7 +262,7 @@ class Message:
 
     @property
     def body(self) -> str:
-        """Its text; empty if its type is not ``text``."""
+        """The text; empty if the message's type is not ``text``."""
         return self._state.body
 
     @property
@@ -272,7 +272,7 @@ class Message:
 
     @property
     def content(self) -> Any:
-        """The object or list under the key of its type, with fractions as exact ``Decimal``s."""
+        """The object or list under the type's key, with fractions as exact ``Decimal``s."""
         if self._state.content is None:
             return {"body": self._state.body}
         return json.loads(self._state.content, parse_float=Decimal)
@@ -290,45 +290,45 @@ class Message:
 
     @property
     def dropped(self) -> bool:
-        """Whether it was dropped, after 30 days as ``sent`` (§3 rule 5)."""
+        """Whether the message was dropped, after 30 days as ``sent`` (§3 rule 5)."""
         return self._known().state == "dropped"
 
     @property
     def total_price(self) -> Decimal:
-        """The estimate while it is ``sent``, then the final price (§2.3)."""
+        """The estimate while the message is ``sent``, then the final price (§2.3)."""
         return self._known().total_price
 
     @property
     def conversation(self) -> Conversation | None:
-        """Its conversation; None if it failed before it was sent."""
+        """The message's conversation; None if the message failed before it was sent."""
         record = self._known().conversation
         return None if record is None else Conversation(self._engine, record)
 
     @property
     def origin_type(self) -> str | None:
-        """The origin type of its conversation."""
+        """The origin type of the message's conversation."""
         conversation = self.conversation
         return None if conversation is None else conversation.origin_type
 
     @property
     def events(self) -> Sequence[Event]:
-        """Its events so far, in order."""
+        """The message's events so far, in order."""
         self._known()
         return self._engine.outbox.events_of(state_of(self, self._engine))
 
     @property
     def charged(self) -> Decimal:
-        """The amount charged for it."""
+        """The amount charged for this message."""
         return self._known().charged
 
     @property
     def held(self) -> Decimal:
-        """The amount held for it now."""
+        """The amount held for this message now."""
         return self._known().held
 
 
 class Submission:
-    """A submitted message: the service has neither accepted nor rejected it yet.
+    """A submitted message that the service has neither accepted nor rejected yet.
 
     Example::
 
@@ -347,13 +347,14 @@ class Submission:
         return one_line(f"<Submission to {self._state.recipient}: {self._state.state}>")
 
     def accept(self) -> Message:
-        """Accept it and send it: a ``sent`` event, and money is held (§3).
+        """Accept and send the message: a ``sent`` event, and money is held (§3).
 
         Raises:
-            IllegalTransition: It was already accepted or rejected, or the conversation has expired.
-            TypeError: Its price function didn't return an amount.
+            IllegalTransition: The message was already accepted or rejected, or the conversation has
+                expired.
+            TypeError: The price function didn't return an amount.
             ValueError: The amount is out of range, or the conversation has another origin type.
-            ClosedError: It, or its conversation, is from before a reset.
+            ClosedError: The submission, or its conversation, is from before a reset.
         """
         return self._decide(Verb("accept", self._state, (self._draft,)))
 
@@ -363,17 +364,17 @@ class Submission:
         message: str | None = None,
         platform_error: bool | PlatformError = False,
     ) -> Message:
-        """Reject it: a ``failed`` event, before anything was sent (§3 rule 4).
+        """Reject the message: a ``failed`` event, before anything was sent (§3 rule 4).
 
         Args:
-            code: The error code; ``100`` and ``131026`` are described (§7.2).
-            message: The ``errorMessage``; needed for any other code.
+            code: The error code; the description has ``100`` and ``131026`` (§7.2).
+            message: The ``errorMessage``; required for any other code.
             platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
 
         Raises:
-            IllegalTransition: It was already accepted or rejected.
-            ValueError: The code is not described, and no message is given.
-            ClosedError: It was submitted before the fake was reset.
+            IllegalTransition: The message was already accepted or rejected.
+            ValueError: The description does not have the code, and no message is given.
+            ClosedError: The submission is from before a reset.
         """
         why = _failure(code, message, platform_error)
         return self._decide(Verb("reject", self._state, (why,)))

@@ -25,17 +25,17 @@ _ARGUMENTS: Final = ("type", "resource", "key", "id", "body")
 
 
 class InboundMessage(NamedTuple):
-    """What a person writes to the sender, as ``ChatFakeConfig(inbound=)`` gets it.
+    """What a person writes to the sender, as passed to ``ChatFakeConfig(inbound=)``.
 
     Attributes:
-        id: Its id; inbound messages have their own sequence of ids.
+        id: The id; inbound messages have their own sequence of ids.
         from_: The person's address.
         to: The sender's address, ``ChatFakeConfig(sender=)``.
-        type: ``"text"`` or another.
+        type: ``"text"`` or another type.
         content: The object under the type's key.
-        at: When they wrote it: aware, UTC.
-        fields: The call's extra fields.
-        resource: The resource that the fake would write; you may change this dict.
+        at: When the person wrote: aware, UTC.
+        fields: The extra fields that the call was given.
+        resource: The resource as the fake would write it; you may change this dict.
     """
 
     id: str

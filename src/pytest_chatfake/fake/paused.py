@@ -117,8 +117,9 @@ class Concurrent(HeldBack):
 class Paused(HeldBack):
     """The queue of a ``with fake.webhooks.paused() as queue:`` block.
 
-    It is a sequence of the events that are held back, in the order in which they were emitted: each
-    event once, for all endpoints. Faults still apply when they are posted::
+    The queue is a sequence of the events that are held back, in the order in which they were
+    emitted. Each event is listed once, even if several endpoints wait for it. Faults still apply
+    when the events are posted::
 
         with chat_fake.webhooks.paused() as queue:
             message = chat_fake.send_text("Hello").deliver().read()
@@ -150,17 +151,17 @@ class Paused(HeldBack):
     def release(
         self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
     ) -> Pending[None]:
-        """Post events that are held back. Later events are held back again.
+        """Post the events that are held back so far; later events wait again.
 
         Args:
             order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: only
                 those events are posted, in that order.
-            seed: What ``"shuffled"`` depends on; None: the fake's own seed. The same seed and the
-                same number of events give the same order.
+            seed: The seed of ``"shuffled"``; None: the fake's own. The same seed and number of
+                events always give the same order.
 
         Raises:
             ValueError: The order is unknown, or an index is given twice.
-            IndexError: There is no event with that index.
+            IndexError: An index is past the end of the queue.
         """
         order = self._checked(order)
         if seed is not None:

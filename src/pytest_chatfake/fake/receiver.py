@@ -21,16 +21,16 @@ _MOST_RESPONSES = 1_000_000
 class Receiver:
     """Records webhooks, and responds with 200 unless :meth:`respond` says otherwise.
 
-    Use it in place of an app that you don't have yet, or to see what the fake sends::
+    Use a receiver while you don't have an app yet, or to see what the fake sends::
 
         receiver = chat_fake.webhooks.receiver()
         message = chat_fake.send_text("Hello").deliver(devices=2)
         assert receiver.statuses(message) == ["sent", "delivered", "delivered"]
 
-    In async mode, reading it raises ``NotAwaited`` while steps are pending.
+    In async mode, reading a receiver raises ``NotAwaited`` while steps are pending.
 
     Attributes:
-        endpoint: Its endpoint at the fake.
+        endpoint: The receiver's endpoint.
     """
 
     endpoint: Endpoint
@@ -58,24 +58,24 @@ class Receiver:
 
     @property
     def requests(self) -> Sequence[WebhookRequest]:
-        """The webhooks that it got, one for each attempt, in order."""
+        """The webhooks that arrived, one for each attempt, in order."""
         self._engine.ensure_readable()
         return tuple(self._requests)
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events of :attr:`requests`, redelivered ones included."""
+        """The events of :attr:`requests`, including redelivered ones."""
         return tuple(map(attrgetter("event"), self.requests))
 
     def statuses(self, message: Message) -> list[str]:
-        """Return the statuses of a message, in the order in which its events arrived."""
+        """Return a message's statuses, in the order in which its events arrived."""
         state = state_of(message, self._engine)
         self._engine.ensure_readable()
         events = (request.event for request in self._by_message.all(state))
         return [event.status for event in events if event.status is not None]
 
     def respond(self, status: int, times: int = 1) -> None:
-        """Respond to the next webhooks with this status, and then with 200 again.
+        """Respond to the next webhooks with this status, then with 200 again.
 
         Several calls queue up::
 
@@ -84,7 +84,7 @@ class Receiver:
 
         Args:
             status: From 200 to 599.
-            times: How many webhooks, from 1 to a million.
+            times: The number of webhooks, from 1 to a million.
 
         Raises:
             ValueError: An argument is out of range.

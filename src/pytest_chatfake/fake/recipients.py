@@ -14,7 +14,7 @@ from .inbound import writing
 
 
 class Recipient:
-    """A person who gets messages: always the same object for an address (§3).
+    """A person who receives messages; each address always has the same object (§3).
 
     Example::
 
@@ -23,7 +23,7 @@ class Recipient:
         ada.comes_online()
         assert message.status == "delivered"
 
-    A change applies from then on, also to messages on their way. The verbs return the recipient,
+    A change also affects messages that are already on their way. The verbs return the recipient,
     and need ``await`` in async mode. After a reset, every use of the object raises ``ClosedError``.
     """
 
@@ -50,11 +50,8 @@ class Recipient:
     def comes_online(self) -> Self:
         """Turn the phone on: messages that are still ``sent`` are delivered, in order.
 
-        If the person has blocked the sender, or messages to them are withheld, nothing arrives.
-        Messages sent while that was so, or that a script delivers later, stay ``sent`` (assumed).
-
-        Raises:
-            IllegalTransition: The change contradicts the person's state.
+        Nothing arrives while the person blocks the sender or messages to them are withheld.
+        Messages that were sent meanwhile, or that a script delivers later, stay ``sent`` (assumed).
         """
         return self._change("comes_online()", online=True)
 
@@ -70,9 +67,9 @@ class Recipient:
         return self._change("unblocks()", blocked=False)
 
     def opens_chat(self) -> Self:
-        """Open the chat: delivered messages are read, and new ones are read as they arrive.
+        """Open the chat: delivered messages are read, and new ones are read on arrival.
 
-        Messages with a script that delivers or reads them later are left alone (assumed).
+        Messages that a script delivers or reads later are left alone (assumed).
 
         Raises:
             IllegalTransition: The phone is off, or the number is not registered.
@@ -80,11 +77,11 @@ class Recipient:
         return self._change("opens_chat()", chat_open=True)
 
     def closes_chat(self) -> Self:
-        """Take the chat off the screen."""
+        """Close the chat: new messages are no longer read on arrival."""
         return self._change("closes_chat()", chat_open=False)
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write a text to the sender: an event that is free (assumed).
+        """Write a text to the sender: an event that costs nothing (assumed).
 
         The event goes to endpoints that listen for its type, so connect the app with
         ``events="*"``. It starts no conversation. ``ChatFakeConfig(inbound=)`` gives the event
@@ -92,11 +89,11 @@ class Recipient:
 
         Args:
             text: The text.
-            **fields: More fields of the resource, or other values for its own: JSON values.
+            **fields: JSON values that add fields to the resource, or replace its own.
 
         Raises:
-            IllegalTransition: The phone is off, the number is not registered, or they have blocked
-                the sender.
+            IllegalTransition: The phone is off, the number is not registered, or the person has
+                blocked the sender.
         """
         return self._write("writes()", "text", {"body": text}, fields)
 
@@ -109,8 +106,8 @@ class Recipient:
     ) -> Self:
         """Send a message of any type to the sender, such as an image (assumed).
 
-        ``content`` is the JSON object under a key of the type's name. Other arguments and errors
-        are those of :meth:`writes`.
+        ``content`` is the JSON object that the resource has under the type's name. Other arguments
+        and errors are those of :meth:`writes`.
         """
         return self._write("sends()", type, content, fields)
 
@@ -137,17 +134,17 @@ class Recipient:
 
     @property
     def address(self) -> str:
-        """Where messages go."""
+        """The address that messages go to."""
         return self._address
 
     @property
     def devices(self) -> int:
-        """How many devices they use; ``deliver()`` reaches all of them."""
+        """How many devices the person uses; ``deliver()`` reaches all of them."""
         return self._known().devices
 
     @property
     def read_receipts(self) -> bool:
-        """Whether the service learns when they read (§3 rule 3)."""
+        """Whether the service learns when the person reads (§3 rule 3)."""
         return self._known().read_receipts
 
     @property
@@ -157,12 +154,12 @@ class Recipient:
 
     @property
     def blocked(self) -> bool:
-        """Whether they have blocked the sender."""
+        """Whether the person has blocked the sender."""
         return self._known().blocked
 
     @property
     def chat_open(self) -> bool:
-        """Whether the chat is on their screen."""
+        """Whether the chat is on the person's screen."""
         return self._known().chat_open
 
     @property
@@ -172,7 +169,7 @@ class Recipient:
 
     @property
     def withheld(self) -> bool:
-        """Whether the platform's limits hold back messages to them (§3 rule 2)."""
+        """Whether the platform's limits hold back messages to the person (§3 rule 2)."""
         return self._known().withheld
 
 

@@ -20,13 +20,13 @@ class TimelineEntry(NamedTuple):
     """An entry of the timeline.
 
     Attributes:
-        number: Counted from 1.
+        number: The number of the entry, from 1.
         at: When it happened: aware, UTC, to the microsecond.
         kind: ``"verb"``, ``"hold"``, ``"charge"``, ``"release"``, ``"event"``, ``"attempt"``,
             ``"request"``, ``"clock"``, ``"drop"`` or ``"fault"``.
-        text: A few words, with the marks of faults.
-        message: The message in question, if any.
-        cause: The number of the entry that caused it, if known.
+        text: What happened, in a few words, with the marks of faults.
+        message: The message that the entry is about, if any.
+        cause: The number of the entry that caused this one, if known.
     """
 
     number: int
@@ -38,10 +38,11 @@ class TimelineEntry(NamedTuple):
 
 
 class Timeline(Sequence[TimelineEntry]):
-    """The history of a fake, causes before effects.
+    """Everything that happened in a fake, causes before effects.
 
-    It is a live view that grows with the fake. ``print(chat_fake.timeline)`` shows it as text.
-    Reading it makes nothing happen, so in async mode you can read it while steps are pending.
+    The timeline is a live view that grows with the fake. ``print(chat_fake.timeline)`` shows it as
+    text. Reading the timeline makes nothing happen, so in async mode you can read it while steps
+    are pending.
     """
 
     __slots__ = ("_story",)
@@ -85,13 +86,13 @@ class Timeline(Sequence[TimelineEntry]):
         return TimelineEntry(number_of(entry), at, kind_of(entry), text, message, cause)
 
     def text(self) -> str:
-        """Return aligned text, one line for each entry; ``str()`` does the same."""
+        """Return aligned text, one line for each entry, as ``str()`` does."""
         from ..report.timeline_text import timeline_text
 
         return timeline_text(self._story, folded=False)
 
     def svg(self) -> str:
-        """Return a picture: the folded text, next to lanes of who acts on whom and the balance."""
+        """Return an SVG picture: the folded text, beside lanes for the parties and the balance."""
         from ..report.svg import svg
 
         return svg(self._story, mentioned=self._story.mentioned)

@@ -74,20 +74,22 @@ class Webhooks:
         assert [attempt.status_code for attempt in chat_fake.webhooks.attempts] == [200, 200, 200]
 
     The description says nothing about the order, retries and signatures of events (§5 rule 4, §6
-    rule 4), so these faults are assumed. All of them, :meth:`duplicate` to :meth:`drop`, take these
+    rule 4), so faults are assumed. All of them, :meth:`duplicate` to :meth:`drop`, take these
     arguments in addition to their own:
 
     - ``times``: how many events, 1 by default; None: all, until the fault is removed.
     - ``start``: the first matching event to affect; 1 is the next.
-    - ``message``, ``status``, ``endpoint``, ``type``: only events of this message, only events with
-      this status, only attempts at this endpoint, only events of this type.
+    - ``message``, ``status``, ``type``: only events of this message, with this status, of this
+      type.
+    - ``endpoint``: only attempts at this endpoint.
 
     An event counts once for each endpoint, at its first attempt. :meth:`duplicate`, :meth:`tamper`,
     :meth:`sign` and :meth:`evolve` combine with every other fault; if several of the others match
     an attempt, the one that was set up first wins.
 
-    Each method returns the fault, which is also a context manager that removes it after the block.
-    It raises ``ValueError`` for an argument that is out of range or belongs to another fake.
+    Each of these methods returns the fault, which is also a context manager that removes the fault
+    after the block. Each raises ``ValueError`` for an argument that is out of range or belongs to
+    another fake.
     """
 
     def __init__(self, engine: Engine, config: ChatFakeConfig, portal: Portal) -> None:
@@ -129,14 +131,14 @@ class Webhooks:
 
         Args:
             url: The URL of a running server: ``http`` or ``https``, over one kept connection.
-            wsgi: A WSGI app, called in process: in the test's thread, or, in async mode, in its own
-                thread.
+            wsgi: A WSGI app, called in process: in the test's thread or, in async mode, in a thread
+                of the fake.
             asgi: An ASGI app, called in process: in async mode, on the test's own loop; in sync
                 mode, on the fake's loop, or on the session's (``chat_fake_loop_scope``).
             handler: A function, or an async one, that takes a
                 :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
                 ``(status, body)``, or a response.
-            path: Where the app gets webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
+            path: The path to post to; only with ``wsgi`` or ``asgi``. Default ``"/"``.
             client: The caller's IP address and port; only with ``wsgi`` or ``asgi``. Default
                 ``("127.0.0.1", 50000)`` (assumed). A public address shows whether an app trusts
                 callers from its own machine.
@@ -145,19 +147,18 @@ class Webhooks:
             events: The event types to listen for (§4.2); None: the service's one type; ``"*"``:
                 all.
             raise_exceptions: Whether an exception of an app or a function is raised in the test. If
-                not, it is recorded like a 500. At an endpoint with retries, exceptions are only
-                recorded, never raised. A handler's ``AssertionError`` is raised in any case.
+                not, it is recorded like a 500. An endpoint with retries only records exceptions,
+                except a function's ``AssertionError``.
             retry_after: When failed attempts are retried, overriding the configuration's.
             signer: Signs webhooks, in place of the configuration's.
-            restart: A function that makes a new app after a :meth:`crash`, as in
-                ``lambda: create_app(database)``; not with a URL. None: the app's memory survives a
-                crash.
+            restart: A function that makes a new app after a :meth:`crash`, as in ``lambda:
+                create_app(database)``; not with a URL. None: the app's memory survives a crash.
             disable_after: After this many failed attempts in a row, retries included, the endpoint
                 is disabled: its retries are cancelled, and events are recorded but not posted,
                 until ``endpoint.enable()`` (assumed). None: never.
 
         Returns:
-            The endpoint; ``endpoint.disconnect()`` ends it.
+            The endpoint; its ``disconnect()`` stops the posting.
 
         Raises:
             TypeError: Not exactly one target is given, or an ASGI app is given as ``wsgi=`` or the
@@ -232,7 +233,7 @@ class Webhooks:
         Use ``with`` in sync mode, and ``async with`` in async mode, on the test's own loop.
 
         Args:
-            app: The same app that is connected.
+            app: The app that is also connected.
 
         Raises:
             TypeError: It is not an ASGI app; or, on entering, the block is for the other mode.
@@ -242,7 +243,7 @@ class Webhooks:
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts so far, in order. Failed attempts that a test reads don't fail it."""
+        """The attempts so far, in order. Failed attempts that a test reads don't fail the test."""
         self._engine.ensure_readable()
         attempts = self._outbox.attempts
         self._outbox.seen = len(attempts)
@@ -260,14 +261,14 @@ class Webhooks:
 
         Write ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. The queue
         is a sequence of events; without an endpoint, it stays empty. ``queue.release(order, seed)``
-        posts them in the order ``"emitted"`` (the default), ``"reversed"`` or ``"shuffled"``, or
-        only the events that a list of indices selects, in its order. The end of the block posts the
-        rest as emitted.
+        posts all of them in the order ``"emitted"`` (the default), ``"reversed"`` or
+        ``"shuffled"``, or only those at a list of indices, in the list's order. At the end of the
+        block, the rest are posted in the order in which they were emitted.
 
         Raises:
             ClosedError: The fake is closed.
             RuntimeError: On entering: the block is inside another one.
-            TypeError: On entering: the block is of the other mode.
+            TypeError: On entering: the block is for the other mode.
         """
         self._engine.refuse_closed()
         return Paused(self._engine)
@@ -285,8 +286,8 @@ class Webhooks:
         Args:
             after: How many other attempts, at any event, are made in between; fewer if the next
                 ``settle()``, assertion or clock move comes first. None: none.
-            pause: Instead, how much time passes in between: a ``timedelta`` or seconds. The next
-                ``settle()`` moves the clock that far, unless the test does.
+            pause: Instead of ``after``, how much time passes in between: a ``timedelta`` or
+                seconds. The next ``settle()`` moves the clock that far, unless the test does.
             new_id: Whether the second attempt has a new event id, derived from the first; the other
                 bytes stay.
             **where: Which events; see :class:`Webhooks`.
@@ -308,9 +309,9 @@ class Webhooks:
         differ from run to run. Plain functions are called one by one.
 
         Args:
-            by: Without a block: an event waits for this many others, as with :meth:`reorder`, and
-                is posted at the same time as the last of them. 0: it is posted twice at the same
-                time.
+            by: Instead of a block: each event waits for this many others, as with :meth:`reorder`,
+                and is posted at the same time as the last of them. 0: an event is posted twice at
+                the same time.
             **where: Which attempts, if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
@@ -327,10 +328,10 @@ class Webhooks:
         return Concurrent(self._engine)
 
     def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:
-        """Delay an event on the fake's clock, and its duplicate with it.
+        """Delay an event, and any duplicate of it, by a duration on the fake's clock.
 
         Args:
-            duration: How much later; a ``timedelta`` or seconds.
+            duration: A ``timedelta`` or seconds.
             **where: Which attempts; see :class:`Webhooks`.
         """
         return self._fault(Delay(duration), where)
@@ -338,10 +339,10 @@ class Webhooks:
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
     ) -> Fault:
-        """Change an event's body after it was signed. Several of these faults change it in turn.
+        """Change an event's body after it was signed; several such faults apply in turn.
 
         Args:
-            change: A function of the body that returns another body; None: a space is added.
+            change: A function that takes the body and returns another; None: a space is added.
             **where: Which events; see :class:`Webhooks`.
         """
         return self._fault(Tamper(change), where)
@@ -349,11 +350,10 @@ class Webhooks:
     def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
         """Sign an event with another signer: a wrong secret, a stale timestamp, no header at all.
 
-        If several of these faults match an event, the last one signs it.
+        If several of these faults match an event, the last one set up signs it.
 
         Args:
-            signer: Signs in place of the configured one; ``lambda request: {}`` leaves the
-                signature out.
+            signer: The signer to use; ``lambda request: {}`` leaves the signature out.
             **where: Which events; see :class:`Webhooks`.
         """
         return self._fault(Sign(signer), where)
@@ -361,15 +361,15 @@ class Webhooks:
     def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
         """Write events as a later version of the service might, with fields unknown today.
 
-        The envelope, the resource and its conversation get a field ``addedLater``, and their keys
-        another order (assumed); if ``outbound=`` writes the event, every JSON object does. The
-        bodies in ``fake.events`` don't change, nor does a body that is not JSON.
+        The envelope, the resource and its conversation each get a field ``addedLater``, and their
+        keys change order (assumed). If ``outbound=`` writes the event, so does every JSON object.
+        The bodies in ``fake.events`` stay the same, and so does a body that is not JSON.
 
         Args:
-            unknown: Give this field an unknown value instead, in events that have the field
-                (assumed): ``"conversation.originType"``, ``"conversation.type"``, ``"errorCode"``,
-                ``"status"`` or ``"type"``, all of the message.
-            **where: Which events; see :class:`Webhooks`. Here ``times`` is None by default: all,
+            unknown: Instead, give this field of the message an unknown value, in events that have
+                the field (assumed): ``"conversation.originType"``, ``"conversation.type"``,
+                ``"errorCode"``, ``"status"`` or ``"type"``.
+            **where: Which events; see :class:`Webhooks`. ``times`` is None by default: all events,
                 until the fault is removed.
 
         Raises:
@@ -382,7 +382,7 @@ class Webhooks:
     def reorder(self, *, by: int = 1, **where: Unpack[EventFilter]) -> Fault:
         """Post an event after others that were queued behind it (assumed).
 
-        It waits at most until the next ``settle()``, assertion or clock move.
+        The event waits at most until the next ``settle()``, assertion or clock move.
 
         Args:
             by: How many attempts at other events it waits for; at least 1.
@@ -391,7 +391,7 @@ class Webhooks:
         return self._fault(Reorder(by), where)
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
-        """Lose the app's response after the app has handled the event, and retry it (assumed).
+        """Lose the app's response to an event that it has handled, and retry the event (assumed).
 
         The service sees a failure, and retries the event at the next ``settle()``, assertion or
         clock move, even without ``retry_after``.
@@ -402,9 +402,9 @@ class Webhooks:
         return self._fault(LoseResponse(), where)
 
     def refuse(self, **where: Unpack[EventFilter]) -> Fault:
-        """Refuse an event before it reaches the app, and retry it (assumed).
+        """Refuse an event before it reaches the app, and retry the event (assumed).
 
-        It is retried at the next ``settle()``, assertion or clock move, even without
+        The retry is made at the next ``settle()``, assertion or clock move, even without
         ``retry_after``.
 
         Args:
@@ -429,13 +429,13 @@ class Webhooks:
         ``restart=``. If an attempt doesn't reach the point, the next one can crash.
 
         Args:
-            line: A line of the app that awaits, such as ``"app.py:41"``. When it suspends there,
-                all tasks that the attempt has started are cancelled.
-            before: Instead, a function, or its dotted name, such as ``"shop.queue.put"``: the app
-                crashes when it calls this, before the function has done anything. It has to be
-                written in Python.
-            after: Likewise, but once the function has returned.
-            nth: Which suspension at that line, or which call, within the attempt.
+            line: A line of the app that awaits, such as ``"app.py:41"``. When the app suspends at
+                that line, all tasks that the attempt has started are cancelled.
+            before: Instead of a line, a function, or its dotted name, such as ``"shop.queue.put"``:
+                the app crashes when it calls the function, before the function has done anything.
+                The function has to be written in Python.
+            after: Like ``before``, but the app crashes once the function has returned.
+            nth: Which suspension at the line, or which call of the function, within the attempt.
             **where: Which attempts; see :class:`Webhooks`.
 
         Raises:
@@ -454,7 +454,7 @@ class Webhooks:
         nth: int = 1,
         **where: Unpack[EventFilter],
     ) -> Fault:
-        """Raise an exception at a call inside the app, like a database that can't be reached.
+        """Raise an exception at a call inside the app, as if its database couldn't be reached.
 
         The app has to run in process. If the exception escapes the app, the service sees a 500.
         Unless the app responds with 2xx, the event is retried at the next ``settle()``, assertion
@@ -462,11 +462,11 @@ class Webhooks:
         the next one can fail.
 
         Args:
-            before: A function, or its dotted name: it raises, and does nothing else; an
-                ``__exit__`` rolls back, as after an error in its block. It has to be written in
-                Python.
+            before: A function, or its dotted name: a call raises the exception, and does nothing
+                else; an ``__exit__`` rolls back, as after an error in its block. The function has
+                to be written in Python.
             raises: An exception class, or its dotted name, such as ``"sqlite3.OperationalError"``.
-            nth: Which call, within the attempt.
+            nth: Which call of the function, within the attempt.
             **where: Which attempts; see :class:`Webhooks`.
 
         Raises:
@@ -477,7 +477,7 @@ class Webhooks:
         return self._fault(Error(*point), where)
 
     def drop(self, **where: Unpack[EventFilter]) -> Fault:
-        """Drop an event on its way to an endpoint, which never gets it.
+        """Drop an event: the endpoint never gets it.
 
         Args:
             **where: Which attempts; see :class:`Webhooks`.
@@ -500,15 +500,15 @@ class Webhooks:
     ) -> Pending[None]:
         """Post recorded events to the endpoints, in the file's order (assumed).
 
-        Bodies keep every byte, except those that are JSON objects under ``body``. ``outbound=`` is
-        not called. If it is configured, a body without ``type`` counts as a status event. Events
-        are signed anew. They belong to no message of this fake, so they are free, and the timeline
-        calls their messages ``r1``, ``r2``. Faults match their recorded status, as in
-        ``drop(status="delivered")``.
+        Bodies keep every byte, except a JSON object under ``body``, which is written anew. The
+        events are signed anew. They belong to no message of this fake, so they cost nothing, and
+        the timeline calls their messages ``r1``, ``r2``. Faults match the recorded status, as in
+        ``drop(status="delivered")``. ``outbound=`` is not called; but if it is configured, a body
+        without ``type`` is posted as a status event.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with
-                ``body`` and ``at``, the moment of its arrival.
+                ``body`` and ``at``, the moment when the body arrived.
             timing: ``"recorded"``: the first event is posted now. Before each later event, the
                 clock moves by the time since the event before, according to ``at`` or else
                 ``createTime``; it never moves back. ``"at once"``: time does not move.
@@ -545,8 +545,8 @@ class Webhooks:
             event: One of ``fake.events``.
 
         Raises:
-            TypeError: It is not an event.
-            ValueError: It belongs to another fake.
+            TypeError: The argument is not an event.
+            ValueError: The event belongs to another fake.
         """
         if not isinstance(event, Event):
             raise TypeError(unexpected("event", "one of fake.events", event))
@@ -572,11 +572,11 @@ class Webhooks:
 
         Args:
             message: A message that was sent or rejected.
-            status: Any string; an unknown status has the fields of a ``sent`` event. Once it is
-                emitted, filters and expectations accept it.
+            status: Any string; an unknown status has the fields of a ``sent`` event. Once an
+                unknown status was emitted, filters and expectations accept it.
             changes: New values of fields, or new fields.
             remove: Fields to leave out.
-            raw: The whole body instead: cut off, not JSON, or huge.
+            raw: The whole body instead, which may be cut off, huge, or not JSON.
 
         Raises:
             ValueError: A field to remove doesn't exist, or ``raw`` is given with changes.
@@ -599,19 +599,19 @@ class Webhooks:
         id: str | None = None,  # noqa: A002 - likewise
         body: Mapping[str, object] | str | bytes | None = None,
     ) -> Pending[None]:
-        """Emit an event of another type, which belongs to no message and is free (assumed).
+        """Emit an event of another type, which belongs to no message and costs nothing (assumed).
 
         The description has one type (§6), so you define the shape of the others. The event goes to
         endpoints that listen for its type: connect the app with ``events="*"``. If no endpoint
-        listens, the test fails at its end. Signatures, retries, faults and :meth:`redeliver` work
-        as usual.
+        listens, the test fails when its function ends. Signatures, retries, faults and
+        :meth:`redeliver` work as usual.
 
         Args:
             type: The event's type.
             resource: The object next to ``id``, ``type``, ``apiVersion`` and ``createTime`` in the
                 envelope of §2.2; None: an empty object.
             key: The resource's key; None: the type without its last part, in camel case:
-                ``chat.inbound_message.received`` has ``chatInboundMessage``.
+                ``chatInboundMessage`` for ``chat.inbound_message.received``.
             id: The event's id; None: the body's, or the next one of a separate sequence.
             body: The whole body instead of an envelope.
 
@@ -629,11 +629,12 @@ class Webhooks:
     def rotate_secret(self, secret: str | bytes) -> None:
         """From now on, sign with a new secret as well, as when an account rotates it (assumed).
 
-        It acts at once, in async mode as well, on all endpoints that are connected now with an
-        :class:`~pytest_chatfake.HmacSigner` or a :class:`~pytest_chatfake.StandardWebhooksSigner`.
-        The signer object itself doesn't change, and endpoints that are connected with it later sign
-        with its own secrets. All secrets stay until :meth:`retire_secret` or a reset. Queued events
-        and retries are signed when they are posted.
+        The rotation takes effect immediately, even in async mode, at all endpoints that are
+        connected now with an :class:`~pytest_chatfake.HmacSigner` or a
+        :class:`~pytest_chatfake.StandardWebhooksSigner`. The signer object itself doesn't change,
+        and endpoints that are connected with it later sign with its own secrets. All secrets stay
+        until :meth:`retire_secret` or a reset. Queued events and retries are signed when they are
+        posted.
 
         Args:
             secret: The new secret, in the signer's format; its signature comes first.
@@ -675,16 +676,16 @@ class Webhooks:
     def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> Pending[None]:
         """Expect every app that is connected with a signer to refuse forged webhooks.
 
-        The fake settles first. Then, for each event type, it keeps posting the last event that the
-        app accepted, with new ids: first a genuine one, which the app has to accept, then
-        forgeries. They are unsigned; without one of several headers; with empty or malformed
-        headers; signed with another secret (a retired one, if there is one), a day ago or a day
-        ahead; changed after signing; with a signature that is cut off or belongs to another event.
-        The app has to refuse each with a status from 400 to 499. Forgeries that make no sense for
-        the signer are left out, and named in the timeline and in a failure.
+        The fake settles first. Then it takes the last event of each type that the app accepted, and
+        posts it with new ids: first a genuine copy, which the app has to accept, then forgeries.
+        Each forgery is unsigned, or lacks one of several headers, has empty or malformed headers,
+        is signed with another secret (a retired one, if there is one), is signed a day ago or a day
+        ahead, was changed after signing, or has a signature that is cut off or belongs to another
+        event. The app has to refuse each with a status from 400 to 499. Forgeries that make no
+        sense for the signer are left out, and named in the timeline and in a failure.
 
-        Forgeries are not events of the fake: they are free, move no time and are not retried, and
-        no fault, pause or exploration affects them.
+        Forgeries are not events of the fake: they cost nothing, move no time and are not retried,
+        and no fault, pause or exploration affects them.
 
         Args:
             snapshot: As for :meth:`ChatFake.assert_idempotent`. A forgery must not change it. If
