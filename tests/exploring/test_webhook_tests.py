@@ -1633,8 +1633,8 @@ def test_a_card_names_the_event_at_which_an_app_has_raised(run):
     """
     assert cards(run(code, "-k", "people_write or later_version")) == snapshot("""\
 TestShop
-FAILED   a_later_version: KeyError: 'chatMessage', at chat.added_later
-FAILED   people_write: KeyError: 'chatMessage', at chat.inbound_message.received\
+FAILED   a_later_version: KeyError: 'chatMessage', while handling chat.added_later
+FAILED   people_write: KeyError: 'chatMessage', while handling chat.inbound_message.received\
 """)
 
 

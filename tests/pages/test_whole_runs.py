@@ -358,7 +358,7 @@ def test_a_closed_row_shows_the_assert_where_nothing_is_odd(pytester):
     """
     result = run(pytester, "--chat-fake-report=page.html", body=body)
 
-    assert any(line.startswith("  m1 was charged 0.05 once (7)") for line in result.outlines)
+    assert any(line.startswith("  m1 was charged 0.05 once, at #7") for line in result.outlines)
     reasons = re.findall(r'<span class="reason">(.*?)</span>', page_of(pytester))
     assert reasons == ["assert 0.1 == 0.05"]
 
@@ -425,7 +425,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
     page = html.unescape(page_of(pytester))
     found = dict(re.findall(rows, page))
 
-    attempt = "4 attempt: sent m1 -> <lambda>(): 500"
+    attempt = "#4 attempt: sent m1 -> <lambda>(): 500"
     assert (
         f"<h3>What to look at</h3><ul><li>{attempt}" in page.partition("test_a_body_as_written")[2]
     )
@@ -439,7 +439,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
         "an_argument": "TypeError: devices: expected an int, got 1.5",
         "an_unused_fault": "drop(status='read'), set up at test_it.py:26",
         "a_world": "sent m1 was redelivered; assert 2 == 1",
-        "an_app_that_raises": "KeyError: 'm1', at chat.inbound_message.received",
+        "an_app_that_raises": "KeyError: 'm1', while handling chat.inbound_message.received",
         "without_an_app": "assert [] == ['sent']",
     }
 
@@ -461,7 +461,10 @@ def test_the_page_has_the_card_of_ready_made_tests_and_what_they_explored(pytest
 
     assert "<h2>test_it.py::TestShop" in page
     failed = '<th scope="row">people_write</th><td class="FAILED">FAILED</td>'
-    assert f"{failed}<td>KeyError: &#x27;chatMessage&#x27;, at chat.inbound_message" in page
+    assert (
+        f"{failed}<td>KeyError: &#x27;chatMessage&#x27;, while handling chat.inbound_message"
+        in page
+    )
     assert "<h3>Exploration of scenario()</h3>" in page
 
 
@@ -479,9 +482,9 @@ def test_pictures_that_can_t_be_drawn_spoil_no_report(pytester):
     result = run(pytester, *pages, body=body)
 
     result.assert_outcomes(failed=1, passed=1)
-    said = "it can't be shown: AttributeError: 'int' object has no attribute '_marks'"
+    said = "the timeline can't be shown: AttributeError: 'int' object has no attribute '_marks'"
     assert said in result.stdout.str()
-    assert "it can&#x27;t be shown: AttributeError: " in page_of(pytester)
+    assert "the timeline can&#x27;t be shown: AttributeError: " in page_of(pytester)
 
 
 def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(pytester):

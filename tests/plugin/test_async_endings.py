@@ -96,7 +96,7 @@ def test_the_tests_own_failure_comes_first_and_the_rest_in_its_report(pytester):
             "*AssertionError: assert 'red' == 'green'*",
             "*chat_fake timeline*",
             "What to look at",
-            "  2 steps were not performed, from the chain at test_it.py:5 on: the test *",
+            "  2 steps were not performed, starting with the chain at test_it.py:5: *",
         ]
     )
 

@@ -36,11 +36,11 @@ LEFTOVERS = """
 
 #: What is said of the first three.
 SAID = [
-    "1 attempt failed: repair the app, or assert on chat_fake.webhooks.attempts:",
-    "  sent m1*, caused at test_it.py:13, at app.<locals>.app (WSGI) /: status 302 (*)",
-    "1 attempt failed: repair the app, or assert on chat_fake.webhooks.attempts:",
-    "  sent m1*, caused at test_it.py:20*, at app.<locals>.app (WSGI) /: status 302 (*)",
-    "1 unused fault: set a fault up before the verb, or remove it:",
+    "1 attempt failed: fix the app, or assert on chat_fake.webhooks.attempts:",
+    "  sent m1* (caused at test_it.py:13) to app.<locals>.app (WSGI) /: status 302 (*)",
+    "1 attempt failed: fix the app, or assert on chat_fake.webhooks.attempts:",
+    "  sent m1* (caused at test_it.py:20*) to app.<locals>.app (WSGI) /: status 302 (*)",
+    "1 unused fault: set up a fault before the verb, or remove it:",
     "  drop(status='read'), set up at test_it.py:23",
 ]
 
@@ -264,8 +264,8 @@ def test_a_test_that_failed_anyway_is_told_in_its_report_not_in_warnings(pyteste
             ">       assert chat_fake.balance.charged == 0",
             "*- chat_fake timeline -*",
             "What to look at",
-            "  4 attempt: sent m1 -> app /: 500 (did it raise? its log has the error)",
-            "  9 attempt: delivered m1 -> app /: 500 (did it raise? its log has the error)",
+            "  #4 attempt: sent m1 -> app /: 500 (did it raise? its log has the error)",
+            "  #9 attempt: delivered m1 -> app /: 500 (did it raise? its log has the error)",
             "available 99.95, held 0.00, charged 0.05 USD; times are from 2026-01-01T12:00:00.000Z",
             "  1  +0:00.000  verb     send_text() m1  at test_a_test*.py:7",
         ]
@@ -338,6 +338,6 @@ def test_a_chain_never_awaited_fails_its_test_and_follows_its_own_failure(pytest
             "E  *NotAwaited: missing await at test_it.py:9: 2 steps were never performed",
             "E  *assert 1 == 2*",
             "*- chat_fake timeline -*",
-            "  1 step was not performed, from the chain at test_it.py:12 on: *",
+            "  1 step was not performed, starting with the chain at test_it.py:12: *",
         ]
     )

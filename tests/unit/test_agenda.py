@@ -36,11 +36,11 @@ def test_the_agenda_lists_every_kind_in_due_order():
         agenda = fake.clock.agenda
         first, second = (f"m{n} (message {one.id})" for n, one in enumerate(fake.messages, 1))
         assert [(*due(entry), sentence(entry)) for entry in agenda] == [
-            ("attempt", 1, "attempt 1 at other, caused"),
+            ("attempt", 1, "attempt 1 of other, caused"),
             ("step", 5, f"deliver() of {second[4:-1]}, scheduled"),
-            ("retry", 10, f"attempt 2 at sent {first}, caused"),
-            ("retry", 10, f"attempt 2 at delivered {first}, caused"),
-            ("retry", 10, f"attempt 2 at sent {second}, caused"),
+            ("retry", 10, f"attempt 2 of sent {first}, caused"),
+            ("retry", 10, f"attempt 2 of delivered {first}, caused"),
+            ("retry", 10, f"attempt 2 of sent {second}, caused"),
             ("expiry", 24 * 60, f"conversation {retried.conversation.id} expires, started"),
             ("drop", 30 * 24 * 60, f"drop of {second[4:-1]} if it is still sent, sent"),
         ]

@@ -191,7 +191,7 @@ UNUSED = [
     ),
     (lambda f: f.api.fail(), (), "no request with the fake's key after that"),
     (lambda f: f.api.delay(1, path="/v2/messages"), (), "no request to /v2/messages after that"),
-    (lambda f: f.api.webhooks_first(), CALLS, "no request to an endpoint of your own after that"),
+    (lambda f: f.api.webhooks_first(), CALLS, "no request to a route of yours after that"),
     (
         lambda f: f.api.lose_response(path="/v2/messages"),
         CALLS[:1],
@@ -215,22 +215,22 @@ UNUSED = [
     (
         lambda f: f.api.fail(path="/v2/balance", start=3),
         CALLS,
-        "2 requests matched, and it begins with number 3",
+        "2 requests matched, but the fault starts with number 3",
     ),
     (
         lambda f: f.api.fail(path="/x", start=2),
         CALLS,
-        "1 request matched, and it begins with number 2",
+        "1 request matched, but the fault starts with number 2",
     ),
     (
         lambda f: f.api.fail(start=1_000),
         CALLS,
-        "3 requests matched, and it begins with number 1,000",
+        "3 requests matched, but the fault starts with number 1,000",
     ),
     (
         lambda f: [f.api.fail(), f.api.fail()][1],
         CALLS[:1],
-        "1 request matched, and got another response",
+        "1 request matched, but got another response",
     ),
 ]
 
@@ -251,7 +251,7 @@ def test_a_fault_that_never_fired_is_told_at_the_end_with_its_line(set_up, calls
             + f" ({why})" * bool(why)
         )
 
-    head = "1 unused fault: set a fault up before the verb, or remove it:"
+    head = "1 unused fault: set up a fault before the verb, or remove it:"
     assert warnings_at_the_end(scenario) == ["\n".join([head, *told])]
 
 

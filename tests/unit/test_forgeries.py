@@ -111,7 +111,7 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(play, app, signer,
             after = visible_state(fake)
             fake.webhooks._outbox.faults.clear()
         to_look_at = section(fake).partition("\n\n")[0]
-        assert to_look_at.startswith("What to look at\n  m1 was charged 0.05 once (7); ")
+        assert to_look_at.startswith("What to look at\n  m1 was charged 0.05 once, at #7; ")
         assert "forgery" not in to_look_at
         before[5] += forged  # attempts
         del before[6], after[6]  # the records of these

@@ -75,7 +75,7 @@ def test_handles_show_themselves_in_a_word(fake):
         f"<Message {message.id} to +15550100: sent, held 0.05>",
         f"<Event {event.id} {about}>",
         f"<WebhookRequest 1 of {about} at Receiver()>",
-        f"<Attempt 1 at {event.id}, {about}, at Receiver(): status 200>",
+        f"<Attempt 1 of {event.id}, {about}, at Receiver(): status 200>",
         "<Clock at 2026-01-01T12:00:00+00:00>",
         "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>",
         "<Webhooks: 1 endpoint, 1 event, 1 attempt>",

@@ -47,7 +47,7 @@ def test_an_event_that_no_connected_endpoint_listens_for_is_named():
     assert head == '2 events that no endpoint listens for: connect the app with events="*":'
     line = scenario.__code__.co_firstlineno + 3
     caused = [(TYPE, line), ("edited", line + 1)]
-    assert lines == [f"  {type}, caused at test_other_events.py:{line}" for type, line in caused]
+    assert lines == [f"  {type} (caused at test_other_events.py:{line})" for type, line in caused]
 
 
 # -- what they look like ---------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_a_failure_at_it_is_named_by_its_type(fake):
     fake.webhooks.connect(handler=lambda _: 1 / 0, events="*")
     with pytest.raises(ZeroDivisionError) as caught:
         fake.webhooks.emit_event(TYPE)
-    assert f"at {TYPE}, caused at test_other_events.py" in caught.value.__notes__[0]
+    assert f"on {TYPE} (caused at test_other_events.py" in caught.value.__notes__[0]
 
 
 @pytest.mark.asyncio

@@ -122,7 +122,7 @@ def test_a_body_that_fails_for_what_a_person_does_unasked_is_not_posted():
         with pytest.raises(KeyError) as caught:
             message.deliver()
         assert (message.status, len(receiver.requests)) == ("read", 2)
-        assert "got read m1, caused at " in caught.value.__notes__[0]
+        assert "got read m1 (caused at " in caught.value.__notes__[0]
 
 
 def test_who_sends_while_the_function_runs_takes_no_event_s_id():

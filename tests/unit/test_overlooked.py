@@ -48,7 +48,7 @@ def test_where_pytest_shows_no_timeline_an_error_has_the_message_s_id(monkeypatc
         fake.webhooks.connect(wsgi=failing_app)
         message = fake.send_text()
 
-    assert f"  sent m1 (message {message.id}), caused at " in str(refused.value)
+    assert f"  sent m1 (message {message.id}) (caused at " in str(refused.value)
 
 
 def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once():
@@ -66,7 +66,7 @@ def test_a_fault_that_never_fired_has_an_error_of_its_own_if_it_is_alone():
         fake.webhooks.drop(status="read")
         fake.send_text().after(60)
 
-    assert "1 unused fault: set a fault up before the verb, or remove it:" in str(alone.value)
+    assert "1 unused fault: set up a fault before the verb, or remove it:" in str(alone.value)
     assert not isinstance(alone.value, UndeliveredWebhooks)
 
 

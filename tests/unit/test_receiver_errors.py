@@ -31,7 +31,7 @@ def test_an_exception_surfaces_with_its_traceback_and_a_note_of_its_origin(fake)
 
     assert "hook" in [entry.name for entry in caught.traceback]
     (note,) = caught.value.__notes__
-    assert note.startswith("raised by shop (WSGI) / at sent m1, caused at test_receiver_errors.py:")
+    assert note.startswith("raised by shop (WSGI) / on sent m1 (caused at test_receiver_errors.py:")
     (attempt,) = fake.webhooks.attempts
     assert caught.value is attempt.error
     assert attempt.outcome == "LookupError: no such campaign"

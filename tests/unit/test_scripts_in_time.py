@@ -190,5 +190,5 @@ def test_what_is_scheduled_for_a_phone_that_is_off_says_what_comes_first(fake):
     fake.send_text(to="+1").after(60).deliver()
     fake.recipient("+1").goes_offline()
 
-    told = "Before that, the phone of +1 is off. Call recipient('+1').comes_online().\n"
+    told = "But the phone of +1 is off. Call recipient('+1').comes_online().\n"
     assert told in section(fake)

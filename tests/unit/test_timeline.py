@@ -338,4 +338,4 @@ def test_a_long_picture_has_the_rows_of_the_folded_text(fake):
     for number in range(100):
         fake.send_text(to=f"+{number}")
 
-    assert "... the same 99 times more: 4 to 300 ..." in fake.timeline.svg()
+    assert "... the same 99 times more: #4 to #300 ..." in fake.timeline.svg()

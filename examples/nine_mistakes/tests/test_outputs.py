@@ -22,16 +22,16 @@ NAMES = re.findall(
 
 #: What names the cause, in the first line of each section.
 CAUSES = {
-    "test_a_double_charge": "[duplicate: mistakes.py:21], which it took before (10)",
-    "test_a_status_that_goes_back": "[delayed 30 s: mistakes.py:31], after read m1 (12)",
-    "test_a_wrong_amount": "m1 was charged 0.05 once (7); the events report it in 3 (estimate)",
+    "test_a_double_charge": "[duplicate: mistakes.py:21], already accepted at #10",
+    "test_a_status_that_goes_back": "[delayed 30 s: mistakes.py:31], after read m1 (#12)",
+    "test_a_wrong_amount": "m1 was charged 0.05 once, at #7; events #3 (estimate)",
     "test_a_302_response": "302",
     "test_an_exception_in_the_handler": "500 (did it raise? its log has the error)",
     # The app hides it. The first line can only explain the price: nothing is odd.
-    "test_a_swallowed_exception": "m1 was charged 0.05 once (7)",
+    "test_a_swallowed_exception": "m1 was charged 0.05 once, at #7",
     "test_no_signature_check": "204 [wrong signature: mistakes.py:80]",
     "test_a_handler_that_never_responds": "TimeoutError: no complete response within 0.2 s",
-    "test_a_forgotten_await": "2 steps were not performed, from the chain at mistakes.py:103 on",
+    "test_a_forgotten_await": "2 steps were not performed, starting with the chain",
 }
 
 

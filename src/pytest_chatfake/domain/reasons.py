@@ -64,7 +64,7 @@ def _assumed(text: str, setting: str = "") -> Reason:
 
 # Sent: §3, first row
 
-_BEGINS = Reason("it begins {conversation}, which costs nothing until a delivery", "§1")
+_BEGINS = Reason("it starts {conversation}, which costs nothing until a delivery", "§1")
 _HELD = Reason("its price, {amount}, is held until it is delivered", "§3 rule 5")
 _FREE = Reason("its price is 0: nothing is held", "§3 rule 5")
 _DEFAULT = _assumed("its price, {amount}, is the default", "price=")
@@ -74,9 +74,9 @@ _JOINS = _assumed(
 )
 _GIVEN = Reason("the test put it into {conversation}", "§2.4")
 _OPEN = _assumed(
-    "{conversation} is open since {starter} was delivered: it costs nothing", "charge_per="
+    "{conversation} has been open since {starter} was delivered, so it costs nothing", "charge_per="
 )
-_BEGINS_EACH = Reason("it begins {conversation}", "§2.4")
+_BEGINS_EACH = Reason("it starts {conversation}", "§2.4")
 _HELD_EACH = Reason(
     "each message is charged: its price, {amount}, is held until it is delivered",
     CHARGED_BY["message"],
@@ -106,20 +106,20 @@ _sent("given", _GIVEN, _GIVEN)
 
 # Delivered and read: on a device for the first time
 
-_FIRST = Reason(
-    "the first delivery in {conversation} starts its session and is charged, {amount}", "§1"
-)
-_FINAL = Reason("the delivery gave the final price, {amount}", "§2.3")
+_FIRST = Reason("the first delivery in {conversation} starts its session and costs {amount}", "§1")
+_FINAL = Reason("the delivery set the final price, {amount}", "§2.3")
 _NOTHING = Reason("the first delivery in {conversation} starts its session; the price is 0", "§1")
 _LATER = Reason("{conversation} was already charged for {starter}", "§1")
 _EACH = Reason(
-    "each message is charged when it first arrives: this one, {amount}", CHARGED_BY["message"]
+    "each message is charged when it first arrives; this one costs {amount}", CHARGED_BY["message"]
 )
-_NOTHING_EACH = Reason("each message is charged: the price of this one is 0", CHARGED_BY["message"])
-_ITS_HOLD = _assumed("it kept its hold until now, {held}, which is released")
-_LATE = _assumed("the session of {conversation} is over: it costs nothing", "charge_per=")
+_NOTHING_EACH = Reason(
+    "each message is charged, but the price of this one is 0", CHARGED_BY["message"]
+)
+_ITS_HOLD = _assumed("its hold, {held}, lasted until now and is released")
+_LATE = _assumed("the session of {conversation} is over, so it costs nothing", "charge_per=")
 _AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")
-_PRIVATE = _assumed("it was read without read receipts: the service sees a delivery", "")
+_PRIVATE = _assumed("it was read without read receipts: the service only sees a delivery", "")
 
 #: What the first arrival of a message does to the money; with ``each-`` in front if each message is
 #: charged.
@@ -159,7 +159,7 @@ REJECTED: Final = _rule(
     "rejected", Reason("it failed before it was sent: nothing is held or charged", "§3 rule 4")
 )
 _CANNOT_HOLD = _assumed(
-    "the balance can't hold its price, {amount}: it failed before it was sent",
+    "the balance can't cover its price, {amount}: it failed before it was sent",
     "on_insufficient_balance=",
 )
 #: The key says whether the price is the default.
@@ -168,11 +168,11 @@ TOO_DEAR: Final = {
     True: _rule("too-dear-default", _DEFAULT, _CANNOT_HOLD),
 }
 _NO_CHARGE = Reason("it failed after it was sent: failed messages are not charged", "§8")
-FAILED: Final = _rule("failed", _NO_CHARGE, _assumed("what was held for it comes back at once"))
+FAILED: Final = _rule("failed", _NO_CHARGE, _assumed("its hold is released at once"))
 FAILED_FREE: Final = _rule("failed-free", _NO_CHARGE)
 DROPPED: Final = _rule(
     "dropped",
-    Reason("it was not delivered in time and dropped: what was held comes back", "§3 rule 5"),
+    Reason("it was not delivered in time and was dropped: its hold is released", "§3 rule 5"),
     Reason("a drop has no event", "§3 rule 6"),
 )
 

@@ -117,8 +117,8 @@ class Plan:
     def remainder(self) -> str:
         """Return what to note on a failed test about steps that were not performed."""
         return (
-            f"{self._steps_were()} not performed, from the chain at {self._steps[0].line} on: "
-            f"the test failed before its await, or there is none"
+            f"{self._steps_were()} not performed, starting with the chain at "
+            f"{self._steps[0].line}: the test failed before awaiting it, or never awaits it"
         )
 
     def _steps_were(self) -> str:

@@ -51,7 +51,7 @@ def agenda(engine: Engine) -> list[AgendaEntry]:
 def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
     if kind == "attempt":
         event = subject.event
-        what = f"attempt {subject.number} at {event._full_name}"
+        what = f"attempt {subject.number} of {event._full_name}"
         state = None if event.message_id is None else engine.account.find(event.message_id)
         why = "retry" if subject.number > 1 else "attempt"
         return _made(engine, at, why, state, event.line, f"{what}, caused")

@@ -219,7 +219,7 @@ class WebhooksFirst(ApiFault):
     """Responds after the webhooks that the request causes."""
 
     _kind, _decides, _is_race = "webhooks_first", False, True
-    _usual_target = "to an endpoint of your own"
+    _usual_target = "to a route of yours"
 
     def __init__(self, *, delivered: bool) -> None:
         check_bool(delivered, "delivered")

@@ -76,4 +76,4 @@ class Collector:
                     text = timeline_text(story, start, mentioned=mentioned)
                     yield text, svg(story, start, mentioned=mentioned, styled=False)
             except Exception as error:
-                yield why_unavailable(error), ""
+                yield why_unavailable("the timeline", error), ""

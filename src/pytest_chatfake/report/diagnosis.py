@@ -128,10 +128,10 @@ class Diagnosis:
         if not path.startswith("/") or "?" in path:
             yield "Write only the path: it starts with /, and has no host and no query."
         elif outbox.endpoints and (pending := list(self._pending({"attempt", *_ENDS}))):
-            yield "The app may ask when it gets the next event:"
+            yield "The app may make this request when the next event arrives:"
             yield from pending
         elif refused:
-            yield "The app may ask when it has taken an event, and this attempt failed:"
+            yield "The app may make this request once it accepts an event, but this attempt failed:"
             yield f"{entry_text(refused[-1], self.labels, hinted=True)}."
         elif not self.story.api._log:
             yield "The API got no request at all."
@@ -140,7 +140,7 @@ class Diagnosis:
                 "chat_fake.api_key in the header X-API-Key."
             )
             if outbox.events and not outbox.endpoints:
-                yield "If the app asks when it gets an event: no endpoint is connected."
+                yield "If it makes this request when an event arrives: no endpoint is connected."
 
     def _pending(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
         return first_pending(self._engine, self.labels, verbs, *of)
@@ -151,7 +151,7 @@ class Diagnosis:
             return
         obstacles = (obstacle_of(self._engine, message) for message in messages)
         if (obstacle := next(filter(None, obstacles), None)) is not None:
-            yield f"Before that, {obstacle}."
+            yield f"That is because {obstacle}."
         else:
             yield f"Call deliver() or read() on {'it' if len(messages) == 1 else 'them'}."
 
@@ -189,7 +189,7 @@ class Diagnosis:
             if {message.recipient, starter.recipient} == {DEFAULT_ADDRESS}:
                 yield (
                     f"{self.labels.messages([starter, message])} went to the default recipient, "
-                    f"{DEFAULT_ADDRESS}. Send to others, as in to='+15550101'."
+                    f"{DEFAULT_ADDRESS}. Use different numbers, as in to='+15550101'."
                 )
             return
 

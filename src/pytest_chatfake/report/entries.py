@@ -41,6 +41,11 @@ def number_of(record: Record) -> int:
     return record._index + 1
 
 
+def pointer_to(record: Record) -> str:
+    """Return how sentences refer to an entry: ``#7``."""
+    return f"#{number_of(record)}"
+
+
 def amount_of(record: Record) -> Decimal | None:
     return record.amount if isinstance(record, LedgerEntry) else None
 

@@ -11,8 +11,8 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import Final, Literal, TypeAlias, TypeVar
 
-from ..base.arguments import cited
 from ..base.tracebacks import text_of
+from ..base.views import counted
 from ..domain.instants import stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -50,7 +50,7 @@ def amount_failure(
         entry for entry in ledger.entries if message is None or entry.message_id == message.id
     ]
     verb = {"available": "Available on", "held": "Held for", "charged": "Charged to"}[what]
-    heading = f"{verb} {name}, by the ledger:"
+    heading = f"{verb} {name}, according to the ledger:"
     return _money_failure(diagnosis, what, expected, found, causes, heading, entries)
 
 
@@ -97,8 +97,8 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
     diagnosis = Diagnosis(story)
     return _failure(
         diagnosis.labels,
-        f"statuses of {diagnosis.labels.message(message)}, message {message.id}: "
-        f"number {ordinal}: expected {wanted or 'nothing'}, got {got or 'nothing'}\n"
+        f"status {ordinal} of {diagnosis.labels.message(message)}, message {message.id}: "
+        f"expected {wanted or 'nothing'}, got {got or 'nothing'}\n"
         f"  expected  {', '.join(expected) or '(none)'}\n"
         f"  got       {', '.join(found) or '(none)'}",
         diagnosis.of_statuses(message, wanted, got),
@@ -112,12 +112,12 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
     found = sum(1 for request in log if (request.method, request.path) == (method, path))
     if found == times or (times is None and found):
         return None
-    wanted = "at least 1" if times is None else cited(times)
+    wanted = "at least 1 request" if times is None else counted(times, "request")
     too_few = times is None or found < times
     diagnosis = Diagnosis(story)
     return _failure(
         diagnosis.labels,
-        f"requests of {method} {path}: expected {wanted}, got {found}",
+        f"{method} {path}: expected {wanted}, got {found}",
         diagnosis.of_silence(path) if too_few else (),
         "The requests were:",
         _table(log, lambda request: [str(request)]),

@@ -101,16 +101,16 @@ class FinalChecks:
 
         def caused(event: Event) -> str:
             name = event._name if is_explained else event._full_name
-            return f"{name}, caused {event.line.place}"
+            return f"{name} (caused {event.line.place})"
 
         queued = outbox.queued
         if engine.drain.ordering is not None:
             queued += engine.drain.ordering.held
         yield from _listed(
-            " failed: repair the app, or assert on chat_fake.webhooks.attempts",
+            " failed: fix the app, or assert on chat_fake.webhooks.attempts",
             "attempt",
             [
-                (_failed_line(attempt, f"{caused(attempt.event)},"), attempt.event.line)
+                (_failed_line(attempt, caused(attempt.event)), attempt.event.line)
                 for attempt in overlooked(engine)
             ],
         )
@@ -124,14 +124,14 @@ class FinalChecks:
             ' that no endpoint listens for: connect the app with events="*"',
             "event",
             [
-                (f"{event.type}, caused {event.line.place}", event.line)
+                (f"{event.type} (caused {event.line.place})", event.line)
                 for event in outbox.unheard
                 if event.type != engine.settings.naming.event_type  # many tests have no app
             ],
         )
         for is_shared in (False, True):
             yield from _listed(
-                ": set a fault up before the verb, or remove it",
+                ": set up a fault before the verb, or remove it",
                 "unused fault",
                 [
                     (unused_line(fault, engine), fault.line)
@@ -203,7 +203,7 @@ def undelivered(attempts: Sequence[Attempt]) -> str:
 def _failed_line(attempt: Attempt, what: str) -> str:
     body = "" if attempt._logged else beginning_of_body(attempt.body)
     how = f"{attempt.outcome}{hint(attempt)}{body and f': {body}'}"
-    return f"{what} at {attempt.endpoint._shown}: {how}"
+    return f"{what} to {attempt.endpoint._shown}: {how}"
 
 
 def _listed(

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from ..base.history import Record
 from ..base.views import counted
 from ..domain.messages import MessageState
-from .entries import kind_of, likeness, number_of
+from .entries import kind_of, likeness, number_of, pointer_to
 from .trace import Trace
 
 #: An entry, or a text in place of entries that are left out.
@@ -70,7 +70,7 @@ def _without_repetitions(
         yield from entries[start : start + length]
         again = entries[start + length : start + length * times]
         if again:
-            numbers = f"{number_of(again[0])} to {number_of(again[-1])}"
+            numbers = f"{pointer_to(again[0])} to {pointer_to(again[-1])}"
             yield f"... the same {times - 1} times more: {numbers} ..."
         start += length * times
 
@@ -111,7 +111,7 @@ def _middle(
 def _left_out(trace: Trace, start: int, stop: int) -> Iterator[str]:
     if counts := Counter(map(kind_of, trace.records[start:stop])):
         kinds = ", ".join(
-            counted(count, kind, "moves of the clock" if kind == "clock" else None)
+            counted(count, kind, "clock moves" if kind == "clock" else None)
             for kind, count in counts.items()
         )
         yield f"... {stop - start:,} left out: {kinds} ..."

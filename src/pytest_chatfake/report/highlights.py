@@ -23,7 +23,7 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event, events_are
 from ..webhooks.forgeries import Forgery
 from ..wire.exact_json import number
-from .entries import has_failed, is_unused, kind_of, likeness, line_of, number_of
+from .entries import has_failed, is_unused, kind_of, likeness, line_of, pointer_to
 from .explanations import Explanations
 from .final_checks import retried
 from .hints import SKIPPED, UNSEEN, awaited, hint, missed, unused_faults, unused_line, why_queued
@@ -147,7 +147,7 @@ class Highlights:
             text += hint(entry)
         if isinstance(entry, Attempt) and (entry.event, entry.endpoint) in self._retried:
             text += " (another attempt is pending)"
-        return " ".join([f"{number_of(entry)} {kind_of(entry)}: {text}{line}", *marks])
+        return " ".join([f"{pointer_to(entry)} {kind_of(entry)}: {text}{line}", *marks])
 
     # What came before
 
@@ -164,9 +164,9 @@ class Highlights:
                 break
             if isinstance(before, Attempt) and before.ok and before.endpoint is attempt.endpoint:
                 if before.event is attempt.event:
-                    return f", which it took before ({number_of(before)})"
+                    return f", already accepted at {pointer_to(before)}"
                 if before.event._index > attempt.event._index:
-                    latest = f", after {before.event._name} ({number_of(before)})"
+                    latest = f", after {before.event._name} ({pointer_to(before)})"
         return latest
 
     # What never came about
@@ -179,16 +179,16 @@ class Highlights:
         for event in self._new_unheard():
             types.setdefault(event.type, []).append(event)
         for type_, (first, *others) in types.items():
-            more = f", and {len(others):,} more" if others else ""
+            more = f" and {len(others):,} more" if others else ""
             is_late = endpoints.listening(type_)
             how = "before the verb" if is_late else 'with events="*"'
-            what = f"no endpoint listened for {type_}, caused {first.line.place}{more}"
+            what = f"no endpoint listened for {type_} (caused {first.line.place}){more}"
             yield f"{what}: connect the app {how}"
 
     def _unconnected(self) -> Iterator[str]:
         if self._new_unheard() and not self._engine.outbox.endpoints.ever:
             yield (
-                "no endpoint was connected, so nothing was attempted: call "
+                "no endpoint was connected, so no webhook was posted: call "
                 "chat_fake.webhooks.connect()"
             )
 
@@ -243,12 +243,12 @@ class Highlights:
         # The reason is left out if a failed expectation has given it already.
         label, happened = self.labels.message(message), self._trace.of(message)
         prices = [
-            (number_of(entry), entry.status, price)
+            (pointer_to(entry), entry.status, price)
             for entry in happened
             if isinstance(entry, Event) and (price := self._price_in(entry))
         ]
         estimates = [(at, price) for at, status, price in prices if status == "sent"]
-        finals = [str(at) for at, status, _ in prices if status != "sent"]
+        finals = [at for at, status, _ in prices if status != "sent"]
         charges = [entry for entry in happened if kind_of(entry) == "charge"]
         if charges and finals:
             charged = number(message.charged)
@@ -256,9 +256,11 @@ class Highlights:
                 f"{at} (estimate{'' if price == charged else f', {price}'})"
                 for at, price in estimates
             ]
-            places = listed([*shown, f"{listed(finals)} (final)"])
-            once = f"{label} was charged {charged} once ({number_of(charges[0])})"
-            return f"{once}; the events report it in {places}"
+            places = listed([*shown, *finals[:-1], f"{finals[-1]} (final)"])
+            reported = f"event {places} reports it"
+            if len(prices) > 1:
+                reported = f"events {places} report it"
+            return f"{label} was charged {charged} once, at {pointer_to(charges[0])}; {reported}"
         known = message in self._story.explained
         parts = [] if known else [*self._explanations.charges(message)]
         if message.state == "sent" and message.held:

@@ -16,7 +16,7 @@ from ..http_api.account_api import AccountApi
 from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt, Fault
 from ..webhooks.signing import how_signed
-from .entries import number_of
+from .entries import pointer_to
 
 #: How many bytes of the response to a failed attempt are looked at.
 _MAX_BYTES: Final = 1_000
@@ -39,13 +39,13 @@ UNSEEN: Final = "went to a person without read receipts, so there is no read eve
 
 _HINTS: Final = {
     301: " (does the path end in a slash?)",
-    302: " (does it redirect, to a login for example?)",
+    302: " (does it redirect, e.g. to a login page?)",
     307: " (does the path end in a slash?)",
     308: " (does the path end in a slash?)",
-    401: " (does it ask for a signature, or for a login?)",
-    403: " (does it ask for a CSRF token, or for a signature?)",
+    401: " (does it require a signature or a login?)",
+    403: " (does it require a CSRF token or a signature?)",
     404: " (is path= right?)",
-    405: " (does that path take POST?)",
+    405: " (does that path accept POST?)",
     500: " (did it raise? its log has the error)",
 }
 
@@ -65,13 +65,13 @@ def hint(attempt: Attempt) -> str:
         if attempt._effect._is_wrong:  # the app is right to refuse it
             return ""
         signed = how_signed(attempt._flight.request)
-        return f" ({signed}: does the app verify just that, with the same secret?)"
+        return f" ({signed}: does the app verify exactly that, with the same secret?)"
     if attempt._logged is not None:
         type_, text, place = attempt._logged
         what = beginning(f"{type_}: {text}".rstrip(": "))
         return f" (the app logged {what}{place and f' at {place}'})"
     if attempt.status_code == 503 and not attempt.endpoint.retry_after:
-        return " (connect(retry_after=[10]) retries it)"
+        return " (connect(retry_after=[10]) would retry it)"
     if attempt.status_code == 500 and not _OF_A_FRAMEWORK.match(attempt.body):
         return ""
     return _HINTS.get(attempt.status_code or 0, "")
@@ -87,10 +87,9 @@ def why_foreign(error: BaseException) -> str:
     other_loop = any(part in text for part in _OTHER_LOOP)
     if "starlette.testclient" in sys.modules and (other_loop or _OTHER_THREAD in text):
         return (
-            "TestClient runs the app in a thread and a loop of its own, and the fake calls the same"
-            " app in the test's. What belongs to one of them (a connection, a lock, a pool) can't "
-            "be used in the other: write an async test, and call the app with "
-            "httpx.ASGITransport(app)."
+            "TestClient runs the app in its own thread and event loop, but the fake calls the same "
+            "app in the test's. A connection, lock or pool that was created in one can't be used "
+            "in the other: write an async test, and call the app with httpx.ASGITransport(app)."
         )
     if other_loop or _CLOSED_LOOP in text:
         return (
@@ -114,8 +113,8 @@ def why_queued(blocked: bool) -> str:
     if not blocked:
         return ""
     return (
-        " (a blocking call stopped the test's loop, so webhooks_first could not attempt them: call "
-        "with an async client, or in a thread)"
+        " (a blocking call stopped the test's loop, so webhooks_first could not post them: use an "
+        "async client, or make the call in a thread)"
     )
 
 
@@ -137,8 +136,8 @@ def _why_unused(fault: Trigger, engine: Engine) -> str:
     if isinstance(fault, ApiFault):
         return f" ({_requests_instead(fault)})"
     if (attempt := missed(fault, engine)) is not None:
-        at = f"{attempt.event._name} ({number_of(attempt)})"
-        return f", after the attempt at {at}: it reaches later events only"
+        missed_event = f"{attempt.event._name} ({pointer_to(attempt)})"
+        return f", too late for {missed_event}: a fault only affects later events"
     if not isinstance(fault, Fault) or fault._matched:
         return ""
     status = fault._where.get("status", "sent")
@@ -150,8 +149,8 @@ def _why_unused(fault: Trigger, engine: Engine) -> str:
 def _requests_instead(fault: ApiFault) -> str:
     if fault._matched:
         early = fault._matched < fault._start
-        why = f"it begins with number {fault._start:,}" if early else "got another response"
-        return f"{counted(fault._matched, 'request')} matched, and {why}"
+        why = f"the fault starts with number {fault._start:,}" if early else "got another response"
+        return f"{counted(fault._matched, 'request')} matched, but {why}"
     others = [f"{count:,} {target}" for target, count in fault._others.most_common(_MAX_PATHS)]
     was = "was" if fault._others.total() == 1 else "were"
     instead = f"; there {was} {', '.join(others)}" if others else ""

@@ -31,7 +31,7 @@ def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
     at, kind, subject = due
     hint = f"Run it with {advance(engine, at)}"
     if kind == "attempt":
-        what = f"attempt {subject.number} at {subject.event._name}"
+        what = f"attempt {subject.number} of {subject.event._name}"
         origin = f"caused {subject.event.line.place}"
     else:
         message, does = subject.message, subject.does(kind)
@@ -39,7 +39,7 @@ def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
         how = "scheduled at" if kind == "step" else "by the autopilot of"
         origin = f"{how} {subject.line}"
         if does != "fail" and (obstacle := obstacle_of(engine, message)) is not None:
-            hint = f"Before that, {obstacle}"
+            hint = f"But {obstacle}"
     return f"pending: {what} at {stamp(at)} ({origin}). {hint}."
 
 

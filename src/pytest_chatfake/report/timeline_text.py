@@ -27,6 +27,7 @@ from .entries import (
     kind_of,
     line_of,
     number_of,
+    pointer_to,
 )
 from .folding import TimelineRow, rows_of
 from .hints import beginning, beginning_of_body, hint
@@ -82,8 +83,10 @@ def _text(entry: Record, labels: Labels, hinted: bool) -> str:
                 f" {beginning_of_body(request.body)}" if has_failed(entry) and request.body else ""
             )
             repeat, after = request._repeat, request._last_attempt
-            first = f", see {number_of(repeat.first)}" if repeat else ""
-            early = f", the webhook ({number_of(after)}) came before the response" if after else ""
+            first = f", see {pointer_to(repeat.first)}" if repeat else ""
+            early = ""
+            if after:
+                early = f", the webhook ({pointer_to(after)}) arrived before the response"
             return f"{request}{first}{body}{early}"
         case ClockRecord() as move:
             return f"{move.what} by {length(move.end - move.moment)}"

@@ -74,7 +74,7 @@ def event_of(error: BaseException) -> str:
     for story in active_stories.stories() if found is None else found.stories:
         attempt = story.attempt_of(error)
         if attempt is not None:
-            return f", at {attempt.event._name}"
+            return f", while handling {attempt.event._name}"
     return ""
 
 
@@ -119,7 +119,7 @@ def _section(story: Story, error: BaseException | None = None) -> tuple[str, Sec
         section = Section(story, error)
         return str(section), section
     except Exception as flaw:  # a failed test must not lose its report
-        return why_unavailable(flaw), None
+        return why_unavailable("the timeline", flaw), None
 
 
 def _add(report: pytest.TestReport, text: str) -> None:
@@ -132,9 +132,9 @@ def _add(report: pytest.TestReport, text: str) -> None:
         report.sections.append((_TITLE, text))
 
 
-def why_unavailable(error: Exception) -> str:
+def why_unavailable(what: str, error: Exception) -> str:
     """Return a line that stands in place of something that can't be shown."""
-    return f"it can't be shown: {type(error).__name__}: {text_of(error)}"
+    return f"{what} can't be shown: {type(error).__name__}: {text_of(error)}"
 
 
 @contextmanager
@@ -143,4 +143,4 @@ def log_errors(what: str) -> Generator[None]:
     try:
         yield
     except Exception as error:
-        say(f"{what}: {why_unavailable(error)}")
+        say(why_unavailable(what, error))

@@ -125,7 +125,7 @@ class Attempt(Record):
 
     def __repr__(self) -> str:
         event = f"{self.event.id}, {self.event._full_name}"
-        return one_line(f"<Attempt {self.number} at {event}, {self._end}>")
+        return one_line(f"<Attempt {self.number} of {event}, {self._end}>")
 
     @property
     def fault(self) -> str | None:

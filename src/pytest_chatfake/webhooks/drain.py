@@ -344,8 +344,8 @@ class Drain:
             return error
         # A stopped app was called before, even if restart= is what has raised.
         was_called = flight.is_posted or (flight.attendant and flight.attendant.stopped)
-        raised = f"by {endpoint._shown} at" if was_called else f"before {endpoint._shown} got"
-        error.add_note(f"raised {raised} {event._name}, caused {event.line.place}")
+        raised = f"by {endpoint._shown} on" if was_called else f"before {endpoint._shown} got"
+        error.add_note(f"raised {raised} {event._name} (caused {event.line.place})")
         self._raised = self._raised or error
         return None
 

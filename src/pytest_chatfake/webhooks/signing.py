@@ -202,9 +202,9 @@ class HmacSigner:
 
     @property
     def _scheme(self) -> str:
-        beside = f" beside {self._timestamp_header}" if self._timestamp_header else ""
+        time = f" (with {self._timestamp_header})" if self._timestamp_header else ""
         how = f"HMAC-{self._digest.upper()} in {self._encoding}"
-        return f"{self._header}{beside} as {self._format}: {how}"
+        return f"{self._header}{time} as {self._format}: {how}"
 
     def _content_of(self, request: WebhookRequest) -> bytes:
         body = request.body.decode(errors="surrogateescape")  # restores any bytes exactly
