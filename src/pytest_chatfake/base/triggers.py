@@ -12,24 +12,25 @@ from .views import counted
 
 
 class Trigger(Record):
-    """A fault that fires ``times`` times (None: always), from the ``start``-th match on.
+    """A fault that fires ``times`` times (None: always), starting with match number ``start``.
 
-    Each kind of fault is a subclass. Its constructor takes what only this kind needs; ``_set_up``
-    takes what all kinds have in common. As a context manager it is removed at the end of the block.
+    Each kind of fault is a subclass. A subclass's constructor takes the arguments of its kind;
+    ``_set_up`` takes those that all kinds share. As a context manager, a fault is removed at the
+    end of the block.
 
     Attributes:
-        fired: How often it has fired so far.
-        line: Where the test set it up.
+        fired: How often the fault has fired so far.
+        line: The line of the test that set it up.
     """
 
     #: The name of the public class.
     _face: ClassVar[str]
-    #: Where a test finds its method (``webhooks``), and the method's name (``duplicate``).
+    #: The object that has its method (``webhooks``), and the method's name (``duplicate``).
     _home: ClassVar[str]
     _kind: ClassVar[str] = ""
     #: The default of ``times=``.
     _usual_times: ClassVar[int | None] = 1
-    #: The arguments that say which events or requests it is about.
+    #: The arguments that select events or requests.
     _filters: ClassVar[tuple[str, ...]]
 
     fired: int
@@ -40,7 +41,7 @@ class Trigger(Record):
         self._arguments = arguments  # as a test would write them
         self._matched = 0
         self._is_removed = False
-        self._is_short = False  # it waited for more attempts than were made before a barrier
+        self._is_short = False  # a barrier came before all the attempts that it waited for
 
     def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
         times = where.get("times", self._usual_times)
@@ -48,14 +49,14 @@ class Trigger(Record):
         self._start = check_int(where.get("start", 1), "start", 1)
         self._where = {name: where[name] for name in self._filters if where.get(name) is not None}
         self.line = line
-        self._is_shared = is_in_fixture()  # then it may be meant for other tests
+        self._is_shared = is_in_fixture()  # so it may be meant for other tests
 
     def __repr__(self) -> str:
         return f"<{self._face} {self.description}, fired {counted(self.fired, 'time')}>"
 
     @property
     def description(self) -> str:
-        """The call that makes such a fault: ``duplicate(after=2)``."""
+        """The call that sets up such a fault: ``duplicate(after=2)``."""
         where = {name: self._shown_filter(name, value) for name, value in self._where.items()}
         shown = [*self._arguments, *shown_arguments(**where)]
         if self._start != 1:
@@ -64,7 +65,7 @@ class Trigger(Record):
             shown.append(f"times={self._times}")
         return f"{self._kind}({', '.join(shown)})"
 
-    def _shown_filter(self, name: str, value: Any) -> object:  # noqa: ARG002 - most are themselves
+    def _shown_filter(self, name: str, value: Any) -> object:  # noqa: ARG002 - most are shown as they are
         return value
 
     def __enter__(self) -> Self:
@@ -74,7 +75,7 @@ class Trigger(Record):
         self.remove()
 
     def remove(self) -> None:
-        """Stop the fault; what it has done stays. Calling this again has no effect."""
+        """Stop the fault; what it has done stays. Removing it again is a no-op."""
         self._is_removed = True
 
     def _should_fire(self) -> bool:
@@ -100,7 +101,8 @@ class Triggers(Generic[_T]):
     """The faults of a fake, in the order in which they were set up.
 
     Attributes:
-        ever: All of them. Removed ones stay, because an unused one is reported when the test ends.
+        ever: All faults, including removed ones, because an unused fault is reported when the test
+            ends.
     """
 
     def __init__(self, history: History) -> None:
@@ -109,11 +111,11 @@ class Triggers(Generic[_T]):
 
     @property
     def active(self) -> list[_T]:
-        """The faults that are not removed."""
+        """The faults that were not removed."""
         return [trigger for trigger in self.ever if not trigger._is_removed]
 
     def add(self, trigger: _T, now: int) -> _T:
-        """Record a fault as set up now (nanoseconds), and return it."""
+        """Record that a fault was set up at ``now`` (nanoseconds), and return it."""
         trigger.moment = now
         self._history.add(trigger)
         self.ever.append(trigger)

@@ -18,14 +18,14 @@ CATALOGUE: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PlatformError:
-    """What the platform itself says about a failure (``chatApiError``, §2.5).
+    """The channel platform's own error when a message fails (``chatApiError``, §2.5).
 
     Args:
         message: The platform's error text.
         type: The platform's error type.
         code: The platform's error code.
         trace_id: The platform's trace identifier.
-        details: ``error_data.details``.
+        details: The details in ``error_data``.
     """
 
     message: str

@@ -21,11 +21,12 @@ class LedgerEntry(Record):
     """One entry of the ledger.
 
     Attributes:
-        kind: Which way the money moved.
+        kind: Where the money moved: ``"hold"``, ``"release"``, ``"charge"``, ``"opening"``,
+            ``"top_up"`` or ``"adjustment"``.
         amount: An exact decimal. Only an adjustment can be negative.
-        moment: When it was posted, in nanoseconds since the epoch.
-        message_id: The message in question, if any.
-        conversation_id: The message's conversation, if any.
+        moment: When the entry was posted, in nanoseconds since the epoch.
+        message_id: The id of the message that the entry is about, if any.
+        conversation_id: The id of that message's conversation, if any.
     """
 
     kind: Final[EntryKind]
@@ -37,17 +38,17 @@ class LedgerEntry(Record):
 
     @property
     def at(self) -> datetime:
-        """When it was posted: aware, UTC, to the microsecond."""
+        """When the entry was posted: aware, UTC, to the microsecond."""
         return instant(self.moment)
 
 
 class Balance(NamedTuple):
-    """The account's money at one moment, in exact decimals.
+    """The account's money at one moment, as exact decimals.
 
     Attributes:
-        available: What can be spent.
-        held: What is set aside for messages that are sent but not yet delivered (§3 rule 5).
-        charged: What has been charged so far (§8).
+        available: The amount that can be spent.
+        held: The amount set aside for messages that are sent but not yet delivered (§3 rule 5).
+        charged: The amount charged so far (§8).
         currency: The three-letter code of the three amounts.
     """
 

@@ -94,7 +94,8 @@ class CheckedOptions(NamedTuple):
 class Exploration:
     """An exploration and its result. In an async test, nothing happens until you ``await`` it.
 
-    ``str(exploration)`` says how it ended, as pytest shows it in the section ``chat_explore``.
+    ``str(exploration)`` says how the exploration ended, as pytest shows it in the section
+    ``chat_explore``.
     """
 
     def __init__(
@@ -140,7 +141,7 @@ class Exploration:
 
     @property
     def worlds(self) -> int:
-        """How many different worlds were tried, including the body as written.
+        """The number of different worlds that were tried, including the body as written.
 
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.
@@ -150,7 +151,9 @@ class Exploration:
 
     @property
     def complete(self) -> bool:
-        """Whether :attr:`worlds` are all worlds up to the depth. If not, ``str()`` says why.
+        """Whether every world up to the depth was tried; if not, ``str()`` says why.
+
+        An exploration that is not complete still passes.
 
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.

@@ -53,9 +53,9 @@ class ExploreOptions(TypedDict, total=False):
 
 
 class Explorer:
-    """Runs one test body with its webhooks as written, duplicated, reordered, refused.
+    """Runs one test body in many worlds: with webhooks duplicated, reordered, refused.
 
-    Under pytest, the ``chat_explore`` fixture is one::
+    Under pytest, use the fixture ``chat_explore``::
 
         def test_a_sale_is_charged_once(chat_explore):
             @chat_explore
@@ -66,13 +66,13 @@ class Explorer:
                 chat_fake.settle()
                 assert shop.spent == Decimal("0.05")
 
-    Each run of ``world`` has its own fake, clock and shop. The first world that fails makes the
-    test fail; the error says what went wrong in it, and has a test to paste.
+    Each run of ``world`` has its own fake, clock and shop. If a world fails, the test fails with
+    that world's error, which says what went wrong and, if possible, has a test to paste.
 
     Args:
         config: The configuration of every fake; None: the defaults.
-        start: When every world begins, unless time is already frozen.
-        progress: Called with the text of a progress line.
+        start: The time at which every world begins, unless time is already frozen.
+        progress: A function that is called with each progress line.
 
     Attributes:
         explorations: The explorations, in order.
@@ -110,10 +110,10 @@ class Explorer:
     def __call__(
         self, body: Body | None = None, /, **options: Unpack[ExploreOptions]
     ) -> Exploration | Callable[[Body], Exploration]:
-        """Run a body in every world; without one, return a decorator that does.
+        """Run a body in every world; without a body, return a decorator that does.
 
         Args:
-            body: A function of one fake; with ``async def``, ``await`` the exploration.
+            body: A function that takes a fake; with ``async def``, ``await`` the exploration.
             **options: ``deviations=DEFAULT``: The kinds to try, or ``"all"``.
                 ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
                 ``"refuse"`` and ``"webhooks_first"``; the others are ``"drop"``,
@@ -127,18 +127,18 @@ class Explorer:
                 ``only=None``: The one world to try, as a failure printed it.
                 ``crash_points=()``: For ``"crash"``, functions such as ``[Session.commit]``, or
                 their dotted names: the app may also crash before and after each call. For
-                ``"error"``, functions whose calls may fail; a mapping has the exception class of
-                each, as in ``{Session.commit: OperationalError}``, or None for the default of
-                ``webhooks.error()``.
-                ``stop_at_first=False``: Whether to stop at the first world that fails. If not,
-                more worlds with one deviation are tried, to find other kinds that fail: 75 worlds,
-                or more if that takes no longer than the search so far.
+                ``"error"``, functions whose calls may fail; a mapping gives each function its
+                exception class, as in ``{Session.commit: OperationalError}``, or None for the
+                default of ``webhooks.error()``.
+                ``stop_at_first=False``: Whether to stop at the first world that fails. If not, more
+                worlds with one deviation are tried, to find other kinds that fail: 75 worlds, or
+                more if that takes no longer than the search so far.
 
         Raises:
-            TypeError: The body is not a function of one fake.
+            TypeError: The body is not a function that takes a fake.
             ValueError: An argument is out of range, or a deviation is unknown.
             NotRepeatable: Two runs of the body differ.
-            Exception: The error of the body, with notes that describe the world.
+            Exception: The body's error, with notes that describe the world.
         """
         scope = _checked(options, "chat_explore()")
         if body is None:
@@ -180,17 +180,18 @@ def explore(
     config: ChatFakeConfig | None = None,
     **options: Unpack[ExploreOptions],
 ) -> Exploration:
-    """Run a body in every world, without pytest; the example of :class:`Explorer` has a body.
+    """Run a body in every world, without pytest.
 
-    It raises the first failing world's error::
+    The body is a function such as ``world`` in the example of :class:`Explorer`. If a world fails,
+    the first one's error is raised::
 
         print(explore(world, depth=1))  # 18 worlds, all with up to 1 deviation
 
     Args:
-        body: A function of one fake; with ``async def``, ``await`` the result.
+        body: A function that takes a fake; with ``async def``, ``await`` the result.
         config: The configuration of every fake; None: the defaults.
-        **options: ``deviations``, ``limit``, ``depth``, ``seconds``, ``only``, ``crash_points``
-            and ``stop_at_first``, as :class:`Explorer` takes them.
+        **options: ``deviations``, ``limit``, ``depth``, ``seconds``, ``only``, ``crash_points`` and
+            ``stop_at_first``, as :class:`Explorer` takes them.
     """
     exploration = Explorer(config)._explore(body, _checked(options, "explore()"))
     exploration._warn_if_never_awaited()

@@ -71,19 +71,19 @@ class WebhookTests:
                 return lambda: dict(shop.statuses)  # the snapshot
 
     Each test plays :meth:`scenario` in many worlds: with duplicates, out of order, with lost
-    responses, crashes, forged signatures. In each world the app has to handle all events, and to
-    end up with the same snapshot as in the scenario as written. A test that has nothing to try is
-    skipped, and its reason says what to write. After the run, each class gets a card with a line
-    for each test.
+    responses, crashes, forged signatures. In each world, the app has to handle all events and end
+    up with the same snapshot as when the scenario is played as written. A test that has nothing to
+    try is skipped, and its reason says what to write. After the run, each class gets a card with a
+    line for each test.
 
-    ``test_a_crash = None`` leaves a test out. A class without ``connect()`` is a base class, and is
-    not collected.
+    To leave a test out, write ``test_a_crash = None``. A class without ``connect()`` is a base
+    class, and is not collected.
 
     Attributes:
         crash_points: Functions whose calls may crash the app or raise an error:
             ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
-        expected_failures: Why tests fail for now, by test name. Once such a test passes, it counts
-            as a failure.
+        expected_failures: Reasons why tests fail for now, by test name. Once such a test passes, it
+            counts as a failure.
         only: The one world to try, as a failure printed it, by test name.
     """
 
@@ -119,7 +119,7 @@ class WebhookTests:
         )
 
     def scenario(self, chat_fake: ChatFake) -> Any:
-        """Say what happens; override it if your app sends messages, or answers people.
+        """Play what happens; override it if your app sends messages or answers people.
 
         Write a plain function, an ``async def``, or a generator that yields each step and so works
         in async tests as well: ``message = yield chat_fake.send_text()``.
@@ -128,11 +128,11 @@ class WebhookTests:
         yield chat_fake.send_text("second", to="+4915550002").fail()
 
     def play(self, chat_fake: ChatFake, *, steps: int | None = None) -> Any:
-        """Play the scenario, like each test; ``await`` it in an async test.
+        """Play the scenario, as each test does; ``await`` it in an async test.
 
         Args:
             chat_fake: The fake.
-            steps: Stop a generator after this many yields; None: play all of it.
+            steps: How many yields of a generator to play; None: all of it.
         """
         last = 0 if steps is None else check_int(steps, "steps", 1)
         playing = _played(self.scenario(chat_fake), chat_fake, last)
@@ -164,7 +164,7 @@ class WebhookTests:
         webhook_run.explore()
 
     def test_snapshot_changes(self, webhook_run: _WebhookRun) -> None:
-        """Show in the snapshot what has happened; else no test could find a bug."""
+        """Show in the snapshot what has happened, or no test could find a bug."""
         webhook_run.explore(compares=True)
 
     def test_duplicates(self, webhook_run: _WebhookRun) -> None:
@@ -208,7 +208,7 @@ class WebhookTests:
             pytest.skip(f"both attempts at the same time were refused each time: {refused[0]}")
 
     def test_another_order(self, webhook_run: _WebhookRun) -> None:
-        """Handle events out of order: late, or retried because they were refused on the way."""
+        """Handle events out of order: late, or retried after they were refused on the way."""
         webhook_run.compare("reorder", "refuse")
 
     def test_a_read_at_once(self, webhook_run: _WebhookRun) -> None:
@@ -216,7 +216,7 @@ class WebhookTests:
         webhook_run.compare("read_at_once")
 
     def test_webhooks_before_the_response(self, webhook_run: _WebhookRun) -> None:
-        """Handle a send call's webhooks before its response."""
+        """Handle the webhooks of a send call before its response."""
         webhook_run.compare("webhooks_first")
 
     def test_a_crash(self, webhook_run: _WebhookRun) -> None:
@@ -224,7 +224,7 @@ class WebhookTests:
         webhook_run.compare("crash")
 
     def test_an_error(self, webhook_run: _WebhookRun) -> None:
-        """Refuse an event while, say, the database fails, and handle the retry."""
+        """Refuse an event while the database fails, for example, and handle the retry."""
         webhook_run.compare("error")
 
     def test_a_later_version(self, webhook_run: _WebhookRun) -> None:
@@ -242,7 +242,7 @@ class WebhookTests:
         webhook_run.compare("evolve", "unknown_value", ending=unknown)
 
     def test_people_write(self, webhook_run: _WebhookRun) -> None:
-        """Handle what people write."""
+        """Handle what people write to the sender."""
 
         async def write(fake: ChatFake, snapshot: Snapshot | None) -> None:
             inside, before = Inside(fake), len(fake.events)

@@ -60,14 +60,14 @@ class ApiRequest(Record):
     """A request to the fake. The status is set when the response leaves.
 
     Attributes:
-        method: For example ``GET``.
+        method: The method, such as ``GET``.
         path: The path, without the query string.
-        key: The last four characters of its key; empty without a key.
-        accepted: Whether it was this fake's key.
-        status: The status of the response; None: not yet, or the client never got one.
-        moment: When it was answered, or else when it arrived: nanoseconds since the epoch.
+        key: The last four characters of the key in the request; empty without a key.
+        accepted: Whether the key is this fake's.
+        status: The status of the response; None: not yet, or the client never got a response.
+        moment: When the request was answered, or else when it arrived: nanoseconds since the epoch.
         body: The body of your route's response, if its status is not 2xx; else empty.
-        in_process: Whether it was made through ``chat_fake.wsgi_app``, and not over a socket.
+        in_process: Whether the request was made through ``chat_fake.wsgi_app``, not over a socket.
     """
 
     method: Final[str]
@@ -92,7 +92,7 @@ class ApiRequest(Record):
 
     @property
     def at(self) -> datetime:
-        """When it was answered: aware, UTC, to the microsecond."""
+        """When the request was answered: aware, UTC, to the microsecond."""
         return instant(self.moment)
 
     @property
@@ -111,7 +111,7 @@ class ApiRequest(Record):
 
 
 class AccountApi:
-    """``fake.api``: the requests to the HTTP API, and faults in its responses.
+    """The HTTP API as ``fake.api``: the requests, and faults in their responses.
 
     Example::
 
@@ -121,14 +121,15 @@ class AccountApi:
 
     The faults, :meth:`fail` to :meth:`rate_limit`, apply to every request with the fake's key: the
     balance request, the send call, your own routes, handlers of ``chat_fake.http``, and unknown
-    paths. All of them are assumed: the description has one error, 401 (§7.1). They take these
-    arguments besides their own:
+    paths. :meth:`webhooks_first` only applies to calls of your own routes. All faults are assumed,
+    as the description has one error, 401 (§7.1). They take these arguments besides their own:
 
-    - ``path``: a path, or the rule of a route such as ``/v2/messages/<id>``; None: any.
-    - ``method``: None: any.
+    - ``path``: only requests to this path, or to the rule of a route such as ``/v2/messages/<id>``;
+      None: any.
+    - ``method``: only requests with this method; None: any.
     - ``start``: the first matching request for which the fault fires; 1 is the next.
-    - ``times``: for how many requests it fires, 1 by default; None, the default of
-      :meth:`rate_limit`: until the fault is removed.
+    - ``times``: for how many requests the fault fires, 1 by default; None: until the fault is
+      removed, the default of :meth:`rate_limit`.
 
     If several faults match a request, the one that was set up first decides the response, and
     delays that were set up before it add up. If a route raises, its error is the response, and the
@@ -324,7 +325,7 @@ class AccountApi:
         body: str | bytes | Mapping[str, object] | None = None,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond with an error; no route of yours runs.
+        """Respond with an error, without running any route.
 
         Args:
             status: The status of the response.
@@ -340,10 +341,10 @@ class AccountApi:
         duration: timedelta | float,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond late by ``duration``: a ``timedelta`` or seconds, a minute at most.
+        """Respond late, by a ``timedelta`` or seconds of real time, a minute at most.
 
-        The request takes effect first. Over a socket, real time passes, and other requests are not
-        held up; in process, nothing waits.
+        The request takes effect first, and other requests are not held up. Only a response over a
+        socket is late; in process, nothing waits.
         """
         return self._add(Delay(duration), where)
 
@@ -351,7 +352,7 @@ class AccountApi:
         self,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Close the connection without a response; no route of yours runs.
+        """Close the connection without a response, and without running any route.
 
         In process, the client gets a ``ConnectionResetError``.
         """
@@ -365,9 +366,9 @@ class AccountApi:
     ) -> ApiFault:
         """Carry out the request, and close the connection without a response.
 
-        The message is sent, money is held, events are queued, but the client can't know. In
-        process, the client gets a ``ConnectionResetError``. With a ``status``, it gets an error
-        response instead, as from a gateway that timed out.
+        The message is sent, money is held and events are queued, but the client can't know. In
+        process, the client gets a ``ConnectionResetError``. With a ``status``, the client gets an
+        error response instead, as from a gateway that timed out.
         """
         fault = self._add(LoseResponse(status), where)
         self._engine.await_retries()
@@ -392,7 +393,7 @@ class AccountApi:
         """Respond with 429 and ``Retry-After`` until that time has passed on the fake's clock.
 
         ``retry_after`` is a ``timedelta`` or seconds, counted from the first request that gets a
-        429. No route of yours runs.
+        429. No route runs meanwhile.
         """
         return self._add(RateLimit(retry_after), where)
 
@@ -402,13 +403,13 @@ class AccountApi:
         delivered: bool = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond to a call of your route only after the webhooks that it causes.
+        """Respond to a call of your route only after posting the webhooks that the call causes.
 
         This is the race that a fast service wins. A route with ``webhooks_first=True`` always does
         so; this fault does it for single calls. Only calls of your own routes count.
 
         Args:
-            delivered: Whether to deliver the message to a device before the response as well, in
+            delivered: Whether to deliver the message to one device before the response as well, in
                 place of the next delivery in your test.
             **where: Which requests; see :class:`AccountApi`.
         """

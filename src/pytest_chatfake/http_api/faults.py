@@ -46,14 +46,14 @@ _MAX_DELAY: Final = 60
 
 
 class RequestFilter(TypedDict, total=False):
-    """Which requests a fault concerns: the arguments that all API faults take.
+    """The arguments of all API faults that select which requests they affect.
 
     Attributes:
-        times: For how many requests it fires, 1 by default; None: until it is removed, which is the
+        times: For how many requests the fault fires, 1 by default; None: until it is removed, the
             default of :meth:`.AccountApi.rate_limit`.
-        start: The first matching request that it fires for; 1, the default, is the next.
-        path: A path, or the rule of a route; None: any.
-        method: None: any.
+        start: The first matching request for which the fault fires; 1, the default, is the next.
+        path: Only requests to this path, or to the rule of a route; None: any.
+        method: Only requests with this method; None: any.
     """
 
     times: int | None
@@ -63,7 +63,7 @@ class RequestFilter(TypedDict, total=False):
 
 
 class ApiFault(Trigger):
-    """A fault for requests with the fake's key, as ``chat_fake.api.fail()`` returns it."""
+    """A fault for requests with the fake's key, as returned by ``chat_fake.api.fail()``."""
 
     _face, _home = "ApiFault", "api"
     _filters = ("path", "method")

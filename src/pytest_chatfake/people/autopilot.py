@@ -54,9 +54,9 @@ _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
 
 @dataclass(slots=True, eq=False, repr=False)
 class Autopilot:
-    """An autopilot, as ``chat_fake.autopilot()`` returns it.
+    """An autopilot, as returned by ``chat_fake.autopilot()``.
 
-    ``end()``, or the end of its block, stops it::
+    Stop it with ``end()``, or use it for a block::
 
         with chat_fake.autopilot(deliver_after=(1, 60), read_after=30):
             chat_fake.send_text("Hello")
@@ -84,7 +84,7 @@ class Autopilot:
         self.end()
 
     def end(self) -> None:
-        """Stop it at once, in async mode as well. What it has done so far stays."""
+        """Stop the autopilot, immediately even in async mode, and forget its pending steps."""
         self._autopilots.end(self)
 
     def _draw(self, message: MessageState) -> FlightPlan:

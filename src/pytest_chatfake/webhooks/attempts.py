@@ -89,7 +89,7 @@ _LANDED: Final = Flight(outcome=_NO_RESPONSE)
 
 @dataclass(slots=True, eq=False, repr=False)
 class Attempt(Record):
-    """One attempt to post an event to an endpoint, and how it ended.
+    """One attempt to post an event to an endpoint, and its result.
 
     Example::
 
@@ -97,9 +97,9 @@ class Attempt(Record):
 
     Attributes:
         event: The event.
-        endpoint: Where it goes.
+        endpoint: The endpoint.
         number: 1 for the first attempt, 2 for the first retry.
-        moment: When it was made, in nanoseconds since the epoch.
+        moment: When the attempt was made, in nanoseconds since the epoch.
     """
 
     event: Final[Event]
@@ -129,21 +129,21 @@ class Attempt(Record):
 
     @property
     def fault(self) -> str | None:
-        """The method of the last fault that changed it, such as ``"drop"``; None without a fault.
+        """The name of the last fault that changed the attempt, such as ``"drop"``; else None.
 
-        ``"forgery"`` if ``assert_rejects_forgeries()`` made it; ``"disable_after"`` if its endpoint
-        was disabled.
+        It is ``"forgery"`` in an attempt of ``assert_rejects_forgeries()``, and ``"disable_after"``
+        if the endpoint was disabled.
         """
         return self._faults[-1]._kind if self._faults else None
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """What faults did to it, and the lines that set the faults up."""
+        """What faults did to the attempt, and the lines that set them up."""
         return self._marks
 
     @property
     def at(self) -> datetime:
-        """When it was made: aware, UTC, to the microsecond."""
+        """When the attempt was made: aware, UTC, to the microsecond."""
         return instant(self.moment)
 
     @property
@@ -153,7 +153,7 @@ class Attempt(Record):
 
     @property
     def late(self) -> int | None:
-        """The status of an in-process response that came after ``timeout``; else None."""
+        """The status of an in-process response that came after the ``timeout``; else None."""
         return self._response.late
 
     @property
@@ -163,7 +163,7 @@ class Attempt(Record):
 
     @property
     def error(self) -> BaseException | None:
-        """Why there was no response, or what the in-process app raised; else None."""
+        """Why there was no response, or the exception of an in-process app; else None."""
         return self._response.error
 
     @property
@@ -173,7 +173,7 @@ class Attempt(Record):
 
     @property
     def outcome(self) -> str:
-        """How it ended, in a few words."""
+        """How the attempt ended, in a few words."""
         if not self._was_made:
             return "not attempted"
         status = f"status {self.status_code}"
@@ -271,9 +271,9 @@ class Delays(Protocol):
 
 
 class Fault(Trigger):
-    """A fault of matching events, as ``webhooks.duplicate()`` and others return it.
+    """A fault that affects matching events, as returned by ``webhooks.duplicate()`` and others.
 
-    An event counts once for each endpoint, at the first attempt there. Retries, repeats and
+    An event counts once for each endpoint, at its first attempt. Retries, repeats and
     ``redeliver()`` don't count.
     """
 
@@ -306,7 +306,7 @@ class Fault(Trigger):
 
     @property
     def kind(self) -> str:
-        """The name of the method that set it up."""
+        """The name of the method that set up the fault."""
         return self._kind
 
     def _set_up(self, where: Mapping[str, Any], line: Line) -> None:

@@ -19,7 +19,7 @@ from .events import Event
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Endpoint:
-    """Where webhooks go, as ``connect()`` returns it.
+    """A target of webhooks, as returned by ``connect()``.
 
     Example::
 
@@ -28,13 +28,14 @@ class Endpoint:
         chat_fake.webhooks.drop(endpoint=audit)
 
     Attributes:
-        name: Its URL, or the name of the app or function.
+        name: The URL, or the name of the app or function.
         label: The name in reports: shorter, and without a URL's secrets.
-        headers: The headers of every attempt, without the signature's.
-        events: The event types that it listens for (§4.2).
+        headers: The headers of every attempt, except the signature's.
+        events: The event types that the endpoint listens for (§4.2).
         raise_exceptions: Whether an in-process app's exception is raised in the test.
         connected: False after :meth:`disconnect`.
-        disabled: Whether it gets no events because too many attempts in a row have failed.
+        disabled: Whether the endpoint gets no events because too many attempts in a row have
+            failed.
     """
 
     name: str
@@ -66,16 +67,16 @@ class Endpoint:
 
     @property
     def signer(self) -> Signer | None:
-        """Signs its webhooks; None if they are unsigned."""
+        """The function that signs the endpoint's webhooks; None if they are unsigned."""
         return self._signers[-1]
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
-        """The durations from a failed attempt to each retry."""
+        """The delays between a failed attempt and each of its retries."""
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
     def listens_for(self, event_type: str) -> bool:
-        """Return whether it gets events of this type while connected."""
+        """Return whether the endpoint, while connected, gets events of this type."""
         return not self.events.isdisjoint((event_type, "*"))
 
     def _surfaces(self, error: BaseException) -> bool:
@@ -94,7 +95,7 @@ class Endpoint:
             self._target._app = app
 
     def enable(self) -> None:
-        """Send it events again, if it was disabled.
+        """Start posting events again, if the endpoint was disabled.
 
         Raises:
             ClosedError: The fake is closed.
@@ -119,24 +120,24 @@ class Endpoint:
         return is_last
 
     def disconnect(self) -> None:
-        """Stop posting to it, scheduled retries included, and close its connection.
+        """Stop posting, scheduled retries included, and close the endpoint's connection.
 
-        A running attempt is finished. Calling this again has no effect.
+        A running attempt is finished. Calling this again is a no-op.
         """
         self._disconnect(self)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class WebhookRequest:
-    """One attempt as the receiver sees it (§4.2).
+    """One attempt as the app receives it (§4.2).
 
     Attributes:
         event: The event as it was emitted.
         body: The exact bytes of this attempt; a fault may have changed them.
         headers: The request's headers, including the signature's.
         timestamp: When the attempt is made, in Unix seconds, on the app's clock.
-        number: 1 for the first attempt at this event, 2 for the first retry.
-        endpoint: Where the attempt goes.
+        number: 1 for the first attempt to post this event, 2 for the first retry.
+        endpoint: The endpoint that receives it.
     """
 
     event: Event
@@ -154,8 +155,8 @@ class WebhookRequest:
     def id(self) -> str:
         """The event's id, ``evt_...``.
 
-        It is the same in every attempt at the event (assumed), unless a fault sends a duplicate
-        with a new id; ``event.id`` stays the same even then.
+        Every attempt to post the event has the same id (assumed), unless a fault gives a duplicate
+        a new one; ``event.id`` never changes.
         """
         return self._id or self.event.id
 

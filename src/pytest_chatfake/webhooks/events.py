@@ -49,14 +49,14 @@ class Event(Record):
 
     Attributes:
         id: The event's identifier, ``evt_...``.
-        type: For example ``chat.message.updated``.
-        status: The message's status; None if the event has another type and is about no message.
-            With ``replay()`` it is the recorded status.
+        type: The event's type, such as ``chat.message.updated``.
+        status: The message's status; None for an event of another type, which is about no message.
+            In a replayed event, the recorded status.
         body: The service's own bytes. Every attempt posts exactly these, unless
-            ``ChatFakeConfig(outbound=)`` shapes them.
-        line: The line of the test that caused it.
-        moment: When it was emitted, in nanoseconds since the epoch.
-        synthetic: Whether ``emit()`` made it, so the service would not have sent it.
+            ``ChatFakeConfig(outbound=)`` reshapes them.
+        line: The line of the test that caused the event.
+        moment: When the event was emitted, in nanoseconds since the epoch.
+        synthetic: Whether ``emit()`` made the event; the service would not have sent it.
     """
 
     id: Final[str]
@@ -79,12 +79,12 @@ class Event(Record):
 
     @property
     def message_id(self) -> str | None:
-        """The service's id of the message; None if the event is about no message."""
+        """The message's identifier at the service; None if the event is about no message."""
         return None if self._message is None else self._message.id
 
     @property
     def create_time(self) -> datetime:
-        """When it was emitted: aware, UTC, to the microsecond (the body shows milliseconds)."""
+        """When the event was emitted: aware, UTC, to the microsecond (the body: milliseconds)."""
         return instant(shown(self.moment))
 
     def json(self) -> Any:

@@ -126,14 +126,15 @@ class HmacSigner:
         secret: The shared secret, a string or bytes.
         secrets: Several secrets instead, the newest first; each one signs.
         header: The name of the header.
-        format: The value of the header. ``{timestamp}`` is in Unix seconds, ``{signature}`` is
-            encoded as ``encoding`` says. With several secrets, the parts between commas that
-            differ are repeated, as in ``t=1,s=...,s=...``.
-        content: What is signed; ``{body}`` is the exact bytes of the attempt.
-        timestamp_header: A second header, with only the timestamp.
+        format: The value of the header. ``{timestamp}`` is in Unix seconds; ``{signature}`` is
+            encoded as ``encoding`` says. With several secrets, the parts between commas that differ
+            are repeated, as in ``t=1,s=...,s=...``.
+        content: The template for what is signed; ``{body}`` stands for the exact bytes of the
+            attempt.
+        timestamp_header: The name of a second header, which only has the timestamp.
         digest: The name of the hash function, such as ``"sha256"``.
         encoding: ``"hex"``, in lower case, or ``"base64"``.
-        offset: Added to the timestamp, a ``timedelta`` or seconds: negative for a stale signature,
+        offset: A ``timedelta`` or seconds to add to the timestamp: negative for a stale signature,
             positive for one from the future.
 
     Raises:
@@ -217,10 +218,10 @@ _DIGESTS = tuple(sorted(name for name in hashlib.algorithms_guaranteed if "shake
 
 
 class StandardWebhooksSigner:
-    """Signs webhooks by the Standard Webhooks convention: ``{id}.{timestamp}.{body}`` (assumed).
+    """Signs webhooks as Standard Webhooks do: ``{id}.{timestamp}.{body}`` (assumed).
 
-    It sets ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``: ``v1,`` and base64, or
-    ``v1,... v1,...`` with several secrets.
+    The headers are ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``. The signature
+    is ``v1,`` and base64, or ``v1,... v1,...`` with several secrets.
 
     Args:
         secret: ``whsec_`` and base64, the base64 alone, or the secret's bytes.

@@ -255,7 +255,7 @@ class Envelope(_Model):
 
 
 class ChatMessageUpdated(Envelope):
-    """An event about a message (§2.2, §6), with the names of the description."""
+    """An event about a message (§2.2, §6), with the field names of the description."""
 
     chat_message: Annotated[
         SentMessage | DeliveredMessage | ReadMessage | FailedMessage, Field(discriminator="status")

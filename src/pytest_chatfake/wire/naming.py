@@ -29,13 +29,14 @@ class Naming:
         biz_type: The value of ``bizType`` (§2.3).
         messaging_product: The value of ``error_data.messaging_product`` (§2.5).
         id_prefix: The prefix of the platform's message ids (§2.3).
-        to_key: The field of the message resource with the recipient's address; None if there is no
-            such field (assumed).
-        from_key: The same for the sender's address (assumed).
+        to_key: The field of the message resource with the recipient's address; None: no such field
+            (assumed).
+        from_key: The field of the message resource with the sender's address; None: no such field
+            (assumed).
 
     Raises:
         TypeError: A name is not a string.
-        ValueError: A name is empty, not printable ASCII, or a key is taken by another field.
+        ValueError: A name is empty or not printable ASCII, or another field has the key.
     """
 
     event_type: str = "chat.message.updated"
