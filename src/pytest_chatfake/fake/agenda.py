@@ -1,4 +1,4 @@
-"""The agenda: everything that is due, in order, as data and as sentences."""
+"""The agenda: lists everything that is due, in order, as data and as sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every setting, with the section of the description that it rests on, or the word "assumed"."""
+"""``ChatFakeConfig``: every setting, with its section of the description or the word "assumed"."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from ..wire.naming import Naming, check_fields, check_omit
 from .handles import Message
 from .inbound import Shape
 
-#: More fields for the message resource, or a function of the message and the coming status.
+#: Extra fields for the message resource, or a function of the message and the next event's status.
 Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]
 
-#: Takes a status event and returns what is posted: a mapping for JSON, or the body.
+#: Takes a status event and returns what to post: a mapping for JSON, or the body.
 Form = Callable[[Any], Mapping[str, object] | str | bytes]
 
 #: What a message costs: an amount, or a function of the message.
@@ -160,7 +160,7 @@ class ChatFakeConfig:
     strict: bool | None = None
 
     def __post_init__(self) -> None:
-        # Most tests change next to nothing, and the defaults need no check.
+        # Most tests change little, and defaults need no check.
         given = {name for name, usual in _USUAL.items() if getattr(self, name) is not usual}
         for name, check in _CHECKS.items():
             if name in given:
@@ -195,7 +195,7 @@ class ChatFakeConfig:
         return dataclasses.replace(self, **fields)
 
     def _settings(self, seed: str) -> Settings:
-        # The engine counts in nanoseconds and decimals.
+        # The engine calculates in nanoseconds and decimals.
         return Settings(
             mode=self.mode or "sync",
             seed=seed,
@@ -224,11 +224,11 @@ class ChatFakeConfig:
         )
 
 
-#: Real seconds, 23 days: sockets count milliseconds in 31 bits.
+#: Real seconds, 23 days: socket timeouts are 31-bit milliseconds.
 _LONGEST_TIMEOUT: Final = 2_000_000.0
 
 
-#: A day, in nanoseconds: the dates of many verbs must stay within the calendar.
+#: A day, in nanoseconds: even after many verbs, dates must stay within the calendar.
 _LONGEST_TICK: Final = 86_400 * SECOND
 
 
@@ -271,7 +271,7 @@ def _seconds(timeout: timedelta | float | None) -> float:
 
 
 def _check_api_key(value: object, what: str) -> None:
-    if not isinstance(value, str):  # not cited, because it may be the key
+    if not isinstance(value, str):  # never cited, because it may be the key
         raise TypeError(f"{what}: expected a str, got {type(value).__name__}")
     if not re.fullmatch(r"[!-~]+", check_str(value, what)):
         raise ValueError(unexpected(what, "printable ASCII without spaces", tail(value)))

@@ -1,4 +1,4 @@
-"""The arguments of a message, checked before anything happens."""
+"""Checks the arguments of a message before anything happens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ASSUMED_PRICE: Final = exact(DEFAULT_PRICE, "price")
 
 
 class Drafts:
-    """Turns the arguments of a call into a message and a draft."""
+    """Turns a call's arguments into a message and a draft."""
 
     def __init__(self, engine: Engine, config: ChatFakeConfig) -> None:
         self._engine = engine
@@ -48,7 +48,7 @@ class Drafts:
         price: Price | None,
         extra: Mapping[str, object] | None,
     ) -> tuple[MessageState, Draft]:
-        """Return the message, and the draft that is decided when it is accepted.
+        """Return the message, and the draft that is decided once the message is accepted.
 
         Arguments and errors are those of :meth:`.ChatFake.send`.
         """
@@ -95,7 +95,7 @@ class Drafts:
         message: MessageState,
         status: str,
     ) -> str:
-        # The fields of the call itself take precedence.
+        # The call's own fields take precedence over the configuration's.
         engine = self._engine
         call = partial(function, Message(engine, message), status)
         found = engine.core.call_back("the function of extra=", "a mapping", call)

@@ -1,4 +1,4 @@
-"""Edges: the moments around the end of a session and around a drop, for parametrised tests."""
+"""Edges: the moments around the end of a session or a drop, to parametrise tests with."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
 
 
 def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:
-    """Return when an edge is for a message, in nanoseconds; a ClockError if it never comes."""
+    """Return an edge's moment for a message, in nanoseconds; a ClockError if it never comes."""
     offset = to_nanoseconds(edge.offset)
     if edge.kind == "drop":
         if message.state != "sent" or message.sent_at is None:

@@ -1,4 +1,4 @@
-"""The arguments of ``connect()``, checked and turned into a target."""
+"""Checks the arguments of ``connect()``, and turns them into a target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 def refuse_other_names(connect: Callable[_P, _T]) -> Callable[_P, _T]:
-    # A hint says what connect() takes: app= is what everyone tries first.
+    # Everyone tries app= first, so a hint says what connect() takes.
     parameters = inspect.signature(connect).parameters.values()
     names = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
 
@@ -48,7 +48,7 @@ def target_of(
     portal: Portal,
     timeout: float,
 ) -> tuple[Target, str, str]:
-    """Return the one target that was given, its name, and its label, as ``Flask /hooks/chat``."""
+    """Return the target that was given, its name, and its label, such as ``Flask /hooks/chat``."""
     given = {"a URL": url, "wsgi=": wsgi, "asgi=": asgi, "handler=": handler}
     targets = [name for name, value in given.items() if value is not None]
     if len(targets) != 1:
@@ -118,7 +118,7 @@ def _class_of(thing: object) -> str:
 
 
 def _title(app: object) -> str:
-    # FastAPI apps have one.
+    # FastAPI apps have a title.
     title = getattr(app, "title", None)
     return title if isinstance(title, str) else ""
 

@@ -1,4 +1,4 @@
-"""Which events a webhook fault concerns."""
+"""The arguments with which all webhook faults select events."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class EventFilter(TypedDict, total=False):
 
 
 def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
-    """Return the checked arguments, with the state of the message in place of its handle."""
+    """Return the checked arguments, with the message's state in place of its handle."""
     engine.refuse_closed()
     check_names(where, EventFilter.__annotations__, call)
     status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
     if status is not None:
-        check_str(status, "status")  # any text: emit() may give it
+        check_str(status, "status")  # any string: emit() may use it
     event_type = where.get("type")
     if event_type is not None:
         foreign = check_str(event_type, "type") != engine.settings.naming.event_type

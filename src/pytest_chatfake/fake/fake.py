@@ -1,4 +1,4 @@
-"""The fake that a test uses. It puts the parts together, and contains no rules."""
+"""The fake that a test uses. It puts the parts together, and contains no rules of the service."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ _V = TypeVar("_V", bound="Callable[..., Any]")
 #: One HTTP API serves all fakes of the process; the plugin keeps it up for the session.
 service: Service = Service()
 
-#: Keys are numbered within each test, so they don't depend on the tests that ran before.
+#: Keys are numbered within each test, so they don't depend on earlier tests.
 _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
 
-#: The fakes that are still open: after an interrupt, an exploration closes its own.
+#: The fakes that are still open; after an interrupt, an exploration closes those it made.
 opened: WeakSet[ChatFake] = WeakSet()
 
 
 def share_open_fakes() -> None:
-    # What happened in them so far belongs to other tests.
+    # Their histories so far belong to earlier tests.
     stories = [fake._story for fake in opened if not fake._engine.core.closed]
     stories.sort(key=lambda story: story.number)
     shared = current().stories
@@ -580,7 +580,7 @@ class ChatFake:
         for status in statuses:
             if not isinstance(status, str):
                 raise TypeError(unexpected("statuses", "one argument for each status", status))
-            if status not in STATUSES:  # emit() may have made it up
+            if status not in STATUSES:  # emit() may have used it
                 emitted = (event.status for event in self._engine.outbox.events if event.status)
                 check_choice(status, "status", dict.fromkeys([*STATUSES, *emitted]))
         self._engine.settle_before_read()
@@ -915,7 +915,7 @@ class ChatFake:
     ) -> None:
         if exc_value is None:
             self.close()
-        else:  # the block's own error is what counts
+        else:  # the block's own error matters more
             if not active_stories.is_in_a_test():
                 from ..report.section import Section
 
@@ -944,12 +944,12 @@ class ChatFake:
             self._shut()
 
     def _shut(self) -> None:
-        # After an interrupt it may run again.
+        # It may run again after an interrupt.
         if self not in opened:
             return
         self._engine.core.closed = True
         try:
-            with ExitStack() as stack:  # even if one of them raises
+            with ExitStack() as stack:  # each step, even if one raises
                 stack.callback(service.close, self.api)
                 stack.callback(self._engine.time.stop)
                 stack.callback(self._portal.close)
@@ -996,7 +996,7 @@ def _fail(text: str | None) -> None:
 
 
 def _next_key(seed: str) -> str:
-    # In a test of pytest, it is the same in every run.
+    # Under pytest, the seed is the same in every run.
     global _numbers  # noqa: PLW0603 - there is one test at a time in a process
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
     if _numbers[0] != test:

@@ -1,4 +1,4 @@
-"""The check that each app refuses forgeries."""
+"""Checks that each app refuses forgeries, for ``assert_rejects_forgeries()``."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _REPEATS: Final = 2
 
 
 class ForgeryCheck:
-    """Forges events of each type for each app with a signer, and reports what got through."""
+    """Forges events of each type for each app with a signer, and reports the accepted forgeries."""
 
     def __init__(self, engine: Engine, outbox: Outbox, snapshot: Snapshot) -> None:
         self._engine = engine
         self._outbox = outbox
         self._snapshot = snapshot
         self._types: set[str] = set()
-        self._passed: dict[str, set[str]] = {}  # event types by forgery
+        self._passed: dict[str, set[str]] = {}  # event types that got through, by forgery
         self._lines: list[str] = []
         self._left_out: list[str] = []
 
@@ -72,8 +72,8 @@ class ForgeryCheck:
             raise AssertionError("\n  ".join([self._head(), *self._lines, *left_out]))
 
     def _last_of_each_type(self, endpoint: Endpoint) -> Iterable[Event]:
-        # The last that the endpoint accepted; if it accepted none of a type, the last that it was
-        # meant to get.
+        # The last event that the endpoint accepted, for each type; for a type without one, the last
+        # that it should have got.
         accepted = [a.event for a in self._outbox.attempts if a.ok and a.endpoint is endpoint]
         return {
             event.type: event
@@ -82,7 +82,7 @@ class ForgeryCheck:
         }.values()
 
     async def _forge(self, event: Event, endpoint: Endpoint) -> None:
-        # First the event itself under a new id, to see that the app accepts it at all.
+        # First a genuine copy with a new id: an app that refuses even that proves nothing.
         now = self._engine.core.now() // SECOND
         id_ = other_id(event.id)
         body = event._posted(under_id(event.body, event.id, id_))
@@ -101,8 +101,8 @@ class ForgeryCheck:
                 continue
             change = f"the snapshot changed from {cited(before)} to {cited(after)}"
             repeats = 0
-            # An app may still be working on the genuine event in the background. A forgery that
-            # does something does it each time, because each has a new id.
+            # An app may still be working on the genuine event in the background. A forgery that has
+            # an effect has it every time, because each one has a new id.
             while after != before and _is_refused(made) and repeats < _REPEATS:
                 before, repeats = after, repeats + 1
                 made = await self._attempt(what, event, endpoint, verb)

@@ -1,4 +1,4 @@
-"""The handles of messages and conversations: verbs and results, without a rule."""
+"""Handles of messages and conversations: verbs and results, but no rules of the service."""
 
 from __future__ import annotations
 
@@ -404,7 +404,7 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
 
 
 def state_of(message: object, engine: Engine) -> MessageState:
-    """Return the state of a message of this fake; it may not have been sent yet."""
+    """Return the state of a message of this fake, even if it has not been sent yet."""
     if not isinstance(message, Message):
         raise TypeError(unexpected("message", "a Message", message))
     if message._engine is not engine:

@@ -1,4 +1,4 @@
-"""What people write to the sender, and the shape of its events (assumed)."""
+"""What people write to the sender, and the shape of the events for it (assumed)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class InboundMessage(NamedTuple):
     resource: dict[str, Any]
 
 
-#: Takes what a person has written and returns the arguments of ``emit_event()``.
+#: Takes what a person wrote, and returns the arguments of ``emit_event()``.
 Shape: TypeAlias = Callable[[InboundMessage], Mapping[str, object]]
 
 
@@ -61,9 +61,9 @@ def writing(
     content: object,
     fields: object,
 ) -> Verb:
-    """Check what a person writes, and return the verb; its event is made when they do.
+    """Check what a person is going to write, and return the verb, which makes the event later.
 
-    ``message`` is what they answer, if the verb is a message's.
+    ``message`` is the message that the person answers, if the verb is a message's.
     """
     kind = check_type(type_, {"id", "from", "to", "sendTime", "type"})
     given = dict(check_mapping(content, "content"))
@@ -78,7 +78,7 @@ def writing(
         fact.after.check_writing(what)
         id_ = engine.outbox.next_inbound_id()
         shape = shape_of(id_, shown(now))
-        # While the function ran, somebody else may have written in another thread.
+        # While inbound= ran, another thread may have used the id.
         if id_ != engine.outbox.next_inbound_id():
             return event(what, now)
         channel = settings.naming.event_type.partition(".")[0]

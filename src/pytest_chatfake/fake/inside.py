@@ -1,4 +1,4 @@
-"""All that extras know of the inside of a fake, beside what a test may do with it."""
+"""Everything that extras may know about a fake's private parts."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ from .snapshots import Snapshot, difference, taken
 
 
 class Inside:
-    """A fake from inside, for a run of a test's body that is not a test itself.
+    """A fake's private parts, for an extra that runs a test body without being a test itself.
 
-    Reading here does not count as the test's reading, so the final checks find the same as before.
+    Reading through this class doesn't count as reading by the test, so the final checks stay the
+    same.
 
     Attributes:
         story: What happened, for the texts of reports.
@@ -47,14 +48,14 @@ class Inside:
     # The run
 
     def observe(self, observer: Observer, draws: str) -> Ordering:
-        """Add an observer, and leave the fake out of the running test's report.
+        """Add an observer, and keep the fake out of the running test's report.
 
         Args:
             observer: Sees every attempt.
             draws: The seed of random draws.
 
         Returns:
-            What decides which attempt comes next.
+            The part that decides which attempt comes next.
         """
         active_stories.unwatch(self.story)
         self._engine.seed = draws
@@ -71,11 +72,11 @@ class Inside:
         self._engine.plan.end()
 
     def require_accepted(self) -> None:
-        """Raise UndeliveredWebhooks for failed attempts, even for those that the body has seen."""
+        """Raise UndeliveredWebhooks for failed attempts, even for those that the body has read."""
         self._fake._checks.require_accepted()
 
     def check(self) -> None:
-        """Check what was left behind, as at the end of a test."""
+        """Check what the body left behind, as at the end of a test."""
         self._fake._checks.run()
 
     def check_attempts(self) -> None:
@@ -97,11 +98,11 @@ class Inside:
         return self._engine.mode == "async"
 
     async def performed(self, step: object) -> None:
-        """Await what a verb returned, if it has to be awaited."""
+        """Await a verb's result, if it has to be awaited."""
         await self._engine.performed(step)
 
     async def taken(self, snapshot: Snapshot) -> Any:
-        """Return a copy of what a snapshot returns."""
+        """Return a copy of a snapshot's result."""
         return await taken(snapshot, self._engine)
 
     async def settle(self) -> None:
@@ -131,17 +132,17 @@ class Inside:
 
     @staticmethod
     def place_of(endpoint: Endpoint) -> str:
-        """Return what texts call an endpoint."""
+        """Return the name of an endpoint in texts."""
         return endpoint._shown
 
     @staticmethod
     def overlaps(endpoint: Endpoint) -> bool:
-        """Return whether an endpoint can take two attempts at the same time."""
+        """Return whether an endpoint can handle two attempts at the same time."""
         return endpoint._target.overlaps
 
     @staticmethod
     def is_made_anew(endpoint: Endpoint) -> bool:
-        """Return whether a crashed app is made anew."""
+        """Return whether the endpoint's app is made anew after a crash."""
         return endpoint._restart is not None
 
     # What happened
@@ -205,7 +206,7 @@ class Inside:
 
     @staticmethod
     def has_failed_itself(attempt: Attempt) -> bool:
-        """Return whether an attempt ended with an error that no fault asked for."""
+        """Return whether an attempt ended with an error that no fault caused."""
         return attempt.error is not None and not attempt._effect._fails
 
     @staticmethod
@@ -214,23 +215,23 @@ class Inside:
 
     @staticmethod
     def let_wait(fault: Trigger) -> None:
-        """Let a duplicate wait for other attempts past barriers, until the body ends."""
+        """Let a duplicate wait for other attempts past barriers, until the end of the body."""
         if isinstance(fault, Duplicate):
             fault._waits_on = True
 
     @staticmethod
     def is_short(fault: Trigger) -> bool:
-        """Return whether a barrier ended a fault's waiting for other attempts early."""
+        """Return whether a barrier cut short a fault's waiting for other attempts."""
         return fault._is_short
 
     @staticmethod
     def round_of(attempt: Attempt) -> int:
-        """Return the number of the batch that an attempt was made in with others; 0: none."""
+        """Return the number of the batch that an attempt belonged to; 0: none."""
         return attempt._flight.round
 
     @staticmethod
     def is_posted(attempt: Attempt) -> bool:
-        """Return whether there was a request to post."""
+        """Return whether a request was there to post."""
         return attempt._flight.is_posted
 
     @staticmethod
@@ -246,7 +247,7 @@ class Inside:
 
     @staticmethod
     def number_of(event: Event) -> int:
-        """Return the number of an event's message; negative: a recorded one; 0: none."""
+        """Return the number of an event's message; negative for a recorded message, 0 for none."""
         return event._number
 
     @staticmethod
@@ -265,7 +266,7 @@ class Inside:
 
     @staticmethod
     def name_of(event: Event) -> str:
-        """Return the name of an event, even if others have the same."""
+        """Return the name of an event, even if other events have the same."""
         return event._name
 
     # Calls of the API
@@ -276,19 +277,19 @@ class Inside:
 
     @staticmethod
     def has_webhooks_before(call: ApiRequest) -> bool:
-        """Return whether a call's webhooks came before its response."""
+        """Return whether a call's webhooks were posted before its response."""
         return call._last_attempt is not None
 
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
-        """Return the calls whose webhooks came after their response."""
+        """Return the calls whose webhooks were posted after their response."""
         causes = {id(record._cause) for record in self.records if isinstance(record, VerbRecord)}
         return (call for call in self.calls if id(call) in causes and not call._has_webhooks_first)
 
     def delivered_later(self) -> Iterator[Record | None]:
-        """Return what sent each message that could as well have been delivered at once.
+        """Return what sent each message that could equally have been delivered at once.
 
-        The next event of its conversation is its delivery: by a verb about it, at the same moment,
-        and for the estimated price.
+        In such a case, the conversation's next event is the message's delivery, by a verb about the
+        message, at the same moment, and for the estimated price.
         """
         events = self._engine.outbox.events
         for index, sent in enumerate(events):
@@ -324,6 +325,6 @@ def open_fakes() -> set[ChatFake]:
 
 def shut_all_but(fakes: Collection[ChatFake]) -> None:
     """Close fakes that an interrupt has left open, without checks."""
-    with ExitStack() as stack:  # each of them, whatever the others do
+    with ExitStack() as stack:  # closes each one, whatever the others raise
         for fake in {*opened} - {*fakes}:
             stack.callback(fake._shut)

@@ -1,4 +1,4 @@
-"""``fake.find_message()``: finds the only message that fits, without reading all of them."""
+"""``fake.find_message()``: finds the only matching message, without reading all messages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MAX_LISTED: Final = 5
 
 _MISSING: Final = object()
 
-#: Values of these types are looked up in an index; ``mock.ANY``, for one, has to be compared.
+#: Values of these types are looked up in an index; others, such as ``mock.ANY``, are compared.
 _INDEXED: Final = frozenset({str, int, bool, Decimal, type(None)})
 
 
 class MessageSearch:
-    """Finds messages by recipient, text, and the fields of their newest events."""
+    """Finds messages by recipient, text, and fields of their newest events."""
 
     def __init__(self, engine: Engine, message_key: str) -> None:
         self._engine = engine
@@ -32,14 +32,14 @@ class MessageSearch:
         self._begin([])
 
     def _begin(self, events: list[Event]) -> None:
-        self._events = events  # a reset begins another list
+        self._events = events  # a reset starts another list
         self._read = 0
         self._shown: dict[MessageState, Mapping[str, object]] = {}
-        # Messages that had this value in any event; a newer event may have another one.
+        # Messages with this value in any of their events; the newest may have another value.
         self._by_field = defaultdict[tuple[str, object], set[MessageState]](set)
 
     def find(self, to: str | None, body: str | None, fields: Mapping[str, object]) -> Message:
-        """Return the only message that fits; a LookupError lists the nearest."""
+        """Return the only matching message; a LookupError lists the closest."""
         given: dict[str, object] = {"to": to, "body": body}
         wanted = {name: value for name, value in given.items() if value is not None} | {**fields}
         engine = self._engine
@@ -57,7 +57,7 @@ class MessageSearch:
     def _candidates(
         self, to: str | None, body: str | None, fields: Mapping[str, object]
     ) -> Collection[MessageState]:
-        # The fewest messages that certainly include all that fit.
+        # The smallest set that certainly contains every match.
         account = self._engine.account
         found: list[Collection[MessageState]] = [account.messages]
         found += [self._by_field[one] for one in fields.items() if type(one[1]) in _INDEXED]
@@ -86,7 +86,7 @@ class MessageSearch:
         self._read = len(events)
 
     def _resource_of(self, event: Event) -> Mapping[str, object]:
-        # A synthetic event may be anything.
+        # A synthetic event's body may be anything.
         try:
             resource: Any = event.json()[self._message_key]
         except (ValueError, TypeError, LookupError, RecursionError):

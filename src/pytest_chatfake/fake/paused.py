@@ -1,4 +1,4 @@
-"""Blocks that hold events back, to release them in any order or all at the same time."""
+"""Blocks that hold events back, and release them in any order or all at the same time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDERS = ("emitted", "reversed", "shuffled")
 
 
 class HeldBack:
-    """A block that holds events back, until its end at the latest."""
+    """Base of the blocks that hold events back, until the end of the block at the latest."""
 
     _name = "paused()"
 
@@ -38,7 +38,7 @@ class HeldBack:
     def _release(self, indices: Sequence[int], line: Line) -> None:
         mark = Mark("paused", "held back", line)
         for attempt in chain.from_iterable(self._held[index] for index in indices):
-            attempt._flight.due = None  # now, whenever it was due
+            attempt._flight.due = None  # it is made now, whenever it was due
             attempt._marks += (mark,)
             self._engine.outbox.queue.append(attempt)
         released = set(indices)
@@ -46,7 +46,7 @@ class HeldBack:
 
     def _pausing(self, line: Line) -> Iterator[None]:
         outbox = self._engine.outbox
-        yield  # events that are queued already are attempted first
+        yield  # events that were queued before are attempted first
         if outbox.paused is not None:
             raise RuntimeError(
                 f"can't enter {self._name}: paused() or concurrently() holds events back already. "
@@ -90,14 +90,11 @@ class HeldBack:
             if not leaves_at_once(error):
                 await self._engine.step("release()", partial(self._resuming, line))
         finally:
-            self._resume(line)  # even if an earlier step was refused, which drops this one
+            self._resume(line)  # even if an earlier step was refused, so that this one is dropped
 
 
 class Concurrent(HeldBack):
-    """A ``with fake.webhooks.concurrently():`` block.
-
-    At its end, its events are attempted all at the same time.
-    """
+    """A ``with fake.webhooks.concurrently():`` block: its end attempts all its events at once."""
 
     _name = "concurrently()"
 
@@ -174,7 +171,7 @@ class Paused(HeldBack):
         def run() -> Iterator[None]:
             now = (
                 self._engine.catch_up()
-            )  # without the lock, because it may call functions of the test
+            )  # without the lock, because it may call the test's functions
             with self._engine.core.lock:
                 indices = self._indices(order, seed)
                 self._engine.executor.note("release()", line, None, now)

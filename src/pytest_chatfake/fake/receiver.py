@@ -1,4 +1,4 @@
-"""A receiver for tests without an app."""
+"""A receiver records webhooks, for tests without an app."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
 from .handles import Message, state_of
 
-#: How many responses one call may set up: each takes a little memory.
+#: How many responses one call may set up, because each needs a little memory.
 _MOST_RESPONSES = 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""The people at the other end."""
+"""Recipients: handles of the people at the other end."""
 
 from __future__ import annotations
 

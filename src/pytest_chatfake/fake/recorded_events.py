@@ -1,4 +1,4 @@
-"""The events of a recording, for ``replay()``."""
+"""Reads the events of a recording, for ``replay()``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def recorded_events(
 ) -> list[tuple[CustomEvent, int | None]]:
     """Return the events of a file, each with the moment when it was received, if known.
 
-    An event without a type has the usual one.
+    An event without a type gets ``usual_type``.
     """
     events: list[tuple[CustomEvent, int | None]] = []
     for entry in read_recording(path):

@@ -1,4 +1,4 @@
-"""The send call, which the service does not describe: its requests and responses (assumed)."""
+"""The send call, which the description lacks: its requests and responses (assumed)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SendEndpoint:
         return self._reply(Message(self._engine, state))
 
     def _resource(self, message: MessageState) -> dict[str, Any]:
-        # That of its first event, with another word for `sent`.
+        # The resource of its first event, with another word for `sent`.
         event = self._engine.outbox.events_of(message)[0]
         resource: dict[str, Any] = event.json()[self._naming.message_key]
         return resource | {"status": self._status} if resource["status"] == "sent" else resource
@@ -96,7 +96,7 @@ class SendEndpoint:
         if self._naming.from_key is not None and "from" in fields:
             sender = _text(fields, "from")
         extra = {name: fields[name] for name in self._echo if name in fields and name != kind}
-        encode([content, extra])  # refuses values that could not be written
+        encode([content, extra])  # refuses values that JSON can't have
         return {"type": kind, "content": content, "to": to, "extra": extra or None}, sender
 
 

@@ -1,4 +1,4 @@
-"""Snapshots of an app's state: how they are taken and compared."""
+"""Takes and compares snapshots of an app's state."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..engine.engine import Engine
 from ..transport.client.asgi import AsgiTarget
 from ..webhooks.events import Event
 
-#: Returns an app's state in a form that can be compared; it may be async.
+#: Returns an app's state, in a form that can be compared; may be async.
 Snapshot = Callable[[], Any]
 
 
-#: How many differences between two snapshots are shown.
+#: The maximum number of differences shown between two snapshots.
 _LISTED: Final = 5
 
-#: How many characters of context two long texts show before they differ, and when they are long.
+#: The characters of context shown before two long texts differ, and how long a long text is.
 _SHARED: Final = 20
 _LONG: Final = 80
 
@@ -36,7 +36,7 @@ _NOTHING: Final = object()
 #: The address in an object's ``repr()``.
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
-#: Only these are compared item by item; type checkers may take their contents for anything.
+#: Only these types are compared item by item. For type checkers, their items may be anything.
 DICT: Final[Any] = dict
 _SEQUENCES: Final[Any] = (list, tuple)
 _SETS: Final[Any] = (set, frozenset)
@@ -48,7 +48,7 @@ class SnapshotError(TypeError):
 
 
 def because(cause: str, lines: Sequence[str]) -> str:
-    """Return the text of an error: what happened, and where the snapshots differ."""
+    """Return the message of an error: what happened, and where the snapshots differ."""
     return f"{cause}; " + "\n  ".join(lines)
 
 
@@ -56,9 +56,9 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
     """Return a line for each place where two snapshots differ, with m1 for a message's id.
 
     Args:
-        before: The snapshot that the other one is compared with.
-        after: The other one.
-        then: When the first one was taken: ``"as written"``, or ``"before"``.
+        before: The snapshot to compare with.
+        after: The snapshot to compare.
+        then: When ``before`` was taken: ``"as written"``, or ``"before"``.
         engine: The fake's engine.
     """
     lines = list(_differences(before, after, "", then))
@@ -86,7 +86,7 @@ def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]
 
 
 def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
-    # The parts of two values of one type: for each part its name and both its values.
+    # Splits two values of one type into parts: the name of each, and its two values.
     if isinstance(before, DICT) and isinstance(after, DICT):
         for key in dict.fromkeys([*before, *after]):
             name = f'"{key}"' if isinstance(key, str) else repr(key)
@@ -103,7 +103,7 @@ def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
 
 
 def _other_items(before: Any, after: Any, then: str) -> str:
-    # Which items one of two collections lacks; empty if they differ in some other way.
+    # Which items one of the two collections lacks; empty if they differ in another way.
     if type(before) is not type(after) or not isinstance(after, COLLECTIONS):
         return ""
     missing, more = _without(before, after), _without(after, before)
@@ -134,7 +134,7 @@ def _without(items: Any, others: Any) -> list[Any]:
 
 
 def _shown(*values: Any) -> Iterator[str]:
-    # Long texts from shortly before the place where they differ.
+    # Long texts start shortly before the place where they differ.
     texts = [_text(value) for value in values]
     pairs = enumerate(zip(*texts, strict=False))
     shared = next((index for index, (one, other) in pairs if one != other), 0)
@@ -156,7 +156,7 @@ def check_snapshot(snapshot: object) -> None:
 
 
 async def taken(snapshot: Snapshot, engine: Engine) -> Any:
-    """Return a copy of what a snapshot returns, because the app may go on changing its dict."""
+    """Return a copy of a snapshot's result, because the app may go on changing its dict."""
     value = snapshot()
     if engine.mode == "async" and inspect.isawaitable(value):
         value = await value
@@ -168,7 +168,7 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
     cause: Exception | None = None
     try:
         kept = copy.deepcopy(value)
-        # The app may have changed the value by now, so the copy is compared with its own copy.
+        # The app may have changed the value by now, so the copy is compared with a copy of itself.
         unequal = _unequal(kept, copy.deepcopy(kept), "")
         if not unequal:
             return kept
@@ -182,8 +182,9 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
 
 
 def _unequal(value: Any, copied: Any, path: str) -> str:
-    # The place of a value that no copy equals, so that no two worlds could agree; empty: there is
-    # none. NaN and functions are their own copies, and collections call the same object equal.
+    # The place of a value that never equals its copy, so that no two worlds could agree; empty if
+    # there is none. NaN and functions are their own copies, and collections treat the same object
+    # as equal.
     for name, one, other in _parts(value, copied):
         if place := _unequal(one, other, path + name):
             return place
@@ -196,7 +197,7 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
 
 
 async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
-    """Attempt each accepted event again, and fail if that changes the snapshot."""
+    """Attempt each accepted event again, and fail if the snapshot changes."""
     await engine.performed(engine.settle())
     before = await taken(snapshot, engine)
     outbox = engine.outbox
@@ -220,7 +221,7 @@ async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
         state = after
     if not changed:
         return
-    # What an app does in the background for an earlier event, it does only once: try again.
+    # Background work for an earlier event happens only once, so a second try tells them apart.
     for event in accepted:
         await _attempt_again(event, engine)
         if state != await taken(snapshot, engine):
@@ -245,7 +246,7 @@ async def _attempt_again(event: Event, engine: Engine) -> None:
 
 
 def _may_work_by_itself(engine: Engine) -> bool:
-    # It may do something between two attempts if it runs elsewhere, or has a thread.
+    # The app may act between two attempts if it runs elsewhere, or has a thread.
     threads = [thread for thread in threading.enumerate() if not thread.name.startswith("chatfake")]
     targets = [endpoint._target for endpoint in engine.outbox.endpoints]
     return (

@@ -1,4 +1,4 @@
-"""``fake.timeline``: the history of a fake, as data, as text and as a picture."""
+"""``fake.timeline``: a fake's history, as data, as text and as a picture."""
 
 from __future__ import annotations
 

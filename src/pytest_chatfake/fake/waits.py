@@ -1,22 +1,22 @@
-"""Waiting for an app that works in the background.
+"""``wait_until()``: waits for an app that works in the background.
 
-Theory of operation
--------------------
-*Looks.* A wait calls the predicate again and again, until it is true or the time is up. Each call
-is a look. Before each look the fake settles, to attempt the events that the app has caused over
-HTTP meanwhile; with ``settle=False`` it doesn't. Between two looks, no lock is held, no step is
-pending, and nothing is attempted, so other threads and tasks go on calling verbs.
+Theory of operation ------------------- *Looks.* A wait calls the predicate repeatedly, until it is
+true or the time is up. Each call is a look. Before each look, the fake settles (unless
+``settle=False``), to attempt events that the app has caused over HTTP meanwhile. Between two looks,
+no lock is held, no step is pending, and nothing is attempted, so other threads and tasks can call
+verbs.
 
-*Explorations.* A body has to do the same in every run, but whether a thread of the app commits
-before or after such an attempt is chance. So there, a wait only makes attempts that were held back,
-before the first look. What the app has caused stays queued until the body settles.
+*Explorations.* A body has to do the same in every run, but it is chance whether a thread of the app
+commits before or after such an attempt. So in an exploration, a wait only makes the attempts that
+were held back, before the first look. Events that the app has caused stay queued until the body
+settles.
 
 *Real time.* The process's :class:`.Watchdog` ends a wait at its limit. A pause waits for a lock; in
-async mode a thread does, and wakes the loop. So a wait ends even under freezegun, which stops the
-clocks and with them the timers of asyncio.
+async mode, a thread does this and wakes the loop. So a wait ends even under freezegun, which stops
+the clocks and therefore asyncio's timers.
 
-*Background tasks* of an app go on during the pauses: in async mode on the test's loop, in sync mode
-on the fake's loop, which runs only then.
+*Background tasks* of an app run during the pauses: in async mode on the test's loop, in sync mode
+on the fake's loop, which only runs during pauses.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..transport.client.worker import Worker
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import events_are
 
-#: Real seconds: each pause is twice as long as the one before, up to the longest.
+#: Real seconds: each pause is twice as long as the previous one, up to the longest.
 _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.05
 
@@ -50,7 +50,7 @@ def check_predicate(predicate: object) -> None:
 
 
 def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
-    # Not just any awaitable: a message can be awaited as well, but is a result here.
+    # Not any awaitable: a message can be awaited as well, but counts as a true value.
     return isinstance(value, Coroutine)
 
 
@@ -69,7 +69,7 @@ def wait_until(
 
     async def wait_async() -> Any:
         if first is None:
-            engine.plan.drop_chain(wait)  # performing the step would attempt the queue
+            engine.plan.drop_chain(wait)  # performing the wait's step would attempt the queue
         else:
             with apart():
                 await begun
@@ -95,7 +95,7 @@ class Wait:
 
     Attributes:
         value: What the predicate returned last.
-        current: The watchdog compares it, so it stays the same object.
+        current: The object that the watchdog compares, so it must stay the same.
         limit: Real seconds.
     """
 
@@ -103,7 +103,7 @@ class Wait:
         self, predicate: Callable[[], Any], limit: float, left: Collection[Attempt]
     ) -> None:
         self._predicate = predicate
-        self._left = left  # in the queue; the wait does not attempt them
+        self._left = left  # events in the queue, which the wait does not attempt
         self.value: Any = None
         self.current: object | None = self
         self.limit = limit
@@ -123,10 +123,10 @@ class Wait:
         watchdog.remove(self)
         self._over.set()
         self._worker.close()
-        self._error = None  # its traceback refers to this wait
+        self._error = None  # its traceback refers to this wait: a cycle: a cycle
 
     def on_timeout(self, current: object) -> None:
-        """End the wait after the next look; the watchdog calls it when the time is up."""
+        """End the wait after the next look; called by the watchdog when the time is up."""
         self._over.set()
         if self._looking and not self._awaited.cancel(current, TimeoutError("it did not end")):
             say(f"still waiting for {self._what()}")
@@ -146,7 +146,7 @@ class Wait:
 
     @contextmanager
     def _look(self) -> Generator[None]:
-        # Keeps the error of a look, and fails if this was the last look and found nothing.
+        # Keeps a look's error; fails if this was the last look and the predicate was not true.
         is_last, self._looking = self._over.is_set(), True
         self.value = self._error = None
         try:

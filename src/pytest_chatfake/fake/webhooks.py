@@ -490,7 +490,7 @@ class Webhooks:
         self._engine.drain.enable_ordering()
         return self._outbox.faults.add(fault, self._engine.catch_up())
 
-    # Events that come again, and events that should not come
+    # Past events, and events that the service would not send
 
     def replay(
         self,
