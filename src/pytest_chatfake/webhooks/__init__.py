@@ -1,1 +1,1 @@
-"""Events on their way: emitted, queued, attempted, tried again, signed, lost, and recorded."""
+"""How events reach the app: emitted, queued, attempted, retried, signed, lost, recorded."""

@@ -1,9 +1,10 @@
-"""Attempts: one event on its way to one endpoint, and how that ended; and faults on the way.
+"""Attempts to post an event to an endpoint, with their results; and the faults that interfere.
 
-An :class:`Attempt` is created when its event is emitted, and is the same object until the test
-reads how it ended. First it is *queued*, unless a block, a fault or the schedule delays it. It
+An :class:`Attempt` is created when its event is emitted, and stays the same object until the test
+reads its result. First it is *queued*, unless a block, a fault or the schedule delays it. It
 *begins* when the drain takes it from the queue, and is part of the history from then on. It has
-*ended* when its response is known. A retry, or the repeat by a fault, is another attempt.
+*ended* when its response is known. A retry is another attempt, and so is a repeat that a fault
+causes.
 
 A :class:`Fault` interferes with attempts. Its kinds are the classes in :mod:`.faults`.
 """
@@ -37,26 +38,27 @@ _NO_RESPONSE = Response(None)
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """What an attempt needs on its way: it is forgotten at the end, as there may be very many.
+    """What an attempt needs only while it is under way; forgotten at its end, to save memory.
 
     Attributes:
-        depth: How long the chain of attempts is that led to it, each causing an event.
-        due: When it was due, if time has jumped over that.
-        batch: Neighbours in the queue with the same one are made together.
-        is_evolved: Whether the body is that of a later version of the service.
-        unknown: Put unknown values into fields.
-        changes: Change the body after it was signed.
+        depth: The length of the chain of attempts that led to it, each of which caused an event.
+        due: When it was due, if time has jumped over that moment.
+        batch: Neighbours in the queue with the same batch are made together.
+        is_evolved: Whether the body is written as by a later version of the service.
+        unknown: Functions that put unknown values into fields.
+        changes: Functions that change the body after it was signed.
         signer: Signs instead of the endpoint's own.
         repeats: The faults that repeat the attempt once it is made.
         failure: The fault that makes it fail.
-        ordinal: The attempt's number among all of the fake that have begun.
+        ordinal: The attempt's number among all attempts of the fake that have begun.
         round: The number of its batch; 0 if it is made alone.
         request: What is posted, once it has begun.
-        target: Makes it, once it has begun.
-        attendant: Stands beside it.
-        is_posted: Whether it left: neither the signer nor the function of ``tamper()`` has raised.
+        target: Posts the request, once it has begun.
+        attendant: Accompanies the attempt.
+        is_posted: Whether the request left: neither the signer nor the function of ``tamper()``
+            raised.
         is_late: Whether its response was not complete in time.
-        outcome: How it ended at the app; None before that.
+        outcome: The app's response or error; None until it is known.
     """
 
     depth: int = 0
@@ -104,24 +106,26 @@ class Attempt(Record):
 
     event: Final[Event]
     endpoint: Final[Endpoint]
-    _body: bytes  # what it posts, before outbound= and other changes
+    _body: bytes  # what is posted, before outbound= and other changes
     _id: str  # the event id in that body
     number: Final[int] = 1
-    moment: int = 0  # until it begins
+    moment: int = 0  # 0 until it begins
     _marks: tuple[Mark, ...] = ()
-    _cause: Record | None = None  # the failed attempt or the verb; None for the event itself
+    _cause: Record | None = None  # a failed attempt or a verb; None if the event is the cause
 
-    _retried: int = 0  # how many of its endpoint's retries are used up, this one included
-    _is_redelivered: bool = False  # the test sends a past event again: faults ignore that
-    _faults: tuple[Fault, ...] = ()  # that changed it, in order; one that makes it fail comes last
+    _retried: int = 0  # how many of the endpoint's retries are used up, including this one
+    _is_redelivered: bool = False  # by redeliver(), which faults ignore
+    _faults: tuple[
+        Fault, ...
+    ] = ()  # those that changed it, in order; one that makes it fail is last
     _flight: Flight = field(default_factory=Flight)
 
     # Its end
     _response: Response = _NO_RESPONSE  # as the service gets it
     _ended: bool = False
-    _surfaced: bool = False  # the test got its error
-    _logged: LoggedError | None = None  # what the app logged before its response of 500 or more
-    _got_through: bool = False  # it is a forgery that the app has accepted
+    _surfaced: bool = False  # its error is raised in the test
+    _logged: LoggedError | None = None  # what the app logged before it responded with 500 or more
+    _got_through: bool = False  # a forgery that the app accepted
 
     def __repr__(self) -> str:
         event = f"{self.event.id}, {self.event._full_name}"
@@ -214,17 +218,17 @@ class Attempt(Record):
 
     @property
     def _is_changed(self) -> bool:
-        # It posts something else than the event as it was emitted.
+        # The posted bytes differ from the event as it was emitted.
         posted, emitted = (self._body, self._id), (self.event.body, self.event.id)
         return self._flight.is_evolved or bool(self._flight.unknown) or posted != emitted
 
     def _land(self) -> None:
-        # If it was interrupted, a thread may still be on the way with it.
+        # After an interrupt, a thread may still be making this attempt.
         if self._flight.outcome is not None:
             self._flight = _LANDED
 
     def _again(self, retried: int) -> Attempt:
-        # The next attempt after this one has failed: the same bytes, without faults.
+        # The next attempt if this one fails: the same bytes, without faults.
         flight = self._flight
         return Attempt(
             self.event,
@@ -238,7 +242,7 @@ class Attempt(Record):
         )
 
     def _repeated(self, fault: Fault) -> Attempt:
-        # It does not fail where this one does; but if this one is dropped, so is the repeat.
+        # The repeat doesn't fail with this attempt; but if this one is dropped, so is the repeat.
         flight = replace(self._flight)
         repeat = replace(self, _flight=flight)
         repeat._note(fault)
@@ -255,10 +259,10 @@ class Attempt(Record):
 
 
 class Delays(Protocol):
-    """Where a fault puts attempts that should be made later.
+    """The parts that a fault hands an attempt to, in order to have it made later.
 
     Attributes:
-        backlog: Holds those that wait for other attempts, or for a barrier.
+        backlog: Holds attempts that wait for others, or for a barrier.
     """
 
     backlog: Backlog[Attempt]
@@ -267,7 +271,7 @@ class Delays(Protocol):
         """Schedule an attempt for ``pause`` nanoseconds later."""
 
     def repeat(self, repeat: Attempt, pause: int, fault: Fault) -> None:
-        """Schedule a repeat likewise; ``settle()`` moves the clock to it."""
+        """Schedule a repeat for ``pause`` nanoseconds later; ``settle()`` moves the clock to it."""
 
 
 class Fault(Trigger):
@@ -277,15 +281,15 @@ class Fault(Trigger):
     ``redeliver()`` don't count.
     """
 
-    # A kind overrides some of these. They are called in this order: `_meet` and `_shape`,
-    # `_repeat`, `_attend`, `_signed`, `_end`.
+    # Each kind overrides some of these methods, which are called in this order: `_meet` and
+    # `_shape`, `_repeat`, `_attend`, `_signed`, `_end`.
 
     _face, _home = "Fault", "webhooks"
     _filters = ("message", "status", "type", "endpoint")
 
-    #: What sets it up, if there is no method of its name.
+    #: What sets the fault up, if no method has its name.
     _set_up_by: ClassVar[str] = ""
-    #: A word or two for its mark.
+    #: The mark's word or two.
     _text: ClassVar[str] = ""
     #: Whether other faults can change the same attempt.
     _combines: ClassVar[bool] = False
@@ -297,11 +301,13 @@ class Fault(Trigger):
     _crashes_app: ClassVar[bool] = False
     #: Whether the app should refuse the event.
     _is_wrong: ClassVar[bool] = False
-    #: Whether the attempt counts for other faults and for its endpoint, and may be retried.
+    #: Whether other faults and the endpoint count the attempt, and whether it may be retried.
     _counts: ClassVar[bool] = True
 
-    _attend: Attend | None = None  # makes who crashes the app, or raises an error in it
-    _details: str = ""  # more for its mark
+    _attend: Attend | None = (
+        None  # makes the attendant that crashes the app, or raises an error in it
+    )
+    _details: str = ""  # details for the mark
     _mark: Mark
 
     @property
@@ -319,8 +325,8 @@ class Fault(Trigger):
         return value._shown if name == "endpoint" else value
 
     def _strikes(self, attempt: Attempt, *, is_taken: bool) -> bool:
-        # Counts a first attempt, and returns whether to fire on it. If another fault or a batch has
-        # taken it already, only faults that combine with others fire.
+        # Counts a first attempt, and returns whether to fire. If the attempt is already part of a
+        # batch or changed by another fault, only faults that combine with others fire.
         if not (self._concerns(attempt) and self._should_fire()):
             return False
         if is_taken and not self._combines:
@@ -339,24 +345,24 @@ class Fault(Trigger):
         return self._where.items() <= has.items()
 
     def _meet(self, attempt: Attempt, delays: Delays) -> bool:  # noqa: ARG002 - some delay it
-        # Changes or delays a first attempt; returns whether it is made now.
+        # Changes or delays a first attempt; returns whether to make it now.
         self._shape(attempt)
         return True
 
     def _shape(self, attempt: Attempt) -> None:
-        # A fault that makes the attempt fail is noted only once it has happened: at the end.
+        # A fault that makes the attempt fail is noted at the end, once the failure has happened.
         if self._fails:
             attempt._flight.failure = self
         else:
             attempt._note(self)
 
     def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:  # noqa: ARG002 - some delay it
-        # Returns the repeat of an attempt if it is made at the same time.
+        # Returns an attempt's repeat if both are made at the same time.
         return attempt._repeated(self)
 
     def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None: ...
 
     def _end(self, attempt: Attempt, response: Response) -> Response:
-        # Ends an attempt that this fault makes fail; returns the response that the service gets.
+        # Ends an attempt that this fault makes fail; returns the response as the service gets it.
         attempt._note(self)
         return response

@@ -1,4 +1,4 @@
-"""Attendants: how an extra takes part in the attempts of a fake, and changes how they end."""
+"""Attendants: with them, an extra takes part in a fake's attempts and changes how they end."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..transport.client.targets import Target
 
 
 class Attendant(Protocol):
-    """Accompanies one attempt at an app in process, from before the app is called to its end.
+    """Accompanies one attempt at an in-process app, from before the app is called to the end.
 
     It can end the attempt, and it can await the app's code itself: see :data:`.cancellable.around`.
 
     Attributes:
-        deed: What it did to the app, in words that follow "the app"; empty for nothing.
-        stopped: If it stopped the app, the error that the service sees: a connection that ended.
-            The app is made anew then, if its endpoint has ``restart=``.
+        deed: What it did to the app, in words that follow "the app"; empty if nothing.
+        stopped: If it stopped the app, the error that the service sees, as of a closed connection.
+            With ``restart=``, the endpoint then makes the app anew.
     """
 
     deed: str
@@ -28,11 +28,11 @@ class Attendant(Protocol):
         ...
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        """Return how the attempt ends, given how it ended at the app."""
+        """Return the outcome of the attempt, given the outcome at the app."""
         ...
 
     def end(self) -> None:
-        """Undo whatever ``begin`` did, even if that was interrupted."""
+        """Undo what ``begin`` did, even if ``begin`` was interrupted."""
         ...
 
 

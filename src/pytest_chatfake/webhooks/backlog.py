@@ -1,4 +1,4 @@
-"""Delayed attempts: how many others each one waits for, and which ones a barrier releases."""
+"""The backlog of delayed attempts: what each one waits for, and which ones a barrier releases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Delayed(NamedTuple, Generic[T]):
     """A delayed attempt; the smallest is the next one.
 
     Attributes:
-        until: How many attempts must have been made before it.
+        until: How many attempts must have been made first.
         number: Its number among all delayed attempts.
         item: The attempt.
         fault: The fault that delays it.
@@ -34,7 +34,7 @@ class Backlog(Generic[T]):
     def __init__(self) -> None:
         self._made = 0
         self._count = 0
-        # Heaps: the first one is the next one.
+        # Heaps: the first item is next.
         self._delayed: list[_Delayed[T]] = []
         self._waiting_on: list[_Delayed[T]] = []  # barriers don't release these
         self._peers: list[_Delayed[T]] = []
@@ -47,7 +47,7 @@ class Backlog(Generic[T]):
         delayed.sort(key=attrgetter("number"))
         return [*(attempt.item for attempt in delayed), *self._failed]
 
-    # What is delayed
+    # Delaying
 
     def delay(self, item: T, steps: int, fault: Trigger) -> None:
         """Delay an attempt until ``steps`` others were made, or until the next barrier."""
@@ -59,7 +59,7 @@ class Backlog(Generic[T]):
         heappush(queue, self._until(steps + 1, item, fault))
 
     def await_peer(self, item: T, steps: int, fault: Trigger) -> None:
-        """Delay an attempt until ``steps`` others come; it is made together with the last one."""
+        """Delay an attempt until ``steps`` others come; make it together with the last of them."""
         heappush(self._peers, self._until(steps, item, fault))
 
     def keep_failed(self, item: T) -> None:
@@ -70,7 +70,7 @@ class Backlog(Generic[T]):
         self._count += 1
         return _Delayed(self._made + steps, self._count, item, fault)
 
-    # What comes next
+    # What is next
 
     def take_peers(self) -> list[T]:
         """Remove and return the attempts to make at the same time as the next one."""
@@ -80,14 +80,14 @@ class Backlog(Generic[T]):
         return peers
 
     def note_attempt(self) -> T | None:
-        """Count an attempt that was made; remove and return a delayed one whose turn it is."""
+        """Count an attempt that was made; remove and return a delayed attempt whose turn it is."""
         self._made += 1
         queues = (self._delayed, self._waiting_on)
         ready = [queue for queue in queues if queue and queue[0].until <= self._made]
         return heappop(min(ready)).item if ready else None
 
     def forget_failed(self, is_over: Callable[[T], bool]) -> None:
-        """Forget the repeats of failed attempts that will not be made any more."""
+        """Forget the repeats of failed attempts that will no longer be made."""
         self._failed = [repeat for repeat in self._failed if not is_over(repeat)]
 
     # Barriers
@@ -95,7 +95,7 @@ class Backlog(Generic[T]):
     def release(self) -> list[T]:
         """Remove and return the attempts that a barrier releases.
 
-        The repeats of failed attempts are released only when no others are left.
+        The repeats of failed attempts are only released when nothing else is left.
         """
         by_number = attrgetter("number")
         released = sorted(self._delayed, key=by_number) + sorted(self._peers, key=by_number)

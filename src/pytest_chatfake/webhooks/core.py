@@ -1,4 +1,4 @@
-"""What the parts of one fake share: its lock, time, schedule, history, scopes and errors."""
+"""``Core``: what the parts of one fake share, such as its lock, schedule and history."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _T = TypeVar("_T")
 
 
 class Core:
-    """What the parts of one fake share. A reset clears these objects, but keeps them.
+    """What the parts of one fake share. A reset empties these objects, but keeps them.
 
     Args:
-        now: Returns the present in nanoseconds.
+        now: Returns the current time in nanoseconds.
 
     Attributes:
         now: As given.
-        lock: Is held while the account, the schedule or the logs change. It is re-entrant, because
-            due work runs under it and takes it again.
-        schedule: What will be done, and when.
+        lock: Held while the account, the schedule or the logs change. It is re-entrant, because due
+            work runs under it and acquires it again.
+        schedule: What will happen, and when.
         history: What has happened.
         scopes: Which of the user's code is running, inside an attempt, a response or a callback.
         errors: Errors that could not be raised where they happened: the test's next call raises the
@@ -51,19 +51,19 @@ class Core:
     def is_inside(self) -> bool:
         """Return whether the caller is part of an attempt, a response or a callback.
 
-        Then it must not attempt anything, nor wait for attempts.
+        Such a caller must not attempt anything, nor wait for attempts.
         """
         return bool(self.scopes.current())
 
     def call_back(self, function: str, returns: str, call: Callable[[], _T]) -> _T:
         """Call a function from the configuration; release the lock meanwhile, which is held once.
 
-        The function may ask for the balance over HTTP, and another thread has to respond to it.
+        The function may ask for the balance over HTTP, and another thread has to respond to that.
 
         Args:
-            function: What an error calls the function.
-            returns: What it should return, for the same error.
-            call: Calls it.
+            function: The name of the function in an error.
+            returns: What the function should return, for the same error.
+            call: Calls the function.
         """
         callback = Callback(function, returns)
         try:
@@ -82,7 +82,7 @@ class Core:
             return
         first = self.errors[:1]
         self.errors.clear()
-        if first:  # or another thread was faster
+        if first:  # unless another thread was faster
             raise first[0]
 
     def close_if_interrupted(self, error: BaseException) -> None:
@@ -90,11 +90,11 @@ class Core:
         if _is_interrupt(error):
             self.closed = True
             self.interrupt = type(error).__name__
-            self.scopes.open.clear()  # the end of one may not have been noted
+            self.scopes.open.clear()  # a scope's end may not have been noted
 
 
 def _is_interrupt(error: BaseException) -> bool:
-    # An interrupt may come anywhere, but a cancellation comes only at an `await`.
+    # An interrupt can happen anywhere, but a cancellation only at an `await`.
     if isinstance(error, BaseExceptionGroup):
         return any(map(_is_interrupt, cast("BaseExceptionGroup[BaseException]", error).exceptions))
     cancelled = type(error).__name__ in {"Cancelled", "CancelledError", "GeneratorExit"}

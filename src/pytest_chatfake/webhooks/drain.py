@@ -1,33 +1,30 @@
-"""The drain: attempts what the outbox has queued, and records how each attempt ended.
+"""The drain makes the attempts that the outbox has queued, and records how each one ended.
 
-The way of a webhook
---------------------
-For each endpoint that listens for an :class:`.Event`, the outbox has queued an :class:`.Attempt`.
-*Begin*: the drain takes it from the queue, lets the faults change or delay it, and adds it to the
-history. *Make*: :func:`.make` writes and signs a :class:`.WebhookRequest`; the endpoint's target
-posts it and returns the app's :class:`.Response`. *End*: the drain puts that into the attempt, and
-if it failed, plans the next one: a retry by the clock, or one at the next barrier if a fault was to
-blame. What the attempt needed on its way, its :class:`.Flight`, is forgotten then. So a plain
-webhook consists of five objects, and each fault on the way is one more.
+The way of a webhook -------------------- For each endpoint that listens for an :class:`.Event`, the
+outbox has queued an :class:`.Attempt`. *Begin*: the drain takes it from the queue, lets the faults
+change or delay it, and adds it to the history. *Make*: :func:`.make` writes and signs a
+:class:`.WebhookRequest`; the endpoint's target posts it and returns the app's :class:`.Response`.
+*End*: the drain stores the response in the attempt. If the attempt failed, the drain plans the next
+one: a retry by the clock or, if a fault was to blame, one at the next barrier. Then the attempt's
+:class:`.Flight`, which has what it needed only until now, is forgotten. So a plain webhook consists
+of five objects, and each fault adds one.
 
-Theory of operation
--------------------
-*No lock is held* while an attempt is made, because a receiver may call back: it may ask for the
-balance over HTTP, send another message, or start a thread that does. Only one thread or task at a
-time drains the queue, in order. A receiver that calls back, or another thread, just adds to the
-queue, and before the draining thread stops, it checks the queue again. It holds the lock only while
-attempts begin and end.
+Theory of operation ------------------- *No lock is held* while an attempt is made, because a
+receiver may call back: it may ask for the balance over HTTP, send another message, or start a
+thread that does so. Only one thread or task at a time drains the queue, in order. A receiver that
+calls back, or another thread, just adds to the queue, and the draining thread checks the queue
+again before it stops. That thread holds the lock only while attempts begin and end.
 
 *Waiting.* A verb returns after its event was attempted. If another thread is draining, the test's
-own thread waits for it. Other threads don't wait, because an attempt may be waiting for them: for
-the app's server, say, which calls the fake before it responds.
+own thread waits for that thread. Other threads don't wait, because an attempt may be waiting for
+them: the app's server, for example, may call the fake before it responds.
 
-*Errors.* An error of an app in process is recorded, and raised in the test after the event's other
+*Errors.* An in-process app's error is recorded, and raised in the test after the event's other
 endpoints and its repeats have had their turn. The rest of the queue stays for the next verb. A
-cancellation or an interrupt is raised at once; the endpoints that are left stay queued.
+cancellation or an interrupt is raised at once; the remaining endpoints stay queued.
 
-*Faults.* Before each attempt, an :class:`.Ordering` (if there is one) decides whether it is made
-now; afterwards it counts it.
+*Faults.* Before each attempt, the :class:`.Ordering`, if there is one, decides whether the attempt
+is made now; afterwards it counts the attempt.
 
 *Batches.* Several attempts can be made at the same time. They are recorded in the order in which
 they began.
@@ -60,7 +57,7 @@ from .ordering import Ordering
 from .outbox import Outbox
 from .overdue import Overdue
 
-#: A longer chain of events that cause each other counts as an endless loop.
+#: A longer chain of events, each causing the next, counts as an endless loop.
 MAX_DEPTH: Final = 10_000
 
 #: The names of the threads in which anyio, asyncio and asgiref call an app's plain functions.
@@ -77,7 +74,7 @@ class Drain:
         count: How many attempts have begun so far.
         ordering: Applies the faults; None until there are any.
         had_threads: Whether attempts were made in several threads at the same time, or may have
-            been, because a framework had a pool of threads for plain functions.
+            been, because a framework had a thread pool for plain functions.
         overdue: Ends attempts that take too long.
     """
 
@@ -100,13 +97,13 @@ class Drain:
         self.ordering: Ordering | None = None
         self.had_threads: bool = False
         self.overdue: Overdue = Overdue(timeout)
-        self._event: Event | None = None  # the one that is being attempted
+        self._event: Event | None = None  # the event that is being attempted
         self._batches = 0
-        self._raised: Exception | None = None  # by an app; the test will get it
+        self._raised: Exception | None = None  # an app's error, to raise in the test
 
     @property
     def observer(self) -> Observer | None:
-        """The extra that sees what is attempted, if any."""
+        """The extra that observes attempts, if any."""
         return None if self.ordering is None else self.ordering.observer
 
     def enable_ordering(self) -> Ordering:
@@ -123,13 +120,13 @@ class Drain:
     # Attempting
 
     def attempt(self) -> None:
-        """Attempt queued webhooks in order, unless another thread is doing that; in plain code."""
+        """Attempt queued webhooks in order, unless another thread is doing so; for plain code."""
         error = run_at_once(self._run(plain=True))
         if error is not None:
             raise error
 
     async def attempt_async(self) -> None:
-        """Do the same in the test's own loop."""
+        """Do the same as :meth:`attempt` in the test's own loop."""
         error = await self._run(plain=False)
         if error is not None:
             raise error
@@ -137,7 +134,7 @@ class Drain:
     def flush(self) -> None:
         """Attempt queued webhooks; if another thread is draining, the test's thread waits for it.
 
-        Not for code inside an attempt, which would wait for itself.
+        Must not be called inside an attempt, which would wait for itself.
         """
         if self._outbox.queue:
             self.attempt()
@@ -147,7 +144,7 @@ class Drain:
 
     @contextmanager
     def setting_aside(self) -> Generator[None]:
-        """Don't attempt what is queued now during a block."""
+        """Leave the current queue alone during a block."""
         with self._core.lock:
             queued, self._outbox.queue = self._outbox.queue, deque()
         try:
@@ -158,15 +155,15 @@ class Drain:
                 self._outbox.queue = queued
 
     def _wait(self) -> None:
-        # Only the test's own thread waits. If a receiver runs code outside its context, that does
-        # not look like part of an attempt, but the draining thread can't wait for itself.
+        # Only the test's own thread waits. A receiver's code that runs outside its context doesn't
+        # look like part of an attempt, but the draining thread can't wait for itself.
         here, thread = threading.get_ident(), self.thread
         waits = here == self._test_thread and thread not in (None, here)
         if waits and self._drain_lock.acquire(timeout=self.overdue.limit):
             self._drain_lock.release()
 
     async def _run(self, *, plain: bool) -> Exception | None:
-        # The error of an app is returned, for reasons that run_at_once() explains.
+        # An app's error is returned; run_at_once() explains why.
         while self._outbox.queue and self._drain_lock.acquire(blocking=False):
             self.thread = threading.get_ident()
             try:
@@ -186,8 +183,9 @@ class Drain:
         return None
 
     def _begin_next(self) -> list[Attempt]:
-        # Usually one; none if the queue is empty, or if an app has raised and the event is done.
-        with self._core.lock:  # so that no reset comes between the check of an event and its record
+        # Usually one attempt; none if the queue is empty, or if an app raised and the event is
+        # done.
+        with self._core.lock:  # no reset may come between an event's check and its record
             queue, attempts = self._outbox.queue, list[Attempt]()
             while not attempts:
                 if not queue or (self._raised is not None and queue[0].event is not self._event):
@@ -219,7 +217,7 @@ class Drain:
         return ready
 
     def _decide(self, attempt: Attempt, *, in_batch: bool) -> Sequence[Attempt]:
-        # The attempts to make now instead of one from the queue.
+        # The attempts to make now in place of one from the queue.
         if not attempt._is_wanted or not self._core.history.has(attempt.event):
             return ()
         if attempt.endpoint.disabled:
@@ -229,7 +227,7 @@ class Drain:
         return (attempt,)
 
     def _begin(self, attempt: Attempt, batch: int) -> None:
-        # An attempt that has an outcome already will only be recorded.
+        # An attempt that already has an outcome is only recorded, not made.
         flight = attempt._flight
         event, endpoint, now = attempt.event, attempt.endpoint, self._core.now()
         attempt.moment = now if flight.due is None else flight.due
@@ -257,7 +255,7 @@ class Drain:
             )
 
     async def _make(self, attempts: Sequence[Attempt], *, plain: bool) -> None:
-        # Faults have ended some of them already; these are only recorded.
+        # Attempts that faults have ended already are only recorded.
         to_make = [attempt for attempt in attempts if attempt._flight.outcome is None]
         ended: BaseException | None = None
         try:
@@ -283,18 +281,18 @@ class Drain:
         with self._core.lock:
             response = self._count(attempt, response)
             attempt._response, attempt._ended = response, True
-            if self._core.history.has(attempt):  # no reset has come in between
+            if self._core.history.has(attempt):  # there was no reset meanwhile
                 self._outbox.attempts.append(attempt)
                 if not attempt.ok and attempt._was_made and attempt._effect._counts:
                     self._try_again(attempt)
         interrupt = self._surface(attempt, error)
-        # Reports show what was signed after a 401 or 403, and observers see every request.
+        # Reports show what was signed for a 401 or 403, and observers look at every request.
         if self.observer is None and response.status not in {401, 403}:
             attempt._land()
         return interrupt
 
     def _count(self, attempt: Attempt, response: Response) -> Response:
-        # For the faults and for its endpoint; returns the response as the service gets it.
+        # Faults and the endpoint count the attempt; returns the response as the service gets it.
         endpoint = attempt.endpoint
         if not attempt._effect._counts:
             return response
@@ -305,8 +303,8 @@ class Drain:
         return response
 
     def _try_again(self, attempt: Attempt) -> None:
-        # If a fault made it fail, it is repeated at the next barrier, and uses up none of the
-        # endpoint's retries.
+        # If a fault made the attempt fail, it is repeated at the next barrier, without using up one
+        # of the endpoint's retries.
         ordering = self.ordering
         if attempt.endpoint.disabled:
             self._outbox.forget_unwanted()
@@ -318,7 +316,7 @@ class Drain:
             self._plan_retry(attempt)
 
     def _plan_retry(self, attempt: Attempt) -> None:
-        # If a response is so late that the retry is overdue, the retry is next.
+        # After a very late response, the retry may be overdue already; then it is next.
         now, retry = self._core.now(), attempt._again(attempt._retried + 1)
         failed_at = attempt.moment
         if isinstance(attempt.error, TimeoutError):
@@ -332,7 +330,7 @@ class Drain:
             self.ordering.await_retry(attempt, failed_at + delay)
 
     def _surface(self, attempt: Attempt, error: BaseException | None) -> BaseException | None:
-        # Keeps the error of an app for the test; returns an interrupt, which is raised at once.
+        # Keeps an app's error for the test; returns an interrupt, which is raised at once.
         flight = attempt._flight
         event, endpoint = attempt.event, attempt.endpoint
         if error is None or (flight.is_posted and not endpoint._surfaces(error)):
@@ -342,7 +340,7 @@ class Drain:
         attempt._surfaced = True
         if not isinstance(error, Exception):
             return error
-        # A stopped app was called before, even if restart= is what has raised.
+        # A stopped app was called, even if it was restart= that raised.
         was_called = flight.is_posted or (flight.attendant and flight.attendant.stopped)
         raised = f"by {endpoint._shown} on" if was_called else f"before {endpoint._shown} got"
         error.add_note(f"raised {raised} {event._name} (caused {event.line.place})")
@@ -360,17 +358,17 @@ class Drain:
         return Response(None, b"", overdue, response.status)
 
     def _error_of(self, attempt: Attempt) -> BaseException | None:
-        # A stopped app is replaced; if that fails, this is the error.
+        # A stopped app is replaced; if that fails, its error is the attempt's.
         flight = attempt._flight
         error = None if isinstance(flight.outcome, Response) else flight.outcome
         attendant = flight.attendant
         if attendant is not None and attendant.stopped is not None:
             error = self._restart(attempt.endpoint, attendant.deed) or error
-            flight.is_posted = error is None  # False lets the test get the error in any case
+            flight.is_posted = error is None  # False: the error is raised in the test in any case
         return error
 
     def _restart(self, endpoint: Endpoint, stopped: str) -> Exception | None:
-        # Returns the error if there is one.
+        # Returns the error, if any.
         endpoint._stopped = stopped
         if has_broken_transaction():
             return ChatFakeError(

@@ -45,25 +45,25 @@ class Endpoint:
     raise_exceptions: bool
     _target: Target
     _retries: tuple[int, ...]
-    _signers: list[Signer | None]  # the first one, and one more after each change of its secrets
+    _signers: list[Signer | None]  # the original, and one more after each change of secrets
     _is_test_function: bool
-    _is_receiver: bool  # the test decides how it responds, so a failure is no news
+    _is_receiver: bool  # the test decides its responses, so its failures need no report
     _disconnect: Callable[[Endpoint], None]
     _restart: Callable[[], object] | None
     _disable_after: int | None
-    _line: Line  # of connect()
+    _line: Line  # the line of connect()
     _note: Callable[[str, Line], None]  # records a call, or refuses it if the fake is closed
     connected: bool = True
     disabled: bool = False
     _failures: int = 0  # in a row
-    _stopped: str = ""  # how the app was last stopped, for texts
+    _stopped: str = ""  # how the app was last stopped, for reports
 
     def __repr__(self) -> str:
         return f"<Endpoint {self._shown}{'' if self.connected else ' (disconnected)'}>"
 
     @property
     def _shown(self) -> str:
-        return redacted_place(self.name)  # what texts call it
+        return redacted_place(self.name)  # its name in reports
 
     @property
     def signer(self) -> Signer | None:
@@ -80,10 +80,10 @@ class Endpoint:
         return not self.events.isdisjoint((event_type, "*"))
 
     def _surfaces(self, error: BaseException) -> bool:
-        # With retries an error is no news for the test: the app gets another chance.
+        # With retries, the app gets another chance, so its error doesn't fail the test.
         if not isinstance(error, Exception):
             return True
-        # A failed assertion in a function of the test always is.
+        # But a failed assertion in the test's own function always does.
         judged = self._is_test_function and isinstance(error, AssertionError)
         return self.raise_exceptions and (judged or not self._retries)
 
@@ -105,7 +105,7 @@ class Endpoint:
             self._count_anew()
 
     def _reset(self) -> None:
-        # To the state when it was connected.
+        # Back to its state when it was connected.
         del self._signers[1:]
         self._count_anew()
 
@@ -113,7 +113,7 @@ class Endpoint:
         self.disabled, self._failures = False, 0
 
     def _count(self, *, ok: bool) -> bool:
-        # Returns whether this attempt disables the endpoint.
+        # Returns whether this attempt makes the endpoint disabled.
         self._failures = 0 if ok else self._failures + 1
         is_last = self._failures == self._disable_after
         self.disabled = self.disabled or is_last
@@ -169,7 +169,7 @@ class WebhookRequest:
         return json.loads(self.body)
 
 
-#: Takes the request of an attempt and returns the headers that sign it.
+#: Takes an attempt's request and returns the headers that sign it.
 Signer: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
 
 
@@ -194,7 +194,7 @@ class Endpoints:
 
     def listening(self, event_type: str) -> tuple[Endpoint, ...]:
         """Return the connected endpoints that listen for this type."""
-        known = self._listening  # read once: another thread that connects an endpoint replaces it
+        known = self._listening  # read once, because another thread's connect() replaces it
         found = known.get(event_type)
         if found is None:
             found = tuple(endpoint for endpoint in self if endpoint.listens_for(event_type))
@@ -208,13 +208,13 @@ class Endpoints:
         self._listening = {}
 
     def disconnect(self, endpoint: Endpoint) -> None:
-        """Remove an endpoint; queued attempts at it are no longer made."""
+        """Remove an endpoint; its queued attempts are no longer made."""
         endpoint.connected = False
         self._listening = {}
         endpoint._target.hang_up()  # some servers wait for this before they shut down
 
     def reset(self) -> None:
-        """Put all endpoints back to the state when they were connected."""
+        """Put all endpoints back into their state when they were connected."""
         for endpoint in self.ever:
             endpoint._reset()
 

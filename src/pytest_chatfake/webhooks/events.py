@@ -1,4 +1,4 @@
-"""Events of the service, and those that a test makes."""
+"""Events: the service's own, and those that a test makes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .outbound import Outbound
 
 
 class CustomEvent(NamedTuple):
-    """The event that a test asks for with ``emit_event()``, ``replay()`` or a person who writes.
+    """An event for ``emit_event()``, ``replay()`` or a person who writes.
 
     Attributes:
         type: The event's type.
-        id: Its id; None for the next one in the sequence of such events.
-        key: The field of the envelope that holds the resource.
+        id: Its id; None: the next one in the sequence for such events.
+        key: The envelope's field that holds the resource.
         resource: The resource, as JSON text.
         body: The whole body, instead of key and resource.
-        status: For a recorded event, the status of its message; else empty.
-        recorded_id: For a recorded event, the id of its message; else empty.
+        status: For a recorded event, its message's status; else empty.
+        recorded_id: For a recorded event, its message's id; else empty.
     """
 
     type: str
@@ -69,10 +69,10 @@ class Event(Record):
     _message: MessageState | None = None
     _rule: Rule | None = None
     _marks: tuple[Mark, ...] = ()
-    _ordinal: int = 1  # for another type: its number among the events of that type
-    _recorded_id: str = ""  # for a recorded event: the id of its message
-    _recorded_number: int = 0  # and the number of that message among the recorded ones
-    _outbound: Outbound | None = None  # None if it is posted as it is
+    _ordinal: int = 1  # if about no message: its number among the events of its type
+    _recorded_id: str = ""  # if recorded: its message's id
+    _recorded_number: int = 0  # if recorded: its message's number among the recorded messages
+    _outbound: Outbound | None = None  # None: the body is posted unchanged
 
     def __repr__(self) -> str:
         return one_line(f"<Event {self.id} {self._full_name}>")
@@ -99,15 +99,15 @@ class Event(Record):
         return body if self._outbound is None else self._outbound.posted(body)
 
     def _seen(self, changed: bytes, body: bytes) -> bytes:
-        # outbound= may leave out what has changed, and then nothing has changed for the app.
-        with suppress(Exception):  # it may fail on what the service never writes
+        # outbound= may leave out the changed part, so that nothing has changed for the app.
+        with suppress(Exception):  # it may raise for a body that the service never writes
             if self._posted(changed) != self._posted(body):
                 return changed
         return body
 
     @property
     def _label(self) -> str:
-        # For another type: the type, and from the second event on its number.
+        # An event about no message: the type and, from the second event on, its number.
         return self.type if self._ordinal == 1 else f"{self.type} #{self._ordinal}"
 
     @property
@@ -125,12 +125,12 @@ class Event(Record):
 
     @property
     def _number(self) -> int:
-        # Of its message; negative if that is recorded, 0 if there is none.
+        # Its message's number; negative for a recorded message, 0 for none.
         return -self._recorded_number if self._message is None else self._message.number
 
 
 def event_name(what: str, number: int) -> str:
-    """Name an event: ``delivered m1``; with a negative number, of a recording: ``delivered r1``."""
+    """Name an event: ``delivered m1``, or ``delivered r1`` if the number is negative (recorded)."""
     return f"{what} {'m' if number > 0 else 'r'}{abs(number)}" if number else what
 
 

@@ -1,6 +1,6 @@
-"""The kinds of faults: what each one does, when, and how a test writes it.
+"""The kinds of webhook faults: what each one does, and when.
 
-Each kind is a class, and :class:`.Fault` is their base. Tests make them by the methods of
+Each kind is a class, and :class:`.Fault` is their base. Tests set them up with the methods of
 :class:`.Webhooks`.
 """
 
@@ -28,17 +28,17 @@ from .endpoints import Endpoint, Signer
 from .signing import check_signer, flaw_of
 from .synthetic import UNKNOWN, with_unknown
 
-#: How an attempt ends if it is not made.
+#: The outcome of an attempt that is not made.
 _NOT_MADE = Response(None)
 
 # Kinds that combine with all others
 
 
 class Duplicate(Fault):
-    """Attempts an event twice."""
+    """Makes an attempt twice."""
 
     _kind, _text, _combines = "duplicate", "duplicate", True
-    _waits_on = False  # past barriers, as some explorations want it
+    _waits_on = False  # even past barriers, for some explorations
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Duplicate(Fault):
 
 
 class Tamper(Fault):
-    """Changes the body after it was signed; several of them do so one after another."""
+    """Changes the body after it was signed; several such faults apply in turn."""
 
     _kind, _text, _combines, _is_wrong = "tamper", "tampered", True, True
 
@@ -97,7 +97,7 @@ class Tamper(Fault):
 
 
 class Sign(Fault):
-    """Signs with another signer than the endpoint's; if there are several, the last one signs."""
+    """Signs with another signer than the endpoint's; of several such faults, the last one signs."""
 
     _kind, _text, _combines, _is_wrong = "sign", "wrong signature", True, True
 
@@ -115,7 +115,7 @@ class Sign(Fault):
         attempt._flight.signer = self._signer
 
     def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
-        if attempt._flight.signer is not self._signer:  # a later fault has signed
+        if attempt._flight.signer is not self._signer:  # a later fault signs
             return
         flaw = flaw_of(self._signer, attempt.endpoint.signer, headers)
         attempt._marks = tuple(
@@ -201,11 +201,11 @@ class Concurrently(Fault):
         return False
 
 
-# Kinds by which an attempt fails
+# Kinds that make an attempt fail
 
 
 class Drop(Fault):
-    """Drops an event on its way to an endpoint."""
+    """Drops an event on the way to an endpoint."""
 
     _kind, _text = "drop", "dropped"
     _is_made, _reaches_app, _fails = False, False, True
@@ -216,7 +216,7 @@ class Drop(Fault):
 
 
 class Refuse(Fault):
-    """Refuses the connection, so that the app never sees the attempt."""
+    """Refuses the connection, so the app never sees the attempt."""
 
     _kind, _text, _reaches_app, _fails = "refuse", "refused", False, True
 
@@ -239,7 +239,7 @@ class LoseResponse(Fault):
 
 
 class Attended(Fault):
-    """Happens at a point inside the app, which an attempt may not reach."""
+    """Base of the kinds that act at a point inside the app, which an attempt may not reach."""
 
     _fails = True
 
@@ -268,7 +268,7 @@ class Error(Attended):
 
 
 class Disabled(Fault):
-    """Drops attempts at an endpoint that was disabled; no method sets it up."""
+    """Drops attempts at a disabled endpoint; no method sets it up."""
 
     _kind, _text, _set_up_by = "disable_after", "endpoint disabled", "connect(disable_after=)"
     _is_made, _reaches_app, _fails, _counts = False, False, True, False
@@ -283,7 +283,7 @@ class Disabled(Fault):
 
 
 def with_a_space(body: bytes) -> bytes:
-    """Return a body with different bytes that mean the same as JSON."""
+    """Return a body with other bytes that mean the same as JSON."""
     return body + b" "
 
 

@@ -1,4 +1,4 @@
-"""Forgeries: requests without a valid signature, which an app must refuse."""
+"""Forgeries: requests without a valid signature, which an app has to refuse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .endpoints import Signer, WebhookRequest
 from .faults import with_a_space
 from .signing import OwnSigner, guessed, retired, sign
 
-#: No forgery: if an app refuses this as well, it did not refuse the others for their signatures.
+#: Not a forgery: an app that refuses this one doesn't refuse the others for their signatures.
 GENUINE: Final = "genuine"
 
 #: The forgery with a changed body.
@@ -44,7 +44,7 @@ class Forgery(Fault):
 
 
 def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
-    """Return the headers for each forgery of a request; None if it is impossible here."""
+    """Return the headers for each forgery of a request; None if the forgery is impossible here."""
     signer = cast("Signer", request.endpoint.signer)
 
     def signed(**changes: Any) -> dict[str, str]:
@@ -54,7 +54,7 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     old, ahead = (signed(timestamp=request.timestamp + shift) for shift in (-_DAY, _DAY))
     event = request.event
     again, signing = signed(), [*headers]
-    if not isinstance(signer, OwnSigner):  # not all of its headers need be about the signature
+    if not isinstance(signer, OwnSigner):  # a function's headers may not all be about the signature
         signing = [
             name
             for name, value in headers.items()
@@ -63,7 +63,9 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     is_dated = any(
         re.sub(r"\d", "", headers[name]) != re.sub(r"\d", "", old.get(name, "")) for name in signing
     )
-    newest = sign(retired(signer), request)  # or another secret's signature would stay valid
+    newest = sign(
+        retired(signer), request
+    )  # one secret only, or another one's signature would stay valid
     cut = {name: value[:-4] for name, value in newest.items() - longer.items()}
     others = signed(body=event._posted(event.body), _id=event.id)  # the same if no id is signed
     times = [name for name in signing if is_dated and headers[name].isdecimal()]
@@ -89,5 +91,5 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
 
 
 def _malformed(value: re.Match[str]) -> str:
-    # Neither a timestamp nor a signature.
+    # The header has neither a timestamp nor a signature.
     return "abc" if value[0].isdecimal() else "1"

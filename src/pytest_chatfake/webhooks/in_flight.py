@@ -1,4 +1,4 @@
-"""Makes attempts: one, or several at the same time."""
+"""Makes an attempt, or several at the same time."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ async def make(
 ) -> None:
     """Make attempts that have begun, and note how each one ended at the app.
 
-    Several attempts are made concurrently. ASGI apps and async functions run as tasks of one loop;
-    URLs and WSGI apps are called in threads, and tasks wait for them. Plain functions all need the
+    Several attempts are made concurrently. ASGI apps and async functions run as tasks on one loop;
+    URLs and WSGI apps are called in threads, which tasks wait for. Plain functions all need the
     test's thread, so they are called first, one after another.
 
     Args:
@@ -59,7 +59,7 @@ async def make(
             portal.run(gather(tasks))
     finally:
         for attempt in others:
-            with suppress(RuntimeError):  # a call that does not return can't be ended
+            with suppress(RuntimeError):  # a call that doesn't return can't be ended
                 attempt._flight.target.close()
 
 
@@ -87,7 +87,7 @@ async def _make(attempt: Attempt, scopes: Scopes, log: ErrorLog, *, plain: bool)
                     if flight.outcome is not None:
                         flight.outcome = attendant.outcome_of(flight.outcome)
                 finally:
-                    attendant.end()  # at last: nothing holds the app's frames any more
+                    attendant.end()  # last, when nothing holds the app's frames any more
             logged, outcome = log.take(attempt), flight.outcome
             if isinstance(outcome, Response) and (outcome.status or 0) >= 500:
                 attempt._logged = logged
@@ -101,7 +101,7 @@ async def _make_as_task(attempt: Attempt, scopes: Scopes, log: ErrorLog) -> None
 
 
 def _write(attempt: Attempt) -> None:
-    # The order matters: tamper() changes the body after it was signed.
+    # The order matters, because tamper() changes the signed body.
     flight, event = attempt._flight, attempt.event
     request = flight.request
     for change in flight.unknown:

@@ -1,6 +1,6 @@
-"""What an app in process logs about an exception that it turns into a response.
+"""Notes the exceptions that in-process apps log and turn into a response.
 
-Flask and Django log the exception and respond with 500: then only the log knows what was raised.
+Flask and Django log an exception and respond with 500, so only the log knows what was raised.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class LoggedError(NamedTuple):
 
     Attributes:
         type: The name of its class.
-        text: Its text.
-        place: The last line of the user's code in its traceback, as ``app.py:41``; or empty.
+        text: Its message.
+        place: The last line of the user's code in its traceback, such as ``app.py:41``; or empty.
     """
 
     type: str
@@ -29,10 +29,10 @@ class LoggedError(NamedTuple):
 
 
 class ErrorLog(logging.Handler):
-    """Notes the exceptions that the code inside the attempts of a fake logs.
+    """Notes exceptions that are logged by code inside a fake's attempts.
 
-    It is a handler of the root logger in a block, but only beside others: as the only one it would
-    keep logs from stderr.
+    It is a handler of the root logger for a block, but only next to other handlers: as the only
+    one, it would keep logs away from stderr.
 
     Args:
         scopes: Knows which attempt the running code is part of.
@@ -41,12 +41,13 @@ class ErrorLog(logging.Handler):
     def __init__(self, scopes: Scopes) -> None:
         super().__init__()
         self._scopes = scopes
-        self._errors: dict[Scope, BaseException] = {}  # the last one of each attempt
+        self._errors: dict[Scope, BaseException] = {}  # the last exception of each attempt
 
     def __enter__(self) -> None:
         levels = [handler.level for handler in logging.root.handlers]
         if levels:
-            # The lowest level of all handlers, because frameworks look for that one.
+            # The lowest level of all handlers, because frameworks check for a handler with their
+            # level.
             self.setLevel(min(levels))
             logging.root.addHandler(self)
 
@@ -54,14 +55,14 @@ class ErrorLog(logging.Handler):
         logging.root.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note the exception of a log record, if code of an attempt logs it."""
+        """Note a log record's exception, if an attempt's code logs it."""
         error = record.exc_info and record.exc_info[1]
         if error:
             for scope in self._scopes.current()[-1:]:
                 self._errors[scope] = error
 
     def take(self, attempt: Record) -> LoggedError | None:
-        """Return the last exception that was logged in an attempt, if any, and forget it."""
+        """Return the last exception that an attempt's code logged, if any, and forget it."""
         error = self._errors.pop(attempt, None)  # its traceback keeps the app's variables
         if error is None:
             return None

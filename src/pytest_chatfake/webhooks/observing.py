@@ -1,4 +1,4 @@
-"""Observers: how an extra sees what a fake attempts, and when the test looks."""
+"""Observers: with them, an extra follows a fake's attempts and barriers."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from .attending import Attend
 
 
 class Observer(Protocol):
-    """Sees what a fake attempts, in order, and compares snapshots of its apps.
+    """Follows a fake's attempts, in order, and compares snapshots of its apps.
 
-    In an observed fake nothing depends on real time: ``wait_until()`` attempts only what was
+    In an observed fake, nothing depends on real time: ``wait_until()`` only attempts what was
     delayed.
 
     Attributes:
-        attend: Makes an attendant for each new attempt at an app in process; None for none.
+        attend: Makes an attendant for each new attempt at an in-process app; None: no attendants.
     """
 
     attend: Attend | None
 
     @property
     def may_lose_all(self) -> bool:
-        """Whether a check may have nothing to do, because no event was accepted."""
+        """Whether a check may find nothing to do, because no event was accepted."""
         ...
 
     def begins(self) -> None:
-        """An attempt begins, unless a fault delays it."""
+        """Called when an attempt begins, unless a fault delays it."""
         ...
 
     def ended(self, attempt: Attempt, choice: int, response: Response) -> None:
-        """An attempt has ended.
+        """Called when an attempt has ended.
 
         Args:
             attempt: The attempt.
-            choice: The number of the first attempt that it is, repeats or retries; 0 for none.
+            choice: The number of the first attempt that this one is, repeats or retries; 0: none.
             response: The app's response, before a fault changes it.
         """
         ...
 
     def barrier(self) -> None:
-        """The test looks, so what was delayed is attempted now."""
+        """Called at a barrier, before delayed attempts are made."""
         ...
 
     def flushed(self, now: int) -> None:
-        """Everything was attempted at a barrier."""
+        """Called when everything was attempted at a barrier."""
         ...
 
     def waited(self, began: int, now: int) -> None:
-        """``settle()`` has moved the clock by itself."""
+        """Called when ``settle()`` has moved the clock by itself."""
         ...
 
     async def compare(self, snapshot: Callable[[], Any]) -> None:

@@ -1,13 +1,13 @@
-"""Applies faults to attempts: which faults, and when the attempt is made.
+"""Decides which faults apply to an attempt, and when the attempt is made.
 
-The drain asks an :class:`Ordering` before each attempt, and tells it how each one has ended. The
-first attempt of an event at an endpoint is a *choice*: that is when the faults decide what happens
-to it. A *repeat*, which a fault causes, is no choice, and neither is a retry. Delayed attempts wait
-in the :class:`.Backlog`.
+The drain asks an :class:`Ordering` before each attempt, and reports how each one ended. An event's
+first attempt at an endpoint is a *choice*: faults decide what happens to it. A *repeat*, which a
+fault causes, isn't a choice, and neither is a retry. Delayed attempts wait in the
+:class:`.Backlog`.
 
-At a *barrier* the test looks: ``settle()``, an assertion, a move of time. All delayed attempts are
-made there, and time stands still. There are two exceptions: repeats that wait for a moment, to
-which ``settle()`` moves the clock; and in explorations, repeats that wait for other attempts.
+At a *barrier* (``settle()``, an assertion, a clock move), all delayed attempts are made, and time
+stands still. There are two exceptions: repeats that wait for a moment, to which ``settle()`` moves
+the clock; and in explorations, repeats that wait for other attempts.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class TimedRepeat(NamedTuple):
     Attributes:
         due: The moment, in nanoseconds since the epoch.
         event: The event.
-        endpoint: Where it goes.
-        what: The fault that repeats it, as a test would write it.
+        endpoint: Its endpoint.
+        what: The fault that causes the repeat, as a test would write it.
         line: The line that set up the fault.
     """
 
@@ -48,19 +48,19 @@ class TimedRepeat(NamedTuple):
 
 
 class Ordering:
-    """Decides which attempt comes next.
+    """Decides which attempt is made next.
 
     Args:
         core: The fake's core.
         outbox: Has the queue and the faults.
 
     Attributes:
-        awaits_retries: Whether ``settle()`` moves the clock to the retries of what the app has
-            refused. It does once a fault has changed when attempts are made: the app may have
-            refused them for that.
-        observer: The extra that sees what is attempted, if any.
-        backlog: Holds what waits for other attempts, or for a barrier.
-        only_waits: Whether time moves to repeats that wait for a moment, but they are not made.
+        awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
+            refused. It does so once a fault has changed when attempts are made, because the app may
+            have refused them for that reason.
+        observer: The extra that observes attempts, if any.
+        backlog: Holds attempts that wait for others, or for a barrier.
+        only_waits: Whether time moves to repeats that wait for a moment, without making them.
         choices: The numbers of the choices so far, by event and endpoint, in the order of first
             attempts.
     """
@@ -74,10 +74,10 @@ class Ordering:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all choices and delayed attempts; an observer goes on."""
+        """Forget all choices and delayed attempts, but keep the observer."""
         self.backlog: Backlog[Attempt] = Backlog()
         self._repeats: list[TimedRepeat] = []
-        self._retries: list[TimedRepeat] = []  # settle() waits for these as well
+        self._retries: list[TimedRepeat] = []  # settle() also moves the clock to these
         self.choices: dict[tuple[Event, Endpoint], int] = {}
 
     @property
@@ -89,10 +89,10 @@ class Ordering:
     # Before an attempt
 
     def decide(self, attempt: Attempt, *, in_batch: bool) -> Sequence[Attempt]:
-        """Return the attempts to make now instead of the next one of the queue.
+        """Return the attempts to make now in place of the next one in the queue.
 
-        There are none if a fault delays it. An attempt in a batch of the test's own is a choice as
-        well, but stays in the batch.
+        There are none if a fault delays it. An attempt in one of the test's batches is a choice as
+        well, but stays in its batch.
         """
         if self.observer is not None:
             self.observer.begins()
@@ -108,8 +108,8 @@ class Ordering:
         return _batched([*peers, *batch])
 
     def _meet_faults(self, attempt: Attempt, *, is_taken: bool) -> bool:
-        # Faults that combine with others change the attempt at once. Of the others only the first
-        # one fires, after them. Returns whether the attempt is made now.
+        # Faults that combine with others change the attempt first. Then the first of the other
+        # faults fires. Returns whether to make the attempt now.
         chosen: Fault | None = None
         for fault in self._outbox.faults.active:
             if not fault._strikes(attempt, is_taken=is_taken or chosen is not None):
@@ -124,7 +124,7 @@ class Ordering:
         return chosen._meet(attempt, self)
 
     def _begin_repeats(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
-        # Returns the repeats that are made at the same time; the others are delayed.
+        # Returns the repeats to make at the same time; the others are delayed.
         faults, attempt._flight.repeats = attempt._flight.repeats, ()
         self.awaits_retries = self.awaits_retries or bool(faults)
         repeats = [fault._repeat(attempt, self, in_batch=in_batch) for fault in faults]
@@ -135,7 +135,7 @@ class Ordering:
         self._outbox.plan(attempt, pause)
 
     def repeat(self, repeat: Attempt, pause: int, fault: Fault) -> None:
-        """Schedule a repeat likewise; ``settle()`` moves the clock to it."""
+        """Schedule a repeat for ``pause`` nanoseconds later; ``settle()`` moves the clock to it."""
         if not self.only_waits:
             self._outbox.plan(repeat, pause)
         due, what = self._core.now() + pause, fault.description
@@ -164,7 +164,7 @@ class Ordering:
         return response if failure is None else failure._end(attempt, response)
 
     def await_retry(self, failed: Attempt, due: int) -> None:
-        """Make ``settle()`` wait for the retry of an attempt that the app has refused."""
+        """Make ``settle()`` wait for the retry of an attempt that the app refused."""
         event = failed.event
         self._retries.append(TimedRepeat(due, event, failed.endpoint, "retry_after=", event.line))
 
@@ -180,8 +180,8 @@ class Ordering:
 
         Args:
             step: The step.
-            is_due: Whether more work is due at the present moment.
-            end_wait: Moves time to a repeat; None to wait for none.
+            is_due: Returns whether more work is due at the present moment.
+            end_wait: Moves time to a repeat; None: repeats are not waited for.
         """
 
         def flushing(steps: Iterator[None]) -> Iterator[None]:
@@ -227,7 +227,7 @@ class Ordering:
 
 
 def _batched(batch: list[Attempt]) -> list[Attempt]:
-    # All attempts of a batch get the mark of the fault that has asked for it.
+    # All attempts in a batch get the mark of the fault that asked for the batch.
     peers = [isinstance(attempt._effect, Concurrently) for attempt in batch]
     if len(batch) > 1 and any(peers):
         mark = batch[peers.index(True)]._marks[-1]

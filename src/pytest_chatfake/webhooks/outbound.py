@@ -1,4 +1,4 @@
-"""``outbound=``: a function of the test gives status events another form (assumed)."""
+"""``outbound=``: the test's function gives status events another form (assumed)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHAT = "what the function of outbound= returned"
 class Outbound:
     """Asks ``ChatFakeConfig(outbound=)`` what to post instead of the service's own bodies.
 
-    It calls the function once for each body, so all attempts at an event post the same bytes.
+    The function is called once for each body, so all attempts to post an event have the same bytes.
     """
 
     def __init__(self, core: Core, function: Callable[[Any], object]) -> None:
@@ -31,21 +31,21 @@ class Outbound:
         self._posted.clear()
 
     def posted(self, body: bytes) -> bytes:
-        """Return what is posted instead of a body."""
+        """Return the body to post in place of the service's."""
         known = self._posted.get(body)
-        if known is None:  # if two threads ask at once, the first answer counts
+        if known is None:  # if two threads call it at once, the first result counts
             known = self._posted.setdefault(body, self._ask(body))
         return known
 
     def prepare(self, body: bytes, title: str) -> bool:
-        """Ask for a body that is about to be emitted, with the lock released.
+        """Shape a body that is about to be emitted, with the lock released.
 
         Args:
             body: The service's own body.
-            title: What an error calls its event.
+            title: The name of its event in an error.
 
         Returns:
-            False if it was known already.
+            False if the result was known already.
         """
         if body in self._posted:
             return False

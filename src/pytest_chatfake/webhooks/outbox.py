@@ -1,8 +1,8 @@
 """The outbox: writes, records and queues events. It sends nothing.
 
 All this happens under the fake's lock, in the middle of a verb. An event is written before the
-change that it reports, because an ``extra=`` function may fail, and emitted after it. Later the
-:class:`.Drain` takes it from the queue, and attempts it without the lock.
+change that it reports, because an ``extra=`` function may fail, and emitted after the change.
+Later, the :class:`.Drain` takes it from the queue and attempts it without the lock.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from .events import CustomEvent, Event
 from .outbound import Outbound
 from .synthetic import Edit
 
-#: The ids of forgeries are counted down from here, so no event ever has the same.
+#: Forgeries' ids count down from here, so that no event ever has the same id.
 _LAST_ID = 0xFFFF_FFFF
 
 
 class Outbox:
-    """The events of a fake, on their way to its endpoints.
+    """A fake's events, on their way to its endpoints.
 
     Attributes:
-        endpoints: Where attempts go.
-        events: What was emitted, in order.
-        attempts: The attempts that have ended, in the order of their ends.
-        seen: How many of these the test has read.
+        endpoints: The endpoints.
+        events: The events that were emitted, in order.
+        attempts: The attempts that have ended, in the order in which they ended.
+        seen: How many of these attempts the test has read.
         queue: The attempts to make next, in order.
-        paused: What a block of ``paused()`` holds back: one list of attempts for each event. None
+        paused: What a ``paused()`` block holds back: one list of attempts for each event. None
             outside such a block.
         faults: The faults that are set up.
         unheard: Events that no endpoint listened for.
-        depth: How long the chain of attempts is that has led here, each causing an event.
+        depth: The length of the chain of attempts that has led here, each of which caused an event.
     """
 
     def __init__(
@@ -69,42 +69,44 @@ class Outbox:
         self.depth: int = 0
 
     def reset(self, ids: Ids) -> None:
-        """Forget all events and attempts. Endpoints stay, in the state when they were connected."""
+        """Forget all events and attempts; endpoints go back to their state when connected."""
         self._ids = ids
         self.events: list[Event] = []
         self.attempts: list[Attempt] = []
         self.seen: int = 0
         self._by_message = GrowingIndex(self.events, attrgetter("_message"))
-        self._of_messages = 0  # how many events are about messages; their ids are counted apart
-        self._custom: Counter[str] = Counter()  # how many events of each other type there are
-        self._recorded: dict[str, int] = {}  # numbers of recorded messages, by their ids
+        self._of_messages = (
+            0  # how many events are about messages; their ids have a sequence of their own
+        )
+        self._custom: Counter[str] = Counter()  # how many events there are of each other type
+        self._recorded: dict[str, int] = {}  # the numbers of recorded messages, by id
         self.queue: deque[Attempt] = deque()
         self.unheard: list[Event] = []
-        self._last = 0  # the moment that the last event shows
+        self._last = 0  # the moment in the last event
         self.faults.clear()
         if self._outbound is not None:
             self._outbound.reset()
         self.endpoints.reset()
         if self.paused is not None:
-            self.paused.clear()  # the block goes on, and holds back what comes next
+            self.paused.clear()  # the block goes on, and holds back later events
 
     def events_of(self, message: MessageState | None) -> Sequence[Event]:
-        """Return the events about a message, in order; None for those about no message."""
+        """Return the events about a message, in order; for None, those about no message."""
         return self._by_message.all(message)
 
     @property
     def queued(self) -> list[Event]:
-        """The events in the queue whose endpoint still wants them, each once."""
+        """The events in the queue that an endpoint still wants, each once."""
         return [*dict.fromkeys(attempt.event for attempt in self.queue if attempt._is_wanted)]
 
     # Writing
 
     def later(self, now: int) -> int:
-        """Return the moment for the next events, which show it as a tick after the last ones."""
+        """Return the moment to show in the next events: a tick after the last ones."""
         return Moment.of(now, max(now, self._last + self._tick)) if self._tick else now
 
     def write_facts(self, facts: Sequence[Fact], fields: str, line: Line) -> list[Event]:
-        """Write the events of facts that are about to be applied, all with the same fields."""
+        """Write the events for facts that are about to be applied, with the same extra fields."""
         return [
             Event(
                 id_ := self._next_id(fact.message, ahead),
@@ -123,7 +125,7 @@ class Outbox:
     def write_synthetic(
         self, fact: Fact, fields: str, status: str, edit: Edit | bytes, type_: str, line: Line
     ) -> Event:
-        """Write an event that the service would not send: an honest body, edited."""
+        """Write an event that the service would not send: a true body, edited."""
         id_ = self._next_id(fact.message)
         body = (
             edit if isinstance(edit, bytes) else edit(self._writer.write(id_, fact, fields, status))
@@ -142,7 +144,7 @@ class Outbox:
         )
 
     def write_custom(self, custom: CustomEvent, line: Line, now: int) -> Event:
-        """Write an event of another type, or a recorded one, about no message of the fake."""
+        """Write an event of another type, or a recorded one, about none of the fake's messages."""
         type_, id_, key, resource, body, status, recorded_id = custom
         id_ = id_ or self._ids.other_event % self._next_custom
         if body is None:
@@ -150,7 +152,7 @@ class Outbox:
         return Event(id_, type_, status or None, body, line, now, _recorded_id=recorded_id)
 
     def ask_outbound(self, events: Sequence[Event]) -> bool:
-        """Call ``outbound=`` for the first of these events for which it was not called before.
+        """Call ``outbound=`` for the first of these events that it was not called for yet.
 
         Returns:
             Whether it was called. The lock was released meanwhile, so write the events again.
@@ -181,7 +183,7 @@ class Outbox:
         self._emit(event, cause)
 
     def emit_custom(self, event: Event, cause: Record) -> None:
-        """Emit an event that is about no message of the fake."""
+        """Emit an event that is about none of the fake's messages."""
         self._custom[event.type] += 1
         event._ordinal = self._custom[event.type]
         if event._recorded_id:
@@ -238,7 +240,7 @@ class Outbox:
         self.forget_unwanted()
 
     def forget_unwanted(self) -> None:
-        """Forget scheduled attempts at endpoints that don't get them any more."""
+        """Forget scheduled attempts at endpoints that no longer get them."""
         with self._core.lock:
             schedule = self._core.schedule
             for key, (_, subject) in tuple(schedule.work.items()):
@@ -247,7 +249,7 @@ class Outbox:
 
     def take_due(self, due: int, attempt: Attempt) -> None:
         """Queue an attempt that was scheduled for ``due``."""
-        # If time has jumped over that moment, the attempt counts as made then.
+        # If time has jumped over `due`, the attempt counts as made at that moment.
         if self._core.now() - due > MILLISECOND:
             attempt._flight.due = due
         self._enqueue([attempt])

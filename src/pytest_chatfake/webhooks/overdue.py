@@ -1,4 +1,4 @@
-"""Attempts that take too long: some can be ended, the others are named on the terminal."""
+"""Handles attempts that take too long: ends them if possible, or names them on the terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .attempts import Attempt
 
 
 class Overdue:
-    """Attempts that take too long, as the watchdog sees them.
+    """Ends or names attempts that take too long, on behalf of the watchdog.
 
-    When its time is up, an attempt over a socket is ended by shutting down the connection. An
-    attempt in process counts as late from then on, whatever happens: an ASGI app gets
-    ``http.disconnect``, and what is awaited is cancelled if it takes the same time again. What
-    can't be ended (a WSGI app, a plain function, an app that ignores its cancellation) is waited
-    for, and a line on the terminal names it.
+    When the time is up, an attempt over a socket is ended by shutting down the connection. An
+    in-process attempt counts as late from then on, whatever happens: an ASGI app gets
+    ``http.disconnect``, and awaited code is cancelled if it takes the same time again. An attempt
+    that can't be ended (a WSGI app, a plain function, an app that ignores its cancellation) is
+    waited for, and a line on the terminal names it.
 
     Args:
         limit: How many real seconds an attempt may take.
@@ -35,10 +35,10 @@ class Overdue:
         self._is_ending = False
 
     def on_timeout(self, current: list[Attempt]) -> float | None:
-        """Note that attempts are late; at the second call, cancel them; in the watchdog's thread.
+        """Note that attempts are late; cancel them at the second call; in the watchdog's thread.
 
         Returns:
-            After how many real seconds to call this again; None for never.
+            The real seconds until the next call; None: no further call.
         """
         flights = [(attempt, attempt._flight) for attempt in current]
         running = {attempt: flight for attempt, flight in flights if flight.outcome is None}

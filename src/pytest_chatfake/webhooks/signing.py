@@ -1,6 +1,6 @@
-"""Signatures of webhooks: a signer takes the request and returns the headers that sign it.
+"""Signs webhooks: a signer takes the request and returns the headers that sign it.
 
-The service's description shows no signing (§5 rule 4), so nothing is signed by default.
+The service's description shows no signatures (§5 rule 4), so nothing is signed by default.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ..domain.instants import SECOND, parse_offset
 from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
 
-#: How many bytes of the signed content are shown.
+#: The maximum length of the signed content in reports, in bytes.
 _BEGINNING = 24
 
 
 def check_signer(value: object) -> None:
-    """Raise a TypeError unless the signer is None or a plain function of the request."""
+    """Raise a TypeError unless the signer is None or a plain function that takes a request."""
     if isinstance(value, type):
         name = value.__name__
         raise TypeError(
@@ -45,7 +45,7 @@ def check_signer(value: object) -> None:
 
 
 def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
-    """Return the headers of a signer; raise a TypeError if a name or a value is not a str."""
+    """Return a signer's headers; raise a TypeError if a name or a value is not a string."""
     headers: Any = signer(request)
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
@@ -83,7 +83,7 @@ def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
 
 
 def how_signed(request: WebhookRequest) -> str:
-    """Describe how an attempt was signed, in which headers and over which bytes; no secrets."""
+    """Describe how an attempt was signed: the headers and the signed bytes, but no secrets."""
     signer, usual = request.endpoint.signer, request.endpoint.headers
     if isinstance(signer, OwnSigner):
         content = signer._content_of(request)
@@ -162,7 +162,7 @@ class HmacSigner:
         complete_headers([(self._header, format)], "")  # refuses what HTTP does not allow
         self._format = format
         signed = _has_timestamp(content, "content", "body")
-        utf8(content, "content")  # refuses what can't be encoded later
+        utf8(content, "content")  # refuses content that can't be encoded later
         self._content = content
         self._timestamp_header = timestamp_header
         if timestamp_header is not None:

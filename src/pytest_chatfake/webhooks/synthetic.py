@@ -1,6 +1,6 @@
-"""Synthetic events: bodies as the service writes them, with changes that a test makes.
+"""Synthetic events: the service's bodies with changes made by a test.
 
-A field is named by its path: ``totalPrice`` and ``conversation.expireTime`` are in the message,
+Fields are named by path: ``totalPrice`` and ``conversation.expireTime`` are in the message,
 ``event.id`` and ``event.type`` in the envelope.
 """
 
@@ -30,7 +30,7 @@ Edit: TypeAlias = Callable[[bytes], bytes]
 
 _FIELDS = 'fields such as ["totalPrice"]'
 
-#: Values that a later version of the service might write, by the paths of their fields.
+#: Values that a later version of the service might write, by field.
 UNKNOWN: Final[Mapping[str, str]] = {
     "conversation.originType": "added_later",
     "conversation.type": "ADDED_LATER",
@@ -61,7 +61,7 @@ def edits(
     for path, value in values.items():
         if not isinstance(path, str):
             raise TypeError(unexpected("the path of a field in changes", "a str", path))
-        encode(value)  # refuses values that JSON has not, before anything happens
+        encode(value)  # refuses values that JSON can't have, before anything happens
 
     def edit(body: bytes) -> bytes:
         event = json.loads(body, parse_float=Decimal)
@@ -98,28 +98,28 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
 def evolved(body: bytes, *, everywhere: bool) -> bytes:
     """Return a body as a later version of the service might write it.
 
-    The envelope, its resource and the conversation get a new field, and their fields a different
+    The envelope, its resource and the conversation each get a new field, and their fields another
     order. A body that is not JSON stays as it is.
 
     Args:
         body: The body.
-        everywhere: Change all objects, because their meaning is unknown.
+        everywhere: Whether to change all objects, because their meaning is unknown.
     """
     try:
         event = json.loads(body, parse_float=Decimal)
         grown = _grown_everywhere(event) if everywhere else _grown(event, is_envelope=True)
         return encode(grown).encode()
     except (AttributeError, ValueError, RecursionError):
-        return body  # the test emitted it broken
+        return body  # the test broke it on purpose
 
 
 def with_unknown(body: bytes, path: str, resource: str) -> bytes:
-    """Return a body with an unknown value in a field, if it has that field."""
+    """Return a body with an unknown value in a field, if the body has the field."""
     try:
         event = json.loads(body, parse_float=Decimal)
         parent, key = _find(event, resource, path)
     except (AttributeError, ValueError, RecursionError):
-        return body  # the test emitted it broken, or it has no such object
+        return body  # the test broke it on purpose, or it has no such object
     if key not in parent:
         return body
     parent[key] = UNKNOWN[path]
@@ -178,6 +178,6 @@ def custom_event(
 
 
 def _key_of(event_type: str) -> str:
-    # In camel case, without the last part: "chat.message.updated" gives "chatMessage".
+    # Camel case, without the last part: "chat.message.updated" becomes "chatMessage".
     words = re.split(r"[._-]+", event_type.rpartition(".")[0] or event_type)
     return words[0] + "".join(word[:1].upper() + word[1:] for word in words[1:])
