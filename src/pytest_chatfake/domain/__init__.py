@@ -1,5 +1,5 @@
 """The rules of the service: statuses, conversations, money, time limits.
 
-Everything in this package is standard library only. It reads no clock, does no I/O, starts no
-thread and knows no JSON: each verb of :class:`~.account.Account` takes ``now`` and returns facts.
+This package only uses the standard library. It reads no clock, does no I/O, starts no thread and
+uses no JSON: each verb of :class:`~.account.Account` takes ``now`` and returns facts.
 """

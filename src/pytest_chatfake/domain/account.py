@@ -1,8 +1,8 @@
-"""The account: every verb of the service and its rules, and nothing else.
+"""The account: the service's verbs and their rules.
 
-First a verb is *decided*: it is refused, or turned into facts, and nothing changes. Then its
-events are written. Then each fact is *applied*, which can't fail. So a verb that fails anywhere has
-changed nothing.
+First, a verb is *decided*: it is refused or turned into facts, without changing anything. Then its
+events are written. Then each fact is *applied*, which can't fail. So a verb that fails has changed
+nothing.
 
 All moments are nanoseconds since the epoch.
 """
@@ -38,13 +38,13 @@ class Rules(NamedTuple):
     Attributes:
         origin_type: The default origin type of conversations (§2.4).
         conversation_length: How long a session lasts, in nanoseconds (§8: 24 hours).
-        drop_after: After how long an undelivered message is dropped, in nanoseconds
-            (§8: 30 days).
-        charge_per: What is charged: a conversation, at its first delivery (§1), or each message,
-            at its own (assumed).
-        on_insufficient_balance: Whether a message that the balance can't cover is accepted
-            anyway, or fails before it is sent (assumed).
-        insufficient_balance: How such a message fails.
+        drop_after: When an undelivered message is dropped, in nanoseconds after sending (§8: 30
+            days).
+        charge_per: Whether a conversation is charged, at its first delivery (§1), or each message,
+            at its own first delivery (assumed).
+        on_insufficient_balance: Whether a message that the balance can't cover is accepted anyway,
+            or fails before it is sent (assumed).
+        insufficient_balance: The failure of such a message.
     """
 
     origin_type: str
@@ -80,11 +80,11 @@ class Account:
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
     def find(self, id_: str) -> MessageState | None:
-        """Return the message with this id, if there is one."""
+        """Return the message with this id, if any."""
         return self._by_id.first(id_)
 
     def numbered(self, number: int) -> MessageState | None:
-        """Return the message with this number (from 1), if there is one."""
+        """Return the message with this number (from 1), if any."""
         return self.messages[number - 1] if 0 < number <= len(self.messages) else None
 
     def messages_in(self, conversation: ConversationRecord) -> Sequence[MessageState]:
@@ -96,15 +96,16 @@ class Account:
         return self._by_body.all(body)
 
     def decide(self, verb: Verb, now: int) -> list[Fact]:
-        """Return the facts of a verb about a message, and change nothing that can be seen.
+        """Return the facts of a verb about a message, without visible changes.
 
-        A submission gets its ids, its conversation and its price as proposals, because its events
-        show them. If the verb fails later, ``MessageState.withdraw()`` takes them back.
+        A submission's ids, conversation and price are set as proposals, because its events show
+        them. If the verb fails later, ``MessageState.withdraw()`` takes them back.
 
         Raises:
-            IllegalTransition: §3 does not allow it in this state, or its person can't be reached.
+            IllegalTransition: §3 does not allow the verb in this state, or the person can't be
+                reached.
             ClosedError: The message is from before a reset.
-            ValueError: Its conversation has another origin type.
+            ValueError: The conversation has another origin type.
         """
         return _DECISIONS[verb.name](self, verb.message, now, *verb.arguments)
 
@@ -115,7 +116,9 @@ class Account:
         conversation = message.conversation = self._conversation(message, draft, now)
         price = draft.price if message.price is None else message.price
         if callable(price):
-            message.name(len(self.messages) + 1, self._ids)  # the function sees its id
+            message.name(
+                len(self.messages) + 1, self._ids
+            )  # for the function, which may read the id
             price = price(message)
             # While the function ran, another thread may have sent a message.
             check_legal(message, "accept")
@@ -156,7 +159,7 @@ class Account:
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationRecord:
         # Messages to the same recipient with the same origin type share a conversation while it is
-        # pending or open; if there are several, the one that was used last (assumed).
+        # pending or open; of several, the one that was used last (assumed).
         wanted, proposed = draft.conversation, message.conversation
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
@@ -196,8 +199,8 @@ class Account:
         devices: int | None,
         price: Decimal | None,
     ) -> list[Fact]:
-        # To so many more devices, or to all that don't have it yet. A final price that differs from
-        # the estimate matters only if this arrival is charged.
+        # Reaches that many more devices, or all that don't have the message yet. A final price only
+        # matters if this arrival is charged.
         self.check_current(message)
         early = message.is_early
         if early and message.state == "read":  # by an autopilot
@@ -214,8 +217,8 @@ class Account:
         return [first, *again][early:]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
-        # A message that is still sent is delivered and read at once (§3). Without read receipts the
-        # service does not learn that it was read (§3 rule 3), only that it arrived (assumed).
+        # A message that is still sent is delivered and read at once (§3). Without read receipts,
+        # the service doesn't learn that it was read (§3 rule 3), only that it arrived (assumed).
         self.check_current(message)
         check_legal(message, "read")
         person = self.people.get(message.recipient)
@@ -231,7 +234,7 @@ class Account:
         return [self._arrival("delivered", message, now, None, reasons.READ_IN_PRIVATE)]
 
     def _arrive(self, message: MessageState, now: int) -> list[Fact]:
-        # On a phone that is online again (§3 rule 2).
+        # The phone is online again (§3 rule 2).
         person = self.people[message.recipient]
         if person.chat_open:
             return self._reading(message, now, person)
@@ -250,7 +253,7 @@ class Account:
         return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
 
     def check_current(self, message: MessageState) -> None:
-        """Refuse a message from before a reset, even if one of this account has the same id."""
+        """Refuse a message from before a reset, even if a current one has the same id."""
         number = message.number
         if number > len(self.messages) or (number and self.messages[number - 1] is not message):
             raise ClosedError(
@@ -265,7 +268,7 @@ class Account:
         price: Decimal | None,
         first: Mapping[reasons.Outcome, Rule],
     ) -> Fact:
-        # Only the first arrival of a message moves money.
+        # Only a message's first arrival moves money.
         conversation = message.conversation
         assert conversation is not None
         expires_at = conversation.expires_at
@@ -283,7 +286,7 @@ class Account:
             outcome = "late"
         else:
             outcome = "held" if entries else "later"
-        if expires_at is None:  # pending: this delivery starts it (§1)
+        if expires_at is None:  # pending, so this delivery starts the session (§1)
             expires_at = now + self._rules.conversation_length
         if self._rules.charge_per == "message":
             outcome = f"each-{outcome}"
@@ -293,11 +296,11 @@ class Account:
         return (_entry("release", message.held, message, now),) if message.held else ()
 
     def shown(self, message: MessageState, status: str, now: int) -> Fact:
-        """Return the fact for an event with any status, whatever the state of the message.
+        """Return the fact for an event with any status, whatever the message's state.
 
         A moment that the message does not have yet is ``now``: a receiver that needs
-        ``deliverTime`` should stumble over the status, and not over a missing field. If the message
-        did not fail, its error is 131026; an unknown status has the fields of ``sent`` (assumed).
+        ``deliverTime`` should stumble over the status, not over a missing field. If the message did
+        not fail, the error is 131026; an unknown status has the fields of ``sent`` (assumed).
         """
         conversation, expires_at = message.conversation, None
         if conversation is not None:
@@ -318,7 +321,7 @@ class Account:
     # Applying
 
     def apply(self, fact: Fact) -> None:
-        """Change message, conversation and ledger as a fact says; this can't fail."""
+        """Change the message, conversation and ledger as a fact says; this can't fail."""
         message, at = fact.message, fact.at
         for entry in fact.entries:
             self.ledger.post(entry)
@@ -379,10 +382,10 @@ class Account:
             self._schedule.cancel(message.drop)
             message.drop = None
 
-    # Money that is about no message, and so has no fact
+    # Money without a message, and so without a fact
 
     def decide_entry(self, verb: Verb, now: int) -> LedgerEntry | None:
-        """Return the entry of ``top_up`` or ``set_balance`` (assumed); None: nothing changes."""
+        """Return the entry of ``top_up`` or ``set_balance`` (assumed); None if nothing changes."""
         (amount,) = cast("tuple[Decimal]", verb.arguments)
         if verb.name == "top_up":
             return LedgerEntry("top_up", amount, now)

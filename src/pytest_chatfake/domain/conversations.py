@@ -20,11 +20,11 @@ class ConversationRecord:
 
     Attributes:
         id: A hex string (§2.4).
-        recipient: The address of the person that the first message went to.
-        origin_type: For example ``marketing`` (§2.4).
-        begun: Whether a message was sent in it; until then it is only proposed.
-        started_at: When its first message was delivered, in nanoseconds since the epoch;
-            None while it is pending.
+        recipient: The address that the first message went to.
+        origin_type: The origin type, such as ``marketing`` (§2.4).
+        begun: Whether a message was sent in it; until then, it is only proposed.
+        started_at: When its first message was delivered, in nanoseconds since the epoch; None while
+            it is pending.
         expires_at: When the session ends; None while it is pending.
     """
 
@@ -38,7 +38,7 @@ class ConversationRecord:
     def state(self, now: int) -> ConversationState:
         """Return the state at a moment, in nanoseconds since the epoch.
 
-        The end is exclusive: at ``expires_at`` the session is over (assumed).
+        The end is exclusive: at ``expires_at``, the session is over (assumed).
         """
         if self.expires_at is None:
             return "pending"
@@ -49,7 +49,7 @@ class Conversations:
     """The conversations of an account.
 
     Args:
-        ids: Templates of the ids that the service gives.
+        ids: Templates of the service's ids.
 
     Attributes:
         all: Every conversation, in the order in which they began.
@@ -59,9 +59,9 @@ class Conversations:
         self._ids = ids
         self.all: list[ConversationRecord] = []
         self._by_id = GrowingIndex(self.all, attrgetter("id"))
-        # The service must not give an id a second time that a test has chosen.
+        # The service must not assign an id that a test has already chosen.
         self._taken_ids: set[str] = set()
-        # By person and type, in the order of their uses: a conversation may be in it repeatedly.
+        # By person and type, in order of use, so a conversation may be listed repeatedly.
         self._used: defaultdict[tuple[str, str], list[ConversationRecord]] = defaultdict(list)
 
     def find(self, id_: str) -> ConversationRecord | None:
@@ -73,10 +73,10 @@ class Conversations:
         return next((index + 1 for index in self._by_id.places(conversation.id)), 0)
 
     def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
-        """Return the pending or open conversation that was used last, if there is one."""
+        """Return the pending or open conversation that was used last, if any."""
         used = self._used[recipient, origin_type]
         while used and used[-1].state(now) == "expired":
-            used.pop()  # it never opens again
+            used.pop()  # an expired one never opens again
         return used[-1] if used else None
 
     def propose(self, recipient: str, origin_type: str) -> ConversationRecord:

@@ -1,7 +1,7 @@
-"""Verbs and facts: plain data, which is never changed.
+"""Verbs and facts: plain, immutable data.
 
-A :class:`Verb` asks the account for a change. A :class:`Fact` is a change that the account decided
-on. One fact feeds both the ledger and the webhook, so they can't disagree.
+A :class:`Verb` asks the account for a change. A :class:`Fact` is a change that the account has
+decided. One fact feeds both the ledger and the webhook, so they can't disagree.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Happening: TypeAlias = Literal["sent", "delivered", "read", "failed", "dropped"]
 
 @dataclass(slots=True)
 class Verb:
-    """Something that should be done.
+    """A request for a change.
 
     Attributes:
-        name: For example ``deliver``.
+        name: The name, such as ``deliver``.
         message: The message that it is about; None if it is about the account.
         arguments: Its other arguments, in the order in which the account takes them.
     """
@@ -37,13 +37,13 @@ class Verb:
 
 
 class Draft(NamedTuple):
-    """The arguments of a send call that matter only when the message is accepted.
+    """The arguments of a send call that only matter once the message is accepted.
 
     Attributes:
-        conversation: A conversation, the id of one, or None to let the service find it.
-        origin_type: None for the conversation's, or for the default.
-        price: What the message costs if it is charged: an amount, or a function that is called
-            when the message is accepted.
+        conversation: A conversation, a conversation's id, or None to let the service find one.
+        origin_type: The origin type; None: the conversation's, or the default.
+        price: What the message costs if it is charged: an amount, or a function that is called when
+            the message is accepted.
         assumed: Whether the price is the fake's default, because the test gave none.
     """
 
@@ -59,13 +59,13 @@ class Fact:
 
     Attributes:
         what: What happened.
-        message: The message. Its fields change only when the fact is applied.
-        at: When, in nanoseconds since the epoch.
-        rule: The rule behind it.
+        message: The message. Its fields only change when the fact is applied.
+        at: When it happened, in nanoseconds since the epoch.
+        rule: The rule behind the fact.
         total_price: What the message costs from now on (§2.3).
-        conversation: Its conversation; None if it failed.
+        conversation: The message's conversation; None if it failed.
         expires_at: When the session ends, or is estimated to end (§2.4).
-        entries: All that the fact changes in the ledger.
+        entries: The fact's ledger entries.
         failure: Why the message failed, if it did.
     """
 

@@ -1,4 +1,4 @@
-"""Why a message fails (§2.3, §2.5, §7.2)."""
+"""Failure codes: why messages fail (§2.3, §2.5, §7.2)."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ _DETAILS: Final[Mapping[str, str]] = {
 
 
 def failure(code: str, message: str | None = None) -> Failure:
-    """Return the failure with a code; what the platform says about it is in our words (assumed).
+    """Return the failure with a code; the platform's part of it is in our words (assumed).
 
     Raises:
-        KeyError: The code is not in the catalogue, and no message is given.
+        KeyError: The description does not have the code, and no message is given.
     """
     text = CATALOGUE[code] if message is None else message
     error = PlatformError(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Ids(NamedTuple):
-    """Templates of the identifiers of one account: ``ids.message % 3`` is that of message 3.
+    """Templates of one account's identifiers: ``ids.message % 3`` is message 3's.
 
     Attributes:
         message: The service's id of a message (§2.3).
@@ -46,17 +46,17 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
 
 
 def other_id(id_: str) -> str:
-    """Return a different id that looks alike: the same length, prefix and alphabet."""
+    """Return a different id that looks alike, with the same length, prefix and alphabet."""
     return _LAST_PART.sub(lambda part: part[0].translate(_OTHER), id_)
 
 
-#: The part in which ids differ: everything after the prefix; in a UUID, the last group.
+#: The part that differs between ids: everything after the prefix, or a UUID's last group.
 _LAST_PART = re.compile(r"[^_-]+$")
 
-#: From each digit, decimal or hexadecimal, to a different one.
+#: Maps each digit, decimal or hexadecimal, to another one.
 _OTHER = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
 
 
 def derived_key(seed: str) -> str:
-    """Derive an API key from a seed; no other seed has the same."""
+    """Derive an API key from a seed; every seed has a different key."""
     return "key_" + sha256(b"api-key:" + seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]

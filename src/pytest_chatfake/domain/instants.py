@@ -1,6 +1,6 @@
 """Moments as integers, in nanoseconds since the epoch, and as text.
 
-The clock of the process gives such integers, and unlike floats they are exact.
+The process's clock provides such integers and, unlike floats, they are exact.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
-#: The longest delay: the clock stops at the year 9900, and work that is scheduled then must still
-#: have a date.
+#: The longest delay: work that is scheduled in 9900, where the clock stops, must still have a date.
 _FARTHEST = timedelta(days=36_000)
 
 #: The arguments of ``timedelta``.
@@ -27,17 +26,17 @@ _UNITS = frozenset({"days", "hours", "microseconds", "milliseconds", "minutes", 
 
 
 class Moment(int):
-    """A moment of the clock, which the rules go by, together with the one that its event shows.
+    """A moment of the clock, which the rules use, with the moment that its event shows.
 
     Attributes:
-        shown: What the event shows, in nanoseconds since the epoch.
+        shown: The moment in the event, in nanoseconds since the epoch.
     """
 
     shown: int
 
     @classmethod
     def of(cls, moment: int, shown: int) -> Moment:
-        """Return a moment that events show as another one."""
+        """Return a moment that its event shows as another one."""
         made = cls(moment)
         made.shown = shown
         return made
@@ -62,12 +61,12 @@ def nanoseconds(moment: datetime) -> int:
 
 
 def to_nanoseconds(length: timedelta) -> int:
-    """Return a length of time in nanoseconds."""
+    """Return a duration in nanoseconds."""
     return length // _MICROSECOND * 1_000
 
 
 def parse_duration(value: object, what: str) -> int:
-    """Return a ``timedelta``, or a number of seconds, in nanoseconds; it must not be negative."""
+    """Return a ``timedelta`` or a number of seconds, not negative, in nanoseconds."""
     length = parse_offset(value, what)
     if length < 0:
         raise ValueError(unexpected(what, "0 or more", value))
@@ -75,7 +74,7 @@ def parse_duration(value: object, what: str) -> int:
 
 
 def parse_offset(value: object, what: str) -> int:
-    """Return a length of time in nanoseconds, like :func:`parse_duration`; it may be negative."""
+    """Return a duration in nanoseconds, like :func:`parse_duration`, but possibly negative."""
     if isinstance(value, bool) or not isinstance(value, (timedelta, int, float)):
         raise TypeError(unexpected(what, "a timedelta or a number of seconds", value))
     try:
@@ -87,7 +86,7 @@ def parse_offset(value: object, what: str) -> int:
 def length_of(
     call: str, delta: timedelta | float | None, arguments: Mapping[str, float]
 ) -> timedelta | float:
-    """Return the length of time of a call such as ``advance(90)`` or ``advance(days=30)``."""
+    """Return the duration in a call such as ``advance(90)`` or ``advance(days=30)``."""
     name = call.removesuffix("()")
     if (delta is None) == (not arguments):
         raise TypeError(
@@ -104,12 +103,12 @@ def length_of(
             f"{call} takes days=, hours=, minutes=, seconds= and whatever else timedelta "
             f"takes, not {', '.join(unknown)}"
         ) from None
-    except (OverflowError, ValueError):  # the latter for a NaN
+    except (OverflowError, ValueError):  # ValueError for a NaN
         raise ValueError(unexpected(call, "a finite length of time", dict(arguments))) from None
 
 
 def parse_delay(value: object, what: str) -> int:
-    """Return a length of time like :func:`parse_duration`, of at most 36,000 days."""
+    """Return a duration like :func:`parse_duration`, but at most 36,000 days."""
     length = parse_duration(value, what)
     if length > to_nanoseconds(_FARTHEST):
         raise ValueError(unexpected(what, f"at most timedelta(days={_FARTHEST.days})", value))
@@ -117,7 +116,7 @@ def parse_delay(value: object, what: str) -> int:
 
 
 def parse_length(value: object, what: str) -> int:
-    """Return a length of time like :func:`parse_delay`, greater than 0."""
+    """Return a duration like :func:`parse_delay`, but greater than 0."""
     length = parse_delay(value, what)
     if not length:
         raise ValueError(unexpected(what, "a length greater than 0", value))
@@ -127,20 +126,20 @@ def parse_length(value: object, what: str) -> int:
 def stamp(moment: int) -> str:
     """Write a moment as the service does: ISO 8601, UTC, milliseconds and ``Z`` (§2.2).
 
-    It is cut off at the millisecond, not rounded, so that it is never in the future.
+    The moment is truncated to the millisecond, not rounded, so that it is never in the future.
     """
     return _stamp_of(moment // MILLISECOND)
 
 
-@lru_cache(maxsize=1024)  # the events of one millisecond repeat the same few stamps
+@lru_cache(maxsize=1024)  # events of the same millisecond repeat a few stamps
 def _stamp_of(milliseconds: int) -> str:
-    # Naive, because isoformat() of an aware one would end in +00:00.
+    # Naive, because an aware one's isoformat() would end in +00:00.
     at = _NAIVE_EPOCH + timedelta(milliseconds=milliseconds)
     return at.isoformat("T", "milliseconds") + "Z"
 
 
 def aware(moment: object, what: str) -> datetime:
-    """Return an aware ``datetime`` as it is, and ISO 8601 text as one; refuse naive ones."""
+    """Return an aware ``datetime`` unchanged, and parse an ISO 8601 string; refuse naive ones."""
     if isinstance(moment, str):
         try:
             moment = datetime.fromisoformat(moment)

@@ -1,4 +1,4 @@
-"""The ledger: entries are only ever appended, and every balance is a sum of them."""
+"""The ledger: append-only entries, whose sums are the balance."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Ledger:
         return len(self.entries)
 
     def running(self) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
-        """Yield what was available, held and charged after each entry."""
+        """Yield the amounts available, held and charged after each entry."""
         replayed = Ledger()
         for entry in self.entries:
             replayed.post(entry)

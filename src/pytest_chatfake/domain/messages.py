@@ -13,8 +13,8 @@ from .failure_codes import Failure
 from .ids import Ids
 from .money import ZERO
 
-#: Four of these are the statuses of §3. ``submitted`` comes before the first one, and a ``dropped``
-#: message stays ``sent`` in the eyes of the service's users (§3 rules 5 and 6).
+#: Four of these are the statuses of §3. ``submitted`` comes before them, and a ``dropped`` message
+#: stays ``sent`` for users of the service (§3 rules 5 and 6).
 State: TypeAlias = Literal["submitted", "sent", "delivered", "read", "failed", "dropped"]
 MessageVerb: TypeAlias = Literal["accept", "reject", "deliver", "read", "fail", "drop"]
 
@@ -28,7 +28,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "dropped": {},
 }
 
-#: The verbs of a phone: a message arrives there, or is shown there.
+#: The phone's verbs: a message arrives, or is shown.
 ARRIVALS: Final[frozenset[str]] = frozenset({"deliver", "read"})
 
 #: The default recipient (assumed).
@@ -37,7 +37,7 @@ DEFAULT_ADDRESS: Final = "+15550100"
 #: The default price of a message (assumed).
 DEFAULT_PRICE: Final = "0.05"
 
-#: The most devices of one delivery (assumed).
+#: The maximum number of devices in one delivery (assumed).
 MAX_DEVICES: Final = 10_000
 
 #: The statuses that an event can show (§2.3).
@@ -50,33 +50,33 @@ class MessageState:
 
     Attributes:
         body: The text; empty for other types.
-        recipient: The address that it goes to.
-        extra: More fields for the message resource of its events, as JSON text.
-        number: 1 for the first message of the account; 0 before it has a number.
-        id: The service's identifier; empty before it has one.
+        recipient: The address that the message goes to.
+        extra: Extra fields for the message resource of its events, as JSON text.
+        number: 1 for the account's first message; 0 before the message has a number.
+        id: The service's identifier; empty before the message has one.
         type: ``text``, or another type (§2.3).
-        content: The object or list under the key of its type, as JSON text; None for a plain text.
-        sender: The address that it comes from; None for the account's.
-        undeliverable: Whether it never arrives by itself, because it was sent while the recipient
-            blocked the sender, or was withheld (§3 rule 2).
+        content: The object or list under the type's key, as JSON text; None for a plain text.
+        sender: The sender's address; None: the account's.
+        undeliverable: Whether it never arrives by itself, because the recipient blocked the sender,
+            or was withheld, when it was sent (§3 rule 2).
         script: Its pending scheduled verbs, by their keys in the schedule; None if it never had a
             script.
-        conversation: Its conversation; None if it failed before it was sent.
+        conversation: The conversation; None if the message failed before it was sent.
         price: What it costs if it is charged; None before it is accepted.
-        state: Its state.
+        state: The state.
         total_price: The estimate while it is sent, then the final price (§2.3).
-        held: What is held for it now.
-        charged: What was charged for it.
+        held: The amount held for it now.
+        charged: The amount charged for it.
         delivered_devices: How many devices have reported a delivery.
-        has_started_session: Whether its delivery started the session of its conversation.
-        is_early: Whether its first delivery came before the test asked for one: the delivery that
-            the test asks for next is already there.
-        submitted_to: The account that it was submitted to; None if it was sent at once.
-        created_at: When it was submitted, in nanoseconds since the epoch, as all moments here.
+        has_started_session: Whether its delivery started the conversation's session.
+        is_early: Whether its first delivery happened before the test's ``deliver()``, which then
+            counts as that delivery.
+        submitted_to: The account that it was submitted to; None if it was sent immediately.
+        created_at: When it was submitted, in nanoseconds since the epoch, like all moments here.
         sent_at: When it was accepted and sent.
         delivered_at: When it first reached a device.
         read_at: When the service learned that it was read.
-        drop: The key of its drop in the schedule, while it is pending.
+        drop: The schedule's key of its drop, while that is pending.
         failure: Why it failed, if it did.
     """
 
@@ -109,7 +109,7 @@ class MessageState:
     failure: Failure | None = None
 
     def name(self, number: int, ids: Ids) -> None:
-        """Give it a number and its ids: a proposal, until the message is known."""
+        """Assign a number and ids: a proposal, until the message is known."""
         self.number = number
         self.id = ids.message % number
         self._original = ids.original
@@ -123,7 +123,7 @@ class MessageState:
 
     @property
     def chat_message_id(self) -> str:
-        """The platform's identifier, ``wamid....`` (§2.3); it is computed from the number."""
+        """The platform's identifier, ``wamid....`` (§2.3), computed from the number."""
         return self._original % self.number if self.number else ""
 
     @property
@@ -133,7 +133,7 @@ class MessageState:
 
 
 def check_legal(message: MessageState, verb: MessageVerb) -> None:
-    """Raise an IllegalTransition if §3 does not allow a verb in the state of a message."""
+    """Raise an IllegalTransition if §3 does not allow a verb in the message's state."""
     legal = TRANSITIONS[message.state]
     if verb not in legal:
         possible = ", ".join(f"{other}()" for other in legal if other != "drop")

@@ -6,12 +6,12 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 
 from ..base.arguments import shortened, unexpected
 
-#: What a caller may write for an amount.
+#: What a caller may pass as an amount.
 Money = Decimal | int | str
 
 ZERO = Decimal(0)
 
-#: Wide enough for any sum of amounts that :func:`amount` accepts; rounding raises.
+#: Precise enough for any sum of amounts that :func:`amount` accepts; rounding raises.
 EXACT = Context(prec=120, traps=[Inexact, InvalidOperation])
 
 _MAX_DIGITS = 28
@@ -22,13 +22,13 @@ def amount(value: object, what: str, hint: str = "") -> Decimal:
     """Return ``value`` as an exact, finite amount that is not negative.
 
     Args:
-        value: What the caller wrote.
-        what: Its name in errors.
+        value: What the caller passed.
+        what: The name of the argument in errors.
         hint: What to write instead of a negative amount.
 
     Raises:
-        TypeError: It is a float, whose digits are not exact, or no number at all.
-        ValueError: It is negative, not finite, not a number, or has too many digits.
+        TypeError: The value is a float, whose digits are not exact, or not a number at all.
+        ValueError: The value is negative, not finite, not a number, or has too many digits.
     """
     if isinstance(value, float):
         raise TypeError(
@@ -59,19 +59,21 @@ def amount(value: object, what: str, hint: str = "") -> Decimal:
 
 
 def signed(value: object, what: str) -> Decimal:
-    """Return an amount like :func:`amount`, but let it be negative."""
+    """Return an amount like :func:`amount`, but possibly negative."""
     if isinstance(value, str) and value.startswith("-"):
-        # A unary minus would round to the user's context.
+        # A unary minus would round as in the user's context.
         return amount(value[1:], what).copy_negate()
     if isinstance(value, int) and not isinstance(value, bool):
         value = Decimal(value)
-    if isinstance(value, Decimal) and value.is_signed() and value:  # a NaN has no `<`
+    if (
+        isinstance(value, Decimal) and value.is_signed() and value
+    ):  # because a NaN can't be compared
         return amount(value.copy_negate(), what).copy_negate()
     return amount(value, what)
 
 
 def _parse(text: str, what: str) -> Decimal:
-    # Decimal() also takes "1_000", " 1 " and digits of other scripts: surely mistakes.
+    # Decimal() also accepts "1_000", " 1 " and digits of other scripts, which are surely mistakes.
     if text.isascii() and "_" not in text and text == text.strip():
         try:
             return Decimal(text)

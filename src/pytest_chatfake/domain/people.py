@@ -14,20 +14,20 @@ from .messages import ARRIVALS, MessageState
 
 
 class PersonRecord(NamedTuple):
-    """The person behind an address, as the test described them; a change makes a new record."""
+    """The person behind an address, as described by the test; a change makes a new record."""
 
     address: str
     devices: int = 1
-    read_receipts: bool = True  # whether the service learns of reading (§3 rule 3)
+    read_receipts: bool = True  # whether the service learns about reading (§3 rule 3)
     online: bool = True
-    blocked: bool = False  # they have blocked the sender
+    blocked: bool = False  # the person has blocked the sender
     chat_open: bool = False  # messages are read as they arrive
     registered: bool = True  # the number has an account on the channel
-    withheld: bool = False  # the platform holds messages back, for its limits (§3 rule 2)
+    withheld: bool = False  # the platform's limits hold messages back (§3 rule 2)
 
     @property
     def is_reachable(self) -> bool:
-        """Whether a message that is sent now can reach a device."""
+        """Whether a message sent now can reach a device."""
         return self.online and self.registered and not (self.blocked or self.withheld)
 
     @property
@@ -45,8 +45,8 @@ class PersonRecord(NamedTuple):
     def obstacle(self, *, arrives: bool) -> str | None:
         """Why a message can't arrive or be read on a device, as a sentence; None if it can.
 
-        A message that is on a device already can be read there even if they have blocked the
-        sender since (§3 rule 2).
+        A message that is already on a device can be read even if the person has blocked the sender
+        since (§3 rule 2).
         """
         call = f"Call recipient({self.address!r}"
         if not self.registered:
@@ -60,9 +60,9 @@ class PersonRecord(NamedTuple):
         return None
 
     def check_writing(self, what: str) -> None:
-        """Refuse to let them write while the phone is off, say (assumed).
+        """Refuse to let the person write, for example while the phone is off (assumed).
 
-        The platform's limits on messages *to* them are no obstacle.
+        The platform's limits on messages *to* the person are no obstacle.
         """
         if (obstacle := self._replace(withheld=False).obstacle(arrives=True)) is not None:
             raise IllegalTransition(f"can't call {what}: {obstacle} first.")
@@ -77,28 +77,28 @@ class PersonRecord(NamedTuple):
 
 
 class PersonFact(NamedTuple):
-    """A change of a person; ``at`` is in nanoseconds since the epoch."""
+    """A change to a person; ``at`` is in nanoseconds since the epoch."""
 
     before: PersonRecord
     after: PersonRecord
     at: int
 
 
-#: How a message to a number that is not registered fails (§7.2).
+#: The failure of messages to a number that is not registered (§7.2).
 _NOT_REGISTERED = failure("131026")
 
 
 class People(dict[str, PersonRecord]):
-    """The people that the test described, by their addresses, and how they react (§3).
+    """The people that the test described, by address, and how they react (§3).
 
-    Anyone else has one device, is online and sends read receipts.
+    Everybody else has one device, is online and sends read receipts.
     """
 
     def __init__(self, messages: Sequence[MessageState]) -> None:
         self._by_address = GrowingIndex(messages, attrgetter("recipient"))
 
     def check_current(self, address: str, now: People) -> None:
-        """Refuse a person from before a reset; ``now`` are the people of the present account."""
+        """Refuse a person from before a reset; ``now`` are the current account's people."""
         if now is not self:
             raise ClosedError(
                 f"recipient {address} no longer exists: the fake was reset after it was made. "
@@ -122,12 +122,12 @@ class People(dict[str, PersonRecord]):
         self[fact.after.address] = fact.after
 
     def follow_ups(self, fact: Fact | PersonFact) -> Iterator[Verb]:
-        """Yield the verbs that follow by themselves from a fact that was applied.
+        """Yield the verbs that people perform by themselves after a fact was applied.
 
-        Perform each one before you ask for the next. An open chat reads at once. A message to a
-        number that is not registered fails. A person who becomes reachable gets the messages that
-        are still sent; not those that were sent while they blocked the sender or were withheld, nor
-        those that a script will deliver (assumed).
+        Perform each verb before you ask for the next. An open chat reads messages at once. A
+        message to a number that is not registered fails. A person who becomes reachable gets the
+        messages that are still sent, except those sent while the person blocked the sender or was
+        withheld, and those that a script will deliver (assumed).
         """
         if isinstance(fact, PersonFact):
             yield from self._reactions(fact)
@@ -161,5 +161,5 @@ class People(dict[str, PersonRecord]):
 
 
 def _is_scripted(message: MessageState) -> bool:
-    # The script decides when it arrives and is read; people leave it alone.
+    # The script decides when the message arrives and is read; people leave it alone.
     return not ARRIVALS.isdisjoint((message.script or {}).values())

@@ -1,7 +1,7 @@
-"""Why a message costs what it costs: the rules behind facts, each with its reasons.
+"""Why a message costs what it does: the rules behind facts, each with its reasons.
 
-A fact gets its rule when it is decided. A reason names its section of the service's description, or
-says that it is assumed and which setting changes it.
+A fact gets its rule when it is decided. A reason either names its section of the service's
+description, or says that it is assumed and which setting changes it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ class Reason(NamedTuple):
     """One reason of a rule.
 
     Attributes:
-        text: A sentence, with ``{amount}``, ``{conversation}``, ``{recipient}`` and ``{starter}``
-            (the message that was charged for the conversation) to fill in.
+        text: A sentence, with gaps for ``{amount}``, ``{conversation}``, ``{recipient}`` and
+            ``{starter}`` (the message that was charged for the conversation).
         basis: A section such as ``§1``, or ``assumed``.
         setting: What a test writes to change the assumption; empty if nothing does.
     """
@@ -28,8 +28,8 @@ class Rule(NamedTuple):
     """The rule behind a fact.
 
     Attributes:
-        key: Its name.
-        reasons: Why, in order.
+        key: The rule's name.
+        reasons: The reasons, in order.
     """
 
     key: str
@@ -45,7 +45,7 @@ CHARGED_BY: Final[dict[ChargePer, str]] = {
     "message": "assumed: charge_per='message'",
 }
 
-#: How a message came into its conversation: it began it, the service found it, or the test gave it.
+#: How a message got its conversation: began a new one, joined one, or was given one by the test.
 Joining: TypeAlias = Literal["new", "joined", "given"]
 
 #: Every rule.
@@ -82,8 +82,9 @@ _HELD_EACH = Reason(
     CHARGED_BY["message"],
 )
 
-#: By what is charged, the way into the conversation, and whether the price is the default: the
-#: rules of a message with a price, of a free one, and of one in a session that is paid already.
+#: By what is charged, how the message got its conversation, and whether the price is the default:
+#: the rules for a message with a price, a free message, and one in a session that is already paid
+#: for.
 SENT: Final[dict[tuple[ChargePer, Joining, bool], tuple[Rule, Rule, Rule]]] = {}
 
 
@@ -121,7 +122,7 @@ _LATE = _assumed("the session of {conversation} is over, so it costs nothing", "
 _AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")
 _PRIVATE = _assumed("it was read without read receipts: the service only sees a delivery", "")
 
-#: What the first arrival of a message does to the money; with ``each-`` in front if each message is
+#: What a message's first arrival does to the money, prefixed with ``each-`` if each message is
 #: charged.
 Outcome: TypeAlias = str
 
@@ -176,5 +177,5 @@ DROPPED: Final = _rule(
     Reason("a drop has no event", "§3 rule 6"),
 )
 
-#: For events of ``emit()``, which the service would not send.
+#: For events by ``emit()``, which the service would not send.
 SYNTHETIC: Final = _rule("synthetic", Reason("the test made it with emit(): no money moves", "§6"))

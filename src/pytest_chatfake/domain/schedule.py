@@ -1,36 +1,36 @@
-"""The schedule: what is to be done, and when."""
+"""The schedule: what will happen, and when."""
 
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 from typing import Any, Literal, TypeAlias
 
-#: The kinds of work: a message is dropped (§3 rule 5), an event is attempted late or again, a step
-#: of a script is performed, the autopilot delivers or fails a message, reads it, or replies.
+#: The kinds of work: dropping a message (§3 rule 5), a late or repeated attempt, a script's step,
+#: an autopilot's delivery or failure, reading, and reply.
 DueKind: TypeAlias = Literal["drop", "attempt", "step", "autopilot", "reading", "reply"]
 
-#: A key is ``due << _BITS | sequence``: an integer that sorts by time and then by arrival, so ties
+#: A key is ``due << _BITS | sequence``, an integer that sorts by time and then by arrival, so ties
 #: never compare the work itself.
 _BITS = 40
 
 
-#: A piece of work: when it is due in nanoseconds, its kind, and its subject (a message, an attempt,
-#: a verb with its line).
+#: A piece of work: when it is due, in nanoseconds, its kind, and its subject (a message, an
+#: attempt, or a verb with its line).
 DueWork: TypeAlias = tuple[int, DueKind, Any]
 
 
 def due_of(key: int) -> int:
-    """Return when the work behind a key is due, in nanoseconds."""
+    """Return when a key's work is due, in nanoseconds."""
     return key >> _BITS
 
 
 class Schedule:
     """Pieces of work, each due at a moment in nanoseconds; the earliest comes first.
 
-    A heap of keys is beside the table of work. A cancelled key stays in the heap until it comes up.
+    There is a heap of keys and a table of work. A cancelled key stays in the heap until its turn.
 
     Attributes:
-        work: The pending work, by its keys.
+        work: The pending work, by key.
     """
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class Schedule:
         return key
 
     def cancel(self, key: int) -> None:
-        """Cancel the work with this key; nothing happens if it was done already."""
+        """Cancel the work with this key; a no-op if the work was done already."""
         if self.work.pop(key, None) is None:
             return
-        # Most messages are delivered long before their drop is due: without this the heap would
-        # keep the key of each of them.
+        # Most messages are delivered long before their drop is due, so without this, the heap would
+        # keep a key for each of them.
         if len(self._heap) > 2 * len(self.work) + 64:
             self._heap = list(self.work)
             heapify(self._heap)
@@ -75,7 +75,7 @@ class Schedule:
         return [(due_of(key), *self.work[key]) for key in sorted(self.work)]
 
     def pop_due(self, now: int) -> DueWork | None:
-        """Remove and return the earliest work that is due at ``now``; None if there is none."""
+        """Remove and return the earliest work that is due at ``now``; None if nothing is due."""
         if not self.is_due(now):
             return None
         key = heappop(self._heap)

@@ -1,1 +1,1 @@
-"""The engine: time, rules and webhooks brought together; every change goes through it."""
+"""The engine brings time, rules and webhooks together; every change goes through it."""

@@ -1,4 +1,4 @@
-"""Due work: as time moves, one piece after another is run, each at its own moment."""
+"""Runs due work as time moves: one piece after another, each at its own moment."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .executor import Executor
 from .process_time import ProcessTime
 from .records import ClockRecord
 
-#: The clock goes no further, so that expiries and drops come before the year 9999.
+#: The clock stops here, so that expiries and drops still fall before the year 9999.
 LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
 
-#: How many pieces of work that were not scheduled when it began one move of time may run. More look
-#: like an endless loop.
+#: The maximum number of pieces of work that one clock move runs beyond those that were scheduled
+#: when it began. More look like an endless loop.
 _MAX_DUE = 100_000
 
 
 class DueRunner:
     """Runs due work when process time reaches it, whoever moved time.
 
-    It holds the lock while it reads the schedule, and while a piece of work runs.
+    The lock is held while the schedule is read, and while a piece of work runs.
     """
 
     def __init__(self, core: Core, time: ProcessTime, executor: Executor) -> None:
@@ -34,15 +34,15 @@ class DueRunner:
         self._time = time
         self._executor = executor
         self._ran = 0
-        self._move: ClockRecord | None = None  # the last one
+        self._move: ClockRecord | None = None  # the last move
 
     def reset(self) -> None:
-        """Forget the last move of time."""
+        """Forget the last clock move."""
         self._move = None
 
     def next_due(self) -> int | None:
-        """Return when the next work is due, in nanoseconds; None if there is none."""
-        with self._core.lock:  # reading removes cancelled work
+        """Return when the next work is due, in nanoseconds; None if nothing is due."""
+        with self._core.lock:  # because reading removes cancelled work
             return self._core.schedule.next_due()
 
     def is_due(self) -> bool:
@@ -60,10 +60,10 @@ class DueRunner:
         while more:
             try:
                 more = self._run_next()
-            except Exception as error:  # of a script: the test's next call raises it
+            except Exception as error:  # a script's error, which the test's next call raises
                 self._core.errors.append(error)
 
-    # Steps: state changes up to each yield, where attempts are made
+    # Steps: they change state up to each yield, where attempts are made
 
     def run_due(self) -> Iterator[None]:
         """Attempt queued webhooks, then run due work, one piece after another."""
@@ -71,7 +71,7 @@ class DueRunner:
         yield from self._run_each(self._limit())
 
     def move_to(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
-        """Settle; then move time to the target, with a stop wherever work is due."""
+        """Settle; then move time to the target, stopping wherever work is due."""
         yield  # queued webhooks belong to the present
         limit = self._limit()
         yield from self._run_each(limit)
@@ -85,11 +85,11 @@ class DueRunner:
             )
         self._move = self._core.history.add(ClockRecord(what, line, now, target))
         yield from self._run_each(limit, target)
-        with self._core.lock:  # two threads that move time at once would move it twice as far
+        with self._core.lock:  # or two threads at once would move time twice as far
             self._time.forward(target)
 
     def next_after(self, now: int) -> int:
-        """Return when the next work is due, in nanoseconds; raise a ClockError if there is none."""
+        """Return when the next work is due, in nanoseconds; raise a ClockError if none is."""
         due = self.next_due()
         if due is None:
             raise ClockError(f"nothing is due, so time stays at {stamp(now)}: use advance()")
@@ -100,11 +100,11 @@ class DueRunner:
     ) -> Iterator[None]:
         """Settle; then move time from one due moment to the next until ``reached()`` is true.
 
-        It is called before the first move, after each piece of work, and after ``length``
-        nanoseconds.
+        ``reached()`` is called before the first move, after each piece of work, and after
+        ``length`` nanoseconds.
 
         Raises:
-            ClockError: It was still false then.
+            ClockError: ``reached()`` was still false at the end.
         """
         yield
         yield from self._run_each(self._limit())
@@ -125,7 +125,7 @@ class DueRunner:
     def _run_each(self, limit: int, target: int | None = None) -> Iterator[None]:
         while self._run_next(target):
             yield
-            # The work that a receiver runs when it calls back is counted as well.
+            # Work that a receiver runs when it calls back counts as well.
             if self._ran > limit:
                 raise ClockError(
                     f"stopped at {stamp(self._time.read())} after {_MAX_DUE:,} unplanned events: "
@@ -134,7 +134,7 @@ class DueRunner:
                 )
 
     def _run_next(self, target: int | None = None) -> bool:
-        # Returns False if nothing is due: now, or until the target if time is on its way there.
+        # Returns False if nothing is due: now or, during a clock move, up to the target.
         with self._core.lock:
             if target is None:
                 now = self._time.read()
@@ -142,7 +142,9 @@ class DueRunner:
                 due_at = self._core.schedule.next_due()
                 if due_at is None or due_at > target:
                     return False
-                self._time.forward(due_at)  # before it is removed: the move may be refused
+                self._time.forward(
+                    due_at
+                )  # before the work is removed, because the move may be refused
                 now = target
             due = self._core.schedule.pop_due(now)
             if due is None:

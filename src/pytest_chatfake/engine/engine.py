@@ -1,27 +1,26 @@
-"""The engine: time, rules and webhooks together; every change of a fake goes through it.
+"""The engine brings time, rules and webhooks together; every change of a fake goes through it.
 
-Theory of operation
--------------------
-*One path.* Everything that changes the account is a :class:`.Verb`, which is given to
-:meth:`Engine.perform`. Sync mode performs it at once; async mode adds a step to the plan, which an
-``await`` performs. Both do the same: run due work, let the account decide, write the webhooks,
-apply the facts, queue the webhooks; then the same for what people do by themselves in response.
-Then the lock is released, and the queue is attempted.
+Theory of operation ------------------- *One path.* Everything that changes the account is a
+:class:`.Verb`, which is passed to :meth:`Engine.perform`. Sync mode performs the verb at once;
+async mode adds a step to the plan, which an ``await`` performs. Both modes do the same: run due
+work, let the account decide, write the webhooks, apply the facts, queue the webhooks; then repeat
+this for what people do by themselves in response. Then the lock is released, and the queue is
+attempted.
 
-*The lock* (:attr:`.Core.lock`) is held from the decision to the queue, so no other thread sees half
-a verb, and verbs of two threads never mix. It is not held while a webhook is attempted, a response
-is written or a callback runs, because each of these may call the fake again, from this thread or
-another. It is re-entrant, because due work runs under it and takes it again.
+*The lock* (:attr:`.Core.lock`) is held from the decision to the queueing, so no other thread sees
+half a verb, and the verbs of two threads never mix. It is not held while a webhook is attempted, a
+response is written or a callback runs, because each of these may call the fake again, from this
+thread or another. It is re-entrant, because due work runs under it and acquires it again.
 
 *Inside.* The fake runs the user's code in three kinds of :mod:`scope <.scopes>`: the receiver of an
 attempt, a route that writes a response, and a *callback*, which is a function from the
-configuration (a price, ``extra=``, an autopilot's delay). No webhook is attempted there: the queue
-waits until the attempt has ended, or until the test's next verb, assertion or ``settle()``. Verbs
-act at once. Only a callback can't call verbs: it runs in the middle of one, so it may read and
-nothing else. In all three, due work still runs, and its webhooks are queued.
+configuration (a price, ``extra=``, an autopilot's delay). No webhook is attempted inside a scope:
+the queue waits until the attempt has ended, or until the test's next verb, assertion or
+``settle()``. Verbs act at once. Only a callback can't call verbs: it runs in the middle of one, so
+it may only read. In all three scopes, due work still runs, and its webhooks are queued.
 
 *Due work* (:class:`.DueRunner`) runs when process time reaches it: while the fake's clock moves, or
-at the next use of the fake if another library has moved time; always in the order of time.
+at the next use of the fake if another library has moved time. It always runs in order of time.
 
 *An interrupt* (Ctrl-C, a test's timeout) can come between any two lines and leave a verb half done.
 So it closes the fake. The process gets its sockets, threads and real time back in any case.
@@ -117,16 +116,16 @@ class Engine:
     # Changing
 
     def perform(self, verb: Verb, what: str, *, at_once: bool = False) -> None:
-        """Perform a verb, or add it to the plan in async mode.
+        """Perform a verb or, in async mode, add it to the plan.
 
         Args:
             verb: What to do.
             what: The call, as the test wrote it.
-            at_once: Perform it in async mode as well, and leave only its webhooks to the
-                ``await``.
+            at_once: Whether to perform the verb immediately even in async mode, and leave only its
+                webhooks to the ``await``.
         """
         self._refuse_use(what)
-        line = calling_line(3)  # this method, the public one: then the test
+        line = calling_line(3)  # this method, the public one, then the test
         if self.mode == "async" and not at_once and self._waits(verb.message):
             run = partial(self._changing, verb, what, line)
             self.plan.enqueue(PlannedStep(run, what, line, verb.message))
@@ -142,8 +141,8 @@ class Engine:
             raise
 
     def _waits(self, message: MessageState | None) -> bool:
-        # A receiver's verb acts at once. But no receiver can have seen a message that has yet to be
-        # sent: then the test itself has called.
+        # A receiver's verb acts at once. But a verb of a message that is yet to be sent must be the
+        # test's, because no receiver can have seen such a message.
         if not self._acts_at_once():
             return True
         return message is not None and not message.is_known and self.plan.is_to_begin(message)
@@ -171,14 +170,13 @@ class Engine:
             return True
 
     def note(self, what: str, line: Line) -> Record:
-        """Record a call of the test that changes later events, but not the account."""
+        """Record a call of the test that affects later events, but not the account."""
         return self.executor.note(what, line, None, self.catch_up())
 
     def catch_up(self) -> int:
         """Run due work without attempting its webhooks; return the present in nanoseconds.
 
-        Call it before anything but a verb is recorded, so that the history stays in the order of
-        time.
+        Call this before recording anything but a verb, so that the history stays in order of time.
         """
         self.due_runner.catch_up()
         return self.time.read()
@@ -196,7 +194,7 @@ class Engine:
         else:
             run()
 
-    # Steps: state changes up to each yield, where attempts are made
+    # Steps: they change state up to each yield, where attempts are made
 
     def move_time(self, target_of: Callable[[int], int], what: str) -> Pending[None]:
         """Move time, or plan to; ``target_of`` maps the present to the target, in nanoseconds."""
@@ -205,7 +203,7 @@ class Engine:
     def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> Pending[None]:
         """Move time, or plan to, until the predicate is true; at most ``length`` nanoseconds.
 
-        The predicate is called in the middle of a step, so it may only read.
+        The predicate is called in the middle of a step, so it must not change anything.
         """
 
         def reached() -> bool:
@@ -233,7 +231,7 @@ class Engine:
         return self.due_runner.move_to(partial(max, repeat.due), repeat.what, repeat.line)
 
     def reset(self, forget: Callable[[], None]) -> Pending[None]:
-        """Start afresh, or plan to; ``forget`` clears what other rooms keep."""
+        """Start over, or plan to; ``forget`` clears what other rooms keep."""
 
         def run() -> Iterator[None]:
             with self.core.lock:
@@ -247,7 +245,7 @@ class Engine:
     def step(
         self, what: str, step: Callable[[], Iterator[None]], subject: object = None
     ) -> Pending[None]:
-        """Perform a step, or add it to the plan; its subject is for :meth:`.Plan.drop_chain`."""
+        """Perform a step, or add it to the plan; the subject is for :meth:`.Plan.drop_chain`."""
         self._refuse_use(what)
         if self.mode == "sync" or self.core.is_inside():
             self._run(step())
@@ -260,9 +258,9 @@ class Engine:
         return Pending(self.performer, self.performer.perform)
 
     def check(self, what: str, check: Callable[[], Coroutine[Any, Any, None]]) -> Pending[None]:
-        """Run a check, which is one coroutine for both modes; async mode runs it at its ``await``.
+        """Run a check, which is a coroutine in both modes; async mode runs it at its ``await``.
 
-        A check that is never awaited fails the test, as a step does.
+        A check that is never awaited fails the test, just as a step does.
         """
         self.refuse_inside(what)
         if self.mode == "sync":
@@ -272,7 +270,7 @@ class Engine:
         return Pending(self.performer, check)
 
     async def performed(self, result: object) -> None:
-        """Await what a verb returned, if the mode is async; in sync mode it is done already."""
+        """In async mode, await a verb's result; in sync mode, the verb is already performed."""
         if self.mode == "async" and isinstance(result, Awaitable):
             await result
 
@@ -280,7 +278,7 @@ class Engine:
         try:
             for _ in step:
                 self._attempt()
-                self.core.raise_errors()  # of an attempt: time stays where it went wrong
+                self.core.raise_errors()  # an attempt's errors: time stays where they happened
         except BaseException as error:
             self.core.close_if_interrupted(error)
             raise
@@ -293,11 +291,11 @@ class Engine:
             self.drain.flush()
 
     def attempt_now(self) -> None:
-        """Attempt queued webhooks from the thread of a request, before its response is sent.
+        """Attempt queued webhooks from a request's thread, before its response is sent.
 
-        In async mode they are attempted in the test's own loop, which is known from the first use
-        of the fake in it. If that loop is blocked, because it waits for this response, they stay in
-        the queue.
+        In async mode, they are attempted in the test's own loop, which is known once the fake was
+        used in it. If that loop is blocked, because it waits for this response, they stay in the
+        queue.
         """
         if self.mode == "sync":
             self.drain.attempt()
@@ -311,7 +309,7 @@ class Engine:
     # Reading
 
     def ensure_readable(self) -> None:
-        """Run due work before results are read; refuse it while steps are pending.
+        """Run due work before results are read; refuse reading while steps are pending.
 
         A closed fake can still be read.
         """
@@ -324,12 +322,12 @@ class Engine:
         self.core.raise_errors()
 
     def settle_before_read(self) -> None:
-        """Do the same, and in sync mode attempt queued webhooks first."""
+        """Do the same as :meth:`ensure_readable`; in sync mode, attempt queued webhooks first."""
         self.ensure_readable()
         self._run(self._flush())
 
     def last_attempt_of(self, request: Record) -> Attempt | None:
-        """Return the last attempt that a request to the API has caused so far, if any."""
+        """Return the last attempt that an API request has caused so far, if any."""
         effects = self.core.history.effects_of(request)
         return next((effect for effect in reversed(effects) if isinstance(effect, Attempt)), None)
 
@@ -359,8 +357,8 @@ class Engine:
         return self.mode == "sync" or self.core.is_inside() or self._may_be_by_app()
 
     def _may_be_by_app(self) -> bool:
-        # The context does not tell of a thread that an app has started, nor of a server's task in
-        # the test's own loop.
+        # The context can't identify a thread that an app has started, or a server's task in the
+        # test's own loop.
         thread = self.drain.thread
         if thread == threading.get_ident():
             current = self.drain.overdue.current or ()
@@ -386,14 +384,14 @@ class Engine:
             )
 
     def _refuse_reset(self) -> None:
-        # Not even from another thread: the callback's verb is not done yet.
+        # Not even from another thread, because the callback's verb is still under way.
         for scope in tuple(self.core.scopes.open):
             if isinstance(scope, Callback):
                 raise ChatFakeError(f"can't call reset() while {scope.function} is running")
 
     def refuse_closed(self) -> None:
         """Refuse to use a closed fake."""
-        # Every use of the fake comes by here, so this is where the test's loop is noticed.
+        # Every use of the fake passes through here, so it is where the test's loop is noticed.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
             self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
         if interrupt := self.core.interrupt:

@@ -1,10 +1,10 @@
-"""Executes verbs and due work: what they change in the account, and which events they emit.
+"""Executes verbs and due work: changes the account, and emits events.
 
 The caller holds the engine's lock. Everything that can fail comes before the first change, so a
-verb is done as a whole or not at all. What follows from it (an open chat reads a delivered message)
-comes right after it, at the same moment, with the same line and cause. The verb is done by then, so
-its consequences must happen: if the ``extra=`` function fails for one of them, the event is sent
-without these fields, and the error is raised after the last one.
+verb happens as a whole or not at all. Its consequences (an open chat reads a delivered message)
+follow immediately, at the same moment, with the same line and cause. By then, the verb has
+happened, so its consequences must happen, too: if the ``extra=`` function fails for one of them,
+the event is sent without the extra fields, and the error is raised after the last consequence.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ..webhooks.events import CustomEvent, Event
 from ..webhooks.outbox import Outbox
 from .records import ClockRecord, DropRecord, VerbRecord
 
-#: Returns more fields for the event of a message with this status, as JSON text.
+#: Returns extra fields for a message's event with this status, as JSON text.
 FieldsOf: TypeAlias = Callable[[MessageState, str], str]
 
-#: Executes one kind of verb: it takes the verb, the call as written, its line, and when.
+#: Executes one kind of verb; takes the verb, the call as written, its line, and the moment.
 VerbFunction: TypeAlias = Callable[[Verb, str, Line, int], None]
 
-#: Is called with each fact after it and its consequences were applied. It must not raise.
+#: Called with each fact once the fact and its consequences were applied. Must not raise.
 Watcher: TypeAlias = Callable[[Fact | PersonFact], None]
 
 
@@ -42,9 +42,9 @@ class Executor:
     Attributes:
         account: The account; a reset replaces it.
         fields_of: The ``extra=`` function, if there is one.
-        watchers: They see each fact.
-        extra_verbs: Verbs that the account does not decide, by their names.
-        due_handlers: What runs due work, by its kind.
+        watchers: Functions that get each fact.
+        extra_verbs: Functions for verbs that the account does not decide, by verb name.
+        due_handlers: Functions that run due work, by kind.
     """
 
     account: Account
@@ -67,13 +67,15 @@ class Executor:
         }
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        """Perform a verb and what follows from it."""
+        """Perform a verb and its consequences."""
         now = self._outbox.later(now)
         if verb.name in self.extra_verbs:
             self.extra_verbs[verb.name](verb, what, line, now)
             return
         message = verb.message if verb.name == "deliver" else None
-        if message is not None and message.is_early:  # all devices got it when the first one did
+        if (
+            message is not None and message.is_early
+        ):  # all devices got it together with the first one
             now = max(cast("int", message.delivered_at), now)
         facts, events = self._decide(verb, line, now)
         if message is not None:
@@ -88,7 +90,7 @@ class Executor:
     ) -> tuple[list[Fact], list[Event]]:
         # All facts of a verb show the same status, so extra= is called once. While it runs, the
         # lock is released and another thread may change the account, so the verb is decided again
-        # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen: an
+        # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen, so an
         # error of extra= is only collected, and outbound= is called later, by the attempt.
         message, fields, asked = verb.message, "", None
         try:
@@ -138,13 +140,13 @@ class Executor:
         happened: list[Fact | PersonFact],
         errors: list[Exception],
     ) -> None:
-        # What people do by themselves after each fact.
+        # Performs what people do by themselves after each fact.
         for fact in facts:
             for verb in self.account.people.follow_ups(fact):
                 at = self._outbox.later(fact.at)
                 try:
                     consequences, events = self._decide(verb, cause.line, at, errors)
-                except IllegalTransition:  # another thread was faster, while extra= ran
+                except IllegalTransition:  # another thread was faster while extra= ran
                     continue
                 self._apply(consequences, events, cause)
                 happened += consequences
@@ -155,7 +157,7 @@ class Executor:
             for fact in facts:
                 watcher(fact)
 
-    # Verbs with a function of their own
+    # Verbs with their own functions
 
     def _post(self, verb: Verb, what: str, line: Line, now: int) -> None:
         entry = self.account.decide_entry(verb, now)
@@ -200,7 +202,7 @@ class Executor:
     # Due work
 
     def execute_due(self, due: DueWork, move: ClockRecord | None) -> None:
-        """Perform due work; ``move`` caused it, unless other code has moved time beyond that."""
+        """Perform due work; ``move`` caused it, unless other code has moved time further."""
         at, kind, subject = due
         if kind == "drop":
             self._drop(at, subject, move if move is not None and at <= move.end else None)
@@ -216,9 +218,9 @@ class Executor:
     # Records
 
     def note(self, what: str, line: Line, subject: object, now: int) -> VerbRecord:
-        """Record a verb, or a call of the test that changes only later events.
+        """Record a verb, or a call of the test that only affects later events.
 
-        If the caller is inside a request or an attempt, that is its cause.
+        If the caller is inside a request or an attempt, that is recorded as the cause.
         """
         around = [scope for scope in self._core.scopes.current() if isinstance(scope, Record)]
         cause = around[-1] if around else None

@@ -1,17 +1,16 @@
 """Async mode: the first task that awaits a chain performs the plan, for all tasks.
 
-Theory of operation
--------------------
-A verb only adds a *step* to the plan. A step is a generator: it changes state up to each ``yield``,
-where the events that this caused are attempted. Sync mode runs the same generator at once
-(:meth:`.Engine.step`), so both modes share the rules, the order and the bytes.
+Theory of operation ------------------- A verb only adds a *step* to the plan. A step is a
+generator: it changes state up to each ``yield``, where the resulting events are attempted. Sync
+mode runs the same generator at once (:meth:`.Engine.step`), so both modes share the rules, the
+order and the bytes.
 
 *One performs.* The task that awaits first performs every pending step, including those of other
 tasks, in the order in which they were added: change state, attempt, go on. Another task that awaits
-meanwhile has to wait. It goes on as soon as no step about its own message is left; if the first
-task stops early, it performs the rest itself.
+meanwhile has to wait. It continues as soon as no step about its own message is left; if the first
+task stops early, the waiting task performs the rest itself.
 
-*Inside.* Code inside an attempt or a response (a receiver that calls back, say) would wait for
+*Inside.* Code inside an attempt or a response, such as a receiver that calls back, would wait for
 itself. So its verbs act at once, and its ``await`` returns at once.
 
 *Failure.* An exception, a refusal or a cancellation drops the rest of the plan, because sync code
@@ -32,7 +31,7 @@ from .plan import Plan, PlannedStep
 
 T = TypeVar("T")
 
-#: The error of an ``await`` in sync mode.
+#: The error for an ``await`` in sync mode.
 _NOTHING_TO_AWAIT = (
     "there is nothing to await: this fake is in sync mode, where verbs act at once. "
     "Remove `await`, or make the test `async def`. If a plain function runs an async test, "
@@ -42,7 +41,7 @@ _NOTHING_TO_AWAIT = (
 
 
 class Performer:
-    """Performs the plan of a fake in the test's own loop.
+    """Performs a fake's plan in the test's own loop.
 
     Attributes:
         is_performing: Whether a task is performing the plan now.
@@ -61,7 +60,7 @@ class Performer:
         return "steps to await" if self._plan else "performed"
 
     def refuse_sync(self) -> Plan:
-        """Raise a TypeError in sync mode; return the plan of async mode."""
+        """Return async mode's plan; raise a TypeError in sync mode."""
         if self._plan is None:
             raise TypeError(_NOTHING_TO_AWAIT)
         return self._plan
@@ -69,11 +68,11 @@ class Performer:
     async def perform(self, message: object = None) -> None:
         """Perform the pending steps, one after another.
 
-        If another task is performing already, wait until it has done the steps about ``message``;
-        if that is None, wait for all.
+        If another task is already performing, wait until it has performed the steps about
+        ``message``; None: wait for all steps.
         """
         plan = self.refuse_sync()
-        if self._core.is_inside():  # where verbs act at once
+        if self._core.is_inside():  # verbs acted at once
             return
         while self.is_performing:
             if message is not None and not plan.concerns(message):
@@ -102,9 +101,9 @@ class Performer:
         try:
             for _ in step.run():
                 await self._drain.attempt_async()
-                self._core.raise_errors()  # found inside an attempt: time stays there
+                self._core.raise_errors()  # found inside an attempt, so time stays at this moment
                 if self._drain.may_use_threads:
-                    await checkpoint()  # a call in a thread holds cancellations back
+                    await checkpoint()  # a call in a thread delays cancellations
         except Exception as error:
             error.add_note(f"in {step.what} at {step.line}")
             raise
@@ -145,7 +144,7 @@ class _Waiter:
 
 
 class Pending(Generic[T]):
-    """What a verb, a check or a wait returns: ``await`` it in async mode."""
+    """The result of a verb, a check or a wait: ``await`` it in async mode."""
 
     __slots__ = ("_performer", "_run")
 

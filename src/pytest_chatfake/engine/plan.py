@@ -1,4 +1,4 @@
-"""The plan of async mode: the steps of verbs that no ``await`` has performed yet."""
+"""Async mode's plan: the steps of verbs that no ``await`` has performed yet."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class PlannedStep(NamedTuple):
     Attributes:
         run: Changes state, and yields where events should be attempted.
         what: The call, as the test wrote it.
-        line: Where the test wrote it.
-        subject: The message or the wait whose ``await`` performs this step; None if there is none.
+        line: The line of that call.
+        subject: The message or the wait whose ``await`` performs this step, or None.
         task: The task that made the call; None for plain code.
     """
 
@@ -51,7 +51,7 @@ class Plan:
         self._steps.append(step._replace(task=running_task()))
 
     def next(self) -> PlannedStep | None:
-        """Remove the first step and make it the current one; None if there is none."""
+        """Remove the first step and make it the current one; None if the plan is empty."""
         self.current = self._steps.popleft() if self._steps else None
         return self.current
 
@@ -62,7 +62,7 @@ class Plan:
         return self.is_to_begin(subject)
 
     def is_to_begin(self, subject: object) -> bool:
-        """Return whether a pending step is about ``subject``."""
+        """Return whether a step about ``subject`` is pending."""
         return any(step.subject is subject for step in self._steps)
 
     def drop(self, keep: Sequence[object] = (), awaited: Sequence[object] = ()) -> None:
@@ -82,13 +82,13 @@ class Plan:
                 self._dropped.setdefault(id(subject), step)
 
     def drop_chain(self, subject: object) -> None:
-        """Forget the steps about ``subject``: their ``await`` was cancelled."""
+        """Forget the steps about ``subject``, because their ``await`` was cancelled."""
         self._steps = deque(step for step in self._steps if step.subject is not subject)
 
     # Refusals and reports
 
     def refuse_dropped(self, subject: object) -> None:
-        """Raise a NotAwaited for a dropped chain, unless a step was added to it since."""
+        """Raise a NotAwaited for a dropped chain, unless a step was added to the chain since."""
         step = self._dropped.pop(id(subject), None)
         if step is not None:
             raise NotAwaited(
@@ -97,7 +97,7 @@ class Plan:
             )
 
     def refuse_reading(self, *, own: bool) -> None:
-        """Raise a NotAwaited while steps are pending; with ``own``, only for steps of this task."""
+        """Raise a NotAwaited while steps are pending; with ``own``, only for this task's steps."""
         task = running_task() if own else None
         step = next((step for step in self._steps if not own or step.task is task), None)
         if step is not None:
@@ -107,7 +107,7 @@ class Plan:
             )
 
     def end(self) -> None:
-        """Raise a NotAwaited at the first step that was never performed, and drop all."""
+        """Raise a NotAwaited at the first step that was never performed, and drop all steps."""
         if self._steps:
             line = self._steps[0].line
             text = f"missing await at {line}: {self._steps_were()} never performed"
@@ -115,7 +115,7 @@ class Plan:
             raise raised_at(NotAwaited(text), line)
 
     def remainder(self) -> str:
-        """Return what to note on a failed test about steps that were not performed."""
+        """Return what a failed test's report says about steps that were not performed."""
         return (
             f"{self._steps_were()} not performed, starting with the chain at "
             f"{self._steps[0].line}: the test failed before awaiting it, or never awaits it"

@@ -1,4 +1,4 @@
-"""Process time: the time that the code under test sees, and the one way to move it."""
+"""Process time: the time that the code under test sees, and the only way to move it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..domain.instants import nanoseconds
 if TYPE_CHECKING:
     from time_machine import TimeMachineFixture, Traveller, travel
 
-# For a datetime in UTC time-machine would change the process's TZ; for another fixed offset it does
-# not. An integer would not change it either, but has no microseconds.
+# A datetime in UTC makes time-machine change the process's TZ; one with another fixed offset does
+# not. An integer would not either, but it has no microseconds.
 _NEUTRAL = timezone(timedelta(hours=1))
 
 _HIDDEN = (
@@ -29,9 +29,9 @@ _ACTIVE = "freezegun is active: move time with freezegun (the fake follows), or 
 
 
 class Travel:
-    """A travel of time-machine that the fake starts, and must end.
+    """A time-machine travel that the fake starts, and must end.
 
-    An interrupt may come at any moment, so this object is registered before the travel begins.
+    An interrupt may happen at any moment, so this object is registered before the travel begins.
     """
 
     _travel: travel | None = None
@@ -49,7 +49,7 @@ class Travel:
         self._traveller = self._travel.start()
 
     def begin_on_top(self, moment: datetime) -> None:
-        """Freeze time on top of other travels, at their present; if there are none, at a moment."""
+        """Freeze time on top of other travels, at their present; without others, at a moment."""
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         if _freezegun_is_active():
@@ -68,8 +68,8 @@ class Travel:
         self._traveller.move_to(self._moment, tick=False)
 
     def end(self) -> None:
-        """Give the process its real time back, unless that is done already."""
-        if self._travel is None:  # time-machine is imported only where it is used
+        """Give the process its real time back, unless that has happened already."""
+        if self._travel is None:  # time-machine is only imported when it is used
             return
         import time_machine  # noqa: PLC0415 - as in freeze()
 
@@ -80,31 +80,31 @@ class Travel:
             return
         if stack[-1] is not traveller:
             self._travel = None
-            # stop() would end the traveller on top, which is not the fake's.
+            # stop() would end the traveller on top, which isn't the fake's.
             raise ClockError(
                 "the clock can't give back real time: another time_machine.travel() was started "
                 "after it. End that one before the fake is closed."
             )
         self._travel.stop()
-        self._travel = None  # last: after an interrupt, end() can be called again
+        self._travel = None  # last, so that end() can be called again after an interrupt
 
 
 class ProcessTime:
-    """The time that every ``time.time()`` of the process sees, and the one way to move it.
+    """The time that every ``time.time()`` of the process sees, and the only way to move it.
 
-    If other libraries move time, it follows; it starts a travel only to move time itself. A move
-    stops and shifts the traveller on top of time-machine's stack, because the process sees the time
-    of that one. When it ends, the one below is moved from then on.
+    If other libraries move time, process time follows; a travel is only started to move time. A
+    move stops and shifts the traveller on top of time-machine's stack, because that one sets the
+    process's time. When that traveller ends, the one below is moved from then on.
 
     Attributes:
         is_frozen: Whether a fixture has frozen time.
-        stopped_at: When the fake was closed, in nanoseconds since the epoch; None if it is open.
+        stopped_at: When the fake was closed, in nanoseconds since the epoch; None while it is open.
     """
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
         self._stack: list[Traveller] = []  # time-machine's own, from the first move on
-        self._top: Traveller | None = None  # the one that was moved last
+        self._top: Traveller | None = None  # the traveller that was moved last
         self._own = Travel()
         self._seen = time.time_ns()
         self.is_frozen: bool = False
@@ -115,11 +115,11 @@ class ProcessTime:
         if type(time.time_ns) is BuiltinFunctionType:
             now: int = time.time_ns()
         # freezegun replaces the function, and gives real time to threads with a short stack. So
-        # only the test's own thread can tell what time it is.
+        # only the test's own thread knows the time.
         elif threading.get_ident() != self._thread:
             return self._seen
         else:
-            # freezegun's time_ns() goes through a float: every third value is a millisecond off.
+            # freezegun's time_ns() goes through a float, so every third value is a millisecond off.
             now = nanoseconds(datetime.now(UTC))
         if now == self._seen:
             return self._seen  # while time is frozen, all records share one integer
@@ -127,12 +127,12 @@ class ProcessTime:
         return now
 
     def take_over(self, travel: Travel) -> None:
-        """Note that time is frozen by a travel, which ends with the fake."""
+        """Note that a travel has frozen time, which ends with the fake."""
         self.is_frozen = True
         self._own = travel
 
     def forward(self, target: int) -> None:
-        """Move time forward to ``target``, or to the first microsecond after it."""
+        """Move time forward to ``target``, or to the first whole microsecond after it."""
         stack = self._stack
         traveller = stack[-1] if stack else None
         if traveller is None or traveller is not self._top:
@@ -143,7 +143,7 @@ class ProcessTime:
             return
         delta = timedelta(microseconds=missing)
         traveller.shift(delta)
-        # time-machine does not replace the function. A library that does may hide the move.
+        # time-machine doesn't replace the function; a library that does may hide the move.
         if type(time.time_ns) is BuiltinFunctionType:
             return
         if time.time_ns() - before < missing * 1_000:
@@ -169,9 +169,9 @@ class ProcessTime:
 def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime | None) -> None:
     """Freeze time with time-machine: at ``start`` (aware), or at the present if None.
 
-    A traveller that is there already only stops ticking: its moment and time zone stay. Under
-    freezegun nothing happens, because the fake follows it. If the test uses time-machine's own
-    fixture, that is moved, so that there is only one traveller.
+    If there is a traveller already, it only stops ticking: its moment and time zone stay. Under
+    freezegun, nothing happens, because the fake follows freezegun. If the test uses time-machine's
+    own fixture, the fixture's traveller is moved, so that there is only one.
     """
     import time_machine  # noqa: PLC0415 - costs more than a fake that never moves time
 
@@ -179,7 +179,7 @@ def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime |
         return
     if time_machine.traveller_stack:
         top = time_machine.traveller_stack[-1]
-        if top is not travel._traveller:  # the fake's own is frozen already
+        if top is not travel._traveller:  # the fake's own traveller is frozen already
             _stop_ticking(top)
         return
     moment = datetime.now(_NEUTRAL) if start is None else start.astimezone(_NEUTRAL)
@@ -192,7 +192,9 @@ def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime |
 def _stop_ticking(traveller: Traveller) -> None:
     zone: timezone | ZoneInfo = _NEUTRAL
     try:
-        if name := os.environ.get("TZ"):  # the traveller may have set it: moving there keeps it
+        if name := os.environ.get(
+            "TZ"
+        ):  # the traveller may have set it; moving in this zone keeps it
             zone = ZoneInfo(name)
     except (OSError, ValueError, ZoneInfoNotFoundError):
         pass

@@ -1,4 +1,4 @@
-"""Records of verbs, of moves of time, and of drops."""
+"""Records of verbs, clock moves and drops."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..domain.reasons import DROPPED
 
 @dataclass(slots=True, eq=False)
 class VerbRecord(Record):
-    """A verb, or another call of the test that changes what happens later.
+    """A verb, or another call of the test that affects what happens later.
 
     Attributes:
         what: The call, as the test wrote it.
-        line: Where the test wrote it.
-        subject: The message, the event or the change of a person that it is about, if any.
-        moment: When, in nanoseconds since the epoch.
+        line: The line of that call.
+        subject: The message, event or change of a person that it is about, if any.
+        moment: When it happened, in nanoseconds since the epoch.
         posted: Its ledger entry, if it is about the whole account.
         is_by_person: Whether a person did it, rather than the test or the app.
     """
@@ -41,13 +41,13 @@ class VerbRecord(Record):
 
 @dataclass(slots=True, eq=False)
 class ClockRecord(Record):
-    """A move of time.
+    """A clock move.
 
     Attributes:
         what: The call, as the test wrote it.
-        line: Where the test wrote it.
-        moment: The moment before, in nanoseconds since the epoch.
-        end: The moment after.
+        line: The line of that call.
+        moment: The moment before the move, in nanoseconds since the epoch.
+        end: The moment after it.
     """
 
     what: str
@@ -58,7 +58,7 @@ class ClockRecord(Record):
 
 @dataclass(slots=True, eq=False)
 class DropRecord(Record):
-    """A drop of a message, which has no event (§3 rule 6); the moment is in nanoseconds."""
+    """A message's drop, which has no event (§3 rule 6); the moment is in nanoseconds."""
 
     _message: MessageState = field()
     moment: int = field()

@@ -1,4 +1,4 @@
-"""The settings of the engine, in its own units."""
+"""The engine's settings, in its own units."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from ..domain.account import Rules
 from ..wire.naming import Naming
 
-#: In sync mode a verb waits for its attempts; in async mode the ``await`` does.
+#: In sync mode, a verb waits for its attempts; in async mode, the ``await`` does.
 Mode: TypeAlias = Literal["sync", "async"]
 
 
 class Settings(NamedTuple):
-    """The settings of one fake; :class:`.ChatFakeConfig` explains them.
+    """The settings of one fake, which :class:`.ChatFakeConfig` explains.
 
     The timeout is in seconds, the tick in nanoseconds.
     """

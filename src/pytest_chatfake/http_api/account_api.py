@@ -1,4 +1,4 @@
-"""``fake.api``: one account's side of the HTTP API, its responses, its log and its faults."""
+"""``fake.api``: one account's part of the HTTP API, with its responses, log and faults."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 
 _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 
-#: The key in a request's environment for the function that completes its record.
+#: The key, in a request's environment, of the function that completes its record.
 COMPLETE: Final = "pytest_chatfake.complete"
 
 
@@ -81,7 +81,7 @@ class ApiRequest(Record):
     _marks: tuple[Mark, ...] = ()
     _arrived: int = 0
     _has_webhooks_first: bool = False  # as its route says
-    _last_attempt: Record | None = None  # the last that it caused before its response
+    _last_attempt: Record | None = None  # the last one that it caused before its response
     _repeat: Repeat | None = None  # if an earlier call had its idempotency key
     _hint: str = ""  # about a 404
 
@@ -139,7 +139,7 @@ class AccountApi:
     def __init__(self, engine: Engine, key: str) -> None:
         self._engine = engine
         self._core = engine.core
-        self._keys: list[str] = []  # all it ever had: no text may show them
+        self._keys: list[str] = []  # all keys so far, which no text may show
         self._set_key(key)
         self._log: list[ApiRequest] = []
         self._routes = Routes()
@@ -212,7 +212,7 @@ class AccountApi:
                 response = by_handler(request) or self._not_found(asked)
             if faults:
                 return damaged(plain(response, request.environ), faults, asked.moment)
-        except BaseException as error:  # pytest.fail() is no Exception
+        except BaseException as error:  # pytest.fail() isn't an Exception
             self._take_back(faults)
             if found is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
@@ -260,7 +260,7 @@ class AccountApi:
         return response
 
     def _deliver(self, asked: ApiRequest, line: Line) -> None:
-        # In place of the next delivery that the test asks for.
+        # This replaces the next delivery that the test asks for.
         with self._core.lock:
             for record in self._core.history.effects_of(asked):
                 message = record._message
@@ -273,7 +273,7 @@ class AccountApi:
 
     def _not_found(self, asked: ApiRequest) -> Reply:
         methods = self._routes.methods(asked.path)
-        if not methods or asked.method in methods:  # all routes for this method handed it on
+        if not methods or asked.method in methods:  # all routes for this method passed it on
             served = ", ".join(self._routes.shown())
             known = f"your routes: {served}" if served else _NO_ROUTE
             asked._hint = f" ({known})"
@@ -285,8 +285,8 @@ class AccountApi:
     def _due(
         self, method: str, path: str, now: int, *, calls_route: bool = False
     ) -> list[ApiFault]:
-        # The last of them decides the response. Each counts every request that matches, even if
-        # another fault responds to it.
+        # The last of the returned faults decides the response. Each fault counts every matching
+        # request, even if another fault responds.
         fired: list[ApiFault] = []
         with self._core.lock:
             due = [
@@ -301,7 +301,7 @@ class AccountApi:
                 fired.append(fault)
                 if fault._decides:
                     break
-            if fired and not fired[-1]._takes_effect:  # no call, so no webhooks
+            if fired and not fired[-1]._takes_effect:  # without a call, there are no webhooks
                 fired = [fault for fault in fired if not fault._is_race]
             for fault in fired:
                 fault._fire()

@@ -1,7 +1,7 @@
-"""Faults of the HTTP API: which requests they concern, and what becomes of the response.
+"""Faults of the HTTP API: which requests they affect, and what happens to the response.
 
-Each kind is a class; :class:`ApiFault` is what they have in common. Their public methods are those
-of :class:`.AccountApi`.
+Each kind is a class, and :class:`ApiFault` is their base. Tests set them up with the methods of
+:class:`.AccountApi`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from ..transport.server.replies import Reply, error_reply
 from ..wire.exact_json import encode
 from .routes import bound, check_path, map_of
 
-#: The reply that a fault damages if nothing was called.
+#: The reply that a fault changes if no route or handler was called.
 NO_REPLY: Final = Reply(200, b"")
 
 _CUT_OFF: Final = NO_REPLY._replace(disconnect=True)
 
-#: How many characters are shown of a method.
+#: The maximum length of a method in texts.
 _MAX_SHOWN: Final = 20
 
-#: The longest real wait that a declared delay may ask for, in seconds.
+#: The longest delay of a response, in real seconds.
 _MAX_DELAY: Final = 60
 
 
@@ -68,16 +68,16 @@ class ApiFault(Trigger):
     _face, _home = "ApiFault", "api"
     _filters = ("path", "method")
 
-    #: Whether the request takes effect first; else nothing of the user's is called.
+    #: Whether the request takes effect first; if not, no route or handler is called.
     _takes_effect: ClassVar[bool] = True
-    #: Whether it decides the response: no later fault does then.
+    #: Whether it decides the response, so that no later fault can.
     _decides: ClassVar[bool] = True
-    #: Whether webhooks come before the response: it concerns only endpoints of the user's.
+    #: Whether webhooks are posted before the response, which only applies to the user's routes.
     _is_race: ClassVar[bool] = False
-    #: Which requests it waits for, where the test names none.
+    #: The requests that it waits for, if the test names none.
     _usual_target: ClassVar[str] = "with the fake's key"
 
-    _error: Reply | None = None  # comes in place of the response
+    _error: Reply | None = None  # replaces the response
 
     def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
         check_names(where, RequestFilter.__annotations__, f"{verb_of(type(self))}()")
@@ -100,7 +100,7 @@ class ApiFault(Trigger):
         return Mark(verb_of(type(self)), self.description, self.line)
 
     def _is_due(self, method: str, path: str) -> bool:
-        # Every request that matches counts, even if the fault does not fire for it.
+        # Every matching request counts, even if the fault doesn't fire for it.
         if self._method in (None, method) and (
             self._rules is None or bound(self._rules, path).test(path)
         ):
@@ -109,7 +109,7 @@ class ApiFault(Trigger):
         return False
 
     def _is_over(self, now: int) -> bool:  # noqa: ARG002 - one of a length of time may be
-        # A rate limit may end before a request that it is due for.
+        # A rate limit may end before a request for which it would fire.
         return False
 
     def _damage(self, reply: Reply, now: int) -> Reply:  # noqa: ARG002 - likewise
@@ -117,7 +117,7 @@ class ApiFault(Trigger):
 
 
 class Fail(ApiFault):
-    """Responds with an error, and calls nothing."""
+    """Responds with an error, without calling a route."""
 
     _kind, _takes_effect = "fail", False
 
@@ -160,7 +160,7 @@ class Delay(ApiFault):
 
 
 class Disconnect(ApiFault):
-    """Closes the connection, and calls nothing."""
+    """Closes the connection, without calling a route."""
 
     _kind, _takes_effect, _error = "disconnect", False, _CUT_OFF
 
@@ -190,7 +190,7 @@ class Truncate(ApiFault):
 
 
 class RateLimit(ApiFault):
-    """Responds with 429 until some time has passed, and calls nothing."""
+    """Responds with 429 until some time has passed, without calling a route."""
 
     _kind, _usual_times, _takes_effect = "rate_limit", None, False
 
@@ -199,7 +199,7 @@ class RateLimit(ApiFault):
         if not self._length:
             raise ValueError("retry_after: expected more than 0 seconds, got 0")
         super().__init__(f"{self._length / SECOND:g}")
-        self._end: int | None = None  # it runs from the first request that it is due for
+        self._end: int | None = None  # the limit starts with the first request that it refuses
 
     def _left(self, now: int) -> int:
         if self._end is None:
@@ -223,17 +223,17 @@ class WebhooksFirst(ApiFault):
 
     def __init__(self, *, delivered: bool) -> None:
         check_bool(delivered, "delivered")
-        self._delivers = delivered  # what the request has sent
+        self._delivers = delivered  # the message that the request has sent
         super().__init__(*["delivered=True"] * delivered)
 
 
 def shown_method(method: str) -> str:
-    """Return a method, cut off: a client may send anything."""
+    """Return a method, cut off because a client may send anything."""
     return method[:_MAX_SHOWN]
 
 
 def damaged(reply: Reply, faults: Iterable[ApiFault], now: int) -> Reply:
-    """Return what is sent in place of a reply."""
+    """Return the reply to send in place of another one."""
     for fault in faults:
         reply = fault._damage(reply, now)
     return reply

@@ -10,7 +10,7 @@ from ..base.history import Record
 from ..transport.server.replies import Reply, error_reply, plain
 from .routes import Route
 
-#: By route, method, path and key: the first call, its body, and the response to a second one.
+#: By route, method, path and key: the first call, its body, and the response to a repeated call.
 FirstCalls: TypeAlias = dict[object, tuple[Record, bytes, Reply]]
 
 _REUSED = error_reply(409, "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_REUSED")
@@ -18,12 +18,12 @@ _IN_USE = error_reply(409, "IDEMPOTENCY_KEY_IN_USE", "IDEMPOTENCY_KEY_IN_USE")
 
 
 class Repeat(NamedTuple):
-    """The response to a call whose key an earlier call had.
+    """The response to a call that repeats an earlier call's key.
 
     Attributes:
         first: The earlier call.
         header: The header of the key.
-        reply: What the call gets.
+        reply: The response.
     """
 
     first: Record
@@ -41,10 +41,11 @@ class Repeat(NamedTuple):
 def respond(
     calls: FirstCalls, route: Route, request: Request, variables: dict[str, Any], asked: Record
 ) -> Response | Repeat | None:
-    """Call a route, or repeat the first response to the key of the request.
+    """Call a route, or repeat the first response to the request's key.
 
-    Errors and responses of 400 to 499 are not kept, so the key can be used again. A call in flight
-    gets a 409 and is not waited for: it may itself be waiting for the app that calls.
+    Errors and responses of 400 to 499 are not kept, so the key can be used again. While a call is
+    in flight, another one with the same key gets a 409 and doesn't wait, because the first call may
+    be waiting for the app that makes the second.
     """
     header = route.idempotency_header or ""
     key = request.headers.get(header)
@@ -52,7 +53,7 @@ def respond(
         return route.respond(request, variables)
     call_key = (id(route), request.method, request.path, key)
     call = asked, request.get_data(), _IN_USE
-    first = calls.setdefault(call_key, call)  # atomic: only one of two threads is first
+    first = calls.setdefault(call_key, call)  # atomic, so only one of two threads is first
     if first is not call:
         earlier, body, reply = first
         return Repeat(earlier, header, reply if body == call[1] else _REUSED)

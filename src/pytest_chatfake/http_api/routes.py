@@ -1,4 +1,4 @@
-"""Endpoints of the user's own, such as a send endpoint, which the service does not describe."""
+"""Routes that users add, such as a send call, which the description lacks."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from ..wire.exact_json import encode
 
 _Body: TypeAlias = dict[str, Any] | bytes | None
 
-#: What a route may return: None is a 204, bytes are sent as they are.
+#: What a route may return: None is a 204, bytes are sent unchanged.
 RouteResult: TypeAlias = Response | _Body | tuple[_Body, int]
 
-#: Takes werkzeug's request and the path's variables, and returns the response; NotImplemented hands
-#: the request on.
+#: Takes werkzeug's request and the path's variables, and returns the response, or NotImplemented to
+#: pass the request on.
 RouteFunction: TypeAlias = Callable[..., RouteResult | NotImplementedType]
 
 BALANCE_PATH = "/v2/balance"
 
-#: Shared by most accounts: a map costs more than the rest of an account's API.
+#: Shared by most accounts, because a map costs more than the rest of an account's API.
 _NO_RULES = Map()
 
 
-#: How many routes a hint names.
+#: The maximum number of routes in a hint.
 _MOST_SHOWN: Final = 3
 
 
 class Route(NamedTuple):
-    """An endpoint of the user's own.
+    """A route that the user added.
 
     Attributes:
-        path: As it was written, ``/v2/messages/<id>`` for example.
+        path: The path as written, such as ``/v2/messages/<id>``.
         view: Takes the request and returns the response.
-        webhooks_first: Whether its events are attempted before the response leaves.
-        idempotency_header: The header of the keys of its requests; None: it takes no keys.
-        before: The rules of the routes that were there before it: it may hand a request on to them.
+        webhooks_first: Whether a call's events are attempted before the response leaves.
+        idempotency_header: The header with a call's idempotency key; None: no header.
+        before: The rules of earlier routes, to which a request may be passed on.
     """
 
     path: str
@@ -50,7 +50,7 @@ class Route(NamedTuple):
     before: Map = _NO_RULES
 
     def respond(self, request: Request, variables: dict[str, Any]) -> Response | None:
-        """Call the view and return its response; None: it hands the request on."""
+        """Call the view and return its response; None: it passes the request on."""
         result: object = self.view(request, **variables)
         if result is NotImplemented:
             return None
@@ -94,7 +94,7 @@ class Routes:
                 f"path: GET {BALANCE_PATH} is the service's own. To change its response, use "
                 f"chat_fake.api."
             )
-        # A rule belongs to one map for good, so the old ones are copied. The first match responds.
+        # A rule belongs to one map forever, so the old rules are copied. The first match responds.
         rule = Rule(path, methods=names, endpoint=route._replace(before=self._map))
         rules = [rule, *(old.empty() for old in self._rules)]
         self._map = map_of(rules)
@@ -111,7 +111,7 @@ class Routes:
         return route, dict(variables)
 
     def shown(self) -> list[str]:
-        """Return the routes that were added last, as ``POST /v2/messages``."""
+        """Return the routes that were added last, such as ``POST /v2/messages``."""
         return [
             f"{'/'.join(sorted(rule.methods or ()))} {rule.rule}"
             for rule in self._rules[:_MOST_SHOWN]
@@ -134,7 +134,7 @@ def check_path(path: object) -> str:
 
 
 def map_of(rules: list[Rule]) -> Map:
-    """Return a map of rules; a ValueError if the first one, which is new, is malformed."""
+    """Return a map of rules; raise a ValueError if the first one, the new one, is malformed."""
     try:
         return Map(rules, strict_slashes=False, merge_slashes=False)
     except (LookupError, SyntaxError, ValueError):
@@ -144,7 +144,7 @@ def map_of(rules: list[Rule]) -> Map:
 
 
 def bound(rules: Map, path: str) -> MapAdapter:
-    # werkzeug would take several slashes at the beginning of a path for one.
+    # werkzeug would merge several slashes at the beginning of a path.
     return (_NO_RULES if path.startswith("//") else rules).bind("")
 
 

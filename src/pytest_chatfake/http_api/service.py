@@ -1,7 +1,7 @@
 """The HTTP API without a socket: the key check, the order of responses, errors (§4.1, §5, §7).
 
-One :class:`Service` responds for all open fakes, and tells them apart by their keys. It is called
-from many threads, and reads the state of a fake under that fake's lock.
+One :class:`Service` responds for all open fakes, and tells them apart by their keys. Many threads
+call it; it reads a fake's state under that fake's lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..transport.server.listener import ByHandler, Listener
 
-#: Marks the environment of a request that came without a socket.
+#: Marks the environment of a request that arrived without a socket.
 _IN_PROCESS: Final = "pytest_chatfake.in_process"
 
 INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
@@ -35,12 +35,12 @@ class Service:
     """All open fakes, behind one listener.
 
     Attributes:
-        host: The address on which a listener that is yet to start will listen.
+        host: The address on which the listener will listen, once it starts.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Weak, so that a fake that was never closed disappears with the last reference to it.
+        # Weak, so that a fake that was never closed goes with the last reference to it.
         self._accounts: WeakValueDictionary[str, AccountApi] = WeakValueDictionary()
         self._users = 0
         self.host: str = "127.0.0.1"
@@ -49,7 +49,7 @@ class Service:
     # Accounts
 
     def open(self, account: AccountApi) -> None:
-        """Serve an account; a ValueError if another one has its key."""
+        """Serve an account; raise a ValueError if another one has its key."""
         with self._lock:
             if account._key in self._accounts:
                 raise ValueError(
@@ -62,7 +62,7 @@ class Service:
         return key in self._accounts
 
     def close(self, account: AccountApi) -> None:
-        """Stop serving an account. The last one stops the listener."""
+        """Stop serving an account; the last one stops the listener."""
         with self._lock:
             if self._accounts.get(account._key) is account:
                 del self._accounts[account._key]
@@ -88,7 +88,7 @@ class Service:
 
     @property
     def url(self) -> str:
-        """The listener's base URL on this machine; this starts the listener."""
+        """The listener's base URL on this machine; reading it starts the listener."""
         listener = self.listener
         with self._lock:
             if not listener.is_running():
@@ -136,7 +136,7 @@ class Service:
         return INVALID_KEY
 
     def respond(self, request: Request, by_handler: ByHandler) -> Response | Reply:
-        """Respond to any request; without an account's key, by a handler or with a 401.
+        """Respond to any request: without an account's key, by a handler or with a 401.
 
         A handler of pytest-httpserver may check the key itself.
         """
@@ -154,12 +154,12 @@ class Service:
         return INVALID_KEY if response is None else response
 
     def responded(self, request: Request, status: int | None, body: bytes) -> None:
-        """Complete the record of a request that was not a balance query."""
+        """Complete the record of a request other than a balance request."""
         if (complete := request.environ.get(COMPLETE)) is not None:
             complete(status, body)
 
     def _record(self, asked: ApiRequest, status: int | None, body: bytes = b"") -> None:
-        # The key belongs to no account, so it may have been meant for any of them.
+        # A key of no account may have been meant for any account.
         for reference in self._accounts.valuerefs():  # a copy
             if (account := reference()) is None:
                 continue

@@ -1,8 +1,8 @@
-"""Delivers, reads, fails and answers messages at random times, the same in every run.
+"""Delivers, reads, fails and answers messages at random times that are the same in every run.
 
-Everything is drawn and scheduled when a message is sent, from the seed and the message's number
-alone. The autopilot leaves messages with a script alone. If the test or the person is faster, it
-adapts or does nothing, so it never fails a test.
+Everything is drawn and scheduled when a message is sent, and depends only on the seed and the
+message's number. The autopilot leaves messages with a script alone. If the test or the person is
+faster, the autopilot adapts or does nothing, so it never fails a test.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from ..domain.people import PersonFact
 from ..domain.schedule import DueKind, due_of
 from ..engine.engine import Engine
 
-#: A length of time, a pair of lengths for a uniform range, or a function that draws one.
+#: A duration, a pair of durations for a uniform range, or a function that draws a duration.
 Span: TypeAlias = "timedelta | float | tuple[timedelta | float, timedelta | float] | Draw"
 Draw: TypeAlias = "Callable[[Random], timedelta | float]"
 
 #: Returns the verb that replies to a message; None: no reply.
 Replies: TypeAlias = "Callable[[MessageState, Random], Verb | None]"
 
-#: Turns eight random bytes into a length in nanoseconds.
+#: Turns eight random bytes into a duration in nanoseconds.
 Draws: TypeAlias = Callable[[bytes], int]
 
-#: How many values eight bytes have.
+#: The number of values that eight bytes can have.
 _VALUES: Final = 1 << 64
 
 #: The kinds of due work.
@@ -72,7 +72,7 @@ class Autopilot:
     _reply: Draws
     _seed: str
     _line: Line
-    _calls_the_test: bool  # whether it has functions of the test, which may only read
+    _calls_the_test: bool  # whether it calls the test's functions, which must not change anything
 
     def __repr__(self) -> str:
         return one_line(f"<Autopilot of {self._to or 'all'}, set up at {self._line}>")
@@ -88,7 +88,7 @@ class Autopilot:
         self._autopilots.end(self)
 
     def _draw(self, message: MessageState) -> FlightPlan:
-        # Hashing is far faster than seeding a generator for every message.
+        # Hashing is much faster than seeding a generator for every message.
         digest = blake2b(f"{self._seed} {message.number}".encode(), digest_size=24).digest()
         fails = int.from_bytes(digest[:8]) < self._fail_share * _VALUES
         deliver = None if self._deliver is None else self._deliver(digest[8:16])
@@ -103,16 +103,16 @@ class Autopilot:
 
 @dataclass(slots=True, eq=False)
 class FlightPlan:
-    """What an autopilot will do with one message; moments and lengths are in nanoseconds."""
+    """What an autopilot will do with one message; moments and durations are in nanoseconds."""
 
     autopilot: Autopilot
     message: MessageState
-    fails: bool  # in place of its delivery
-    deliver: int | None  # how long after it is sent
-    read: int | None  # how long after it is delivered
+    fails: bool  # instead of being delivered
+    deliver: int | None  # the time from sending
+    read: int | None  # the time from delivery
     reply: Verb | None = None
-    pause: int = 0  # how long after the reading, or after the delivery if no reading is seen
-    #: The keys of its pending verbs in the schedule.
+    pause: int = 0  # the time from reading, or from delivery if no reading is visible
+    #: The schedule's keys of its pending verbs.
     keys: dict[DueKind, int] = field(default_factory=dict[DueKind, int])
 
     @property
@@ -121,7 +121,7 @@ class FlightPlan:
 
     @property
     def delivery(self) -> int | None:
-        """When the message is delivered or fails; None: never, or it is already."""
+        """When the message is delivered or fails; None: never, or it already has."""
         message = self.message
         if message.state != "sent" or (self.deliver is None and not self.fails):
             return None
@@ -133,7 +133,7 @@ class FlightPlan:
 
     @property
     def reading(self) -> int | None:
-        """When the message is read; None: never, or it is already."""
+        """When the message is read; None: never, or it already was."""
         arrived = self.message.delivered_at
         if arrived is None and not self.fails:
             arrived = self.delivery
@@ -147,7 +147,7 @@ class FlightPlan:
         return "read" if kind == "reading" else "fail" if self.fails else "deliver"
 
     def reason(self, kind: DueKind) -> str:
-        """The sentence of the agenda, without the line at its end."""
+        """Return the agenda's sentence, without the line at its end."""
         return f"{self.does(kind)}() of message {self.message.id} by the autopilot, set up"
 
 
@@ -157,12 +157,14 @@ class Autopilots:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._autopilots: defaultdict[str | None, list[Autopilot]] = defaultdict(list)
-        self._plans: dict[int, FlightPlan] = {}  # by the numbers of their messages
+        self._plans: dict[int, FlightPlan] = {}  # by message number
 
     def add(self, autopilot: Autopilot) -> None:
         with self._engine.core.lock:
             self._autopilots[autopilot._to].append(autopilot)
-            if self._watch not in self._engine.executor.watchers:  # others pay nothing
+            if (
+                self._watch not in self._engine.executor.watchers
+            ):  # fakes without autopilots pay nothing
                 self._engine.executor.watchers.append(self._watch)
                 for kind in _KINDS:
                     self._engine.executor.due_handlers[kind] = partial(self._run, kind)
@@ -176,7 +178,7 @@ class Autopilots:
                 self.leave(plan.message)
 
     def forget(self) -> None:
-        # The schedule has forgotten what they scheduled.
+        # The schedule has already forgotten their work.
         self._autopilots.clear()
         self._plans.clear()
         watchers = self._engine.executor.watchers
@@ -219,7 +221,7 @@ class Autopilots:
                     return
             else:
                 plan = autopilot._draw(message)
-        except Exception as error:  # of a function of the test: the test's next call raises it
+        except Exception as error:  # of the test's function; the test's next call raises it
             error.add_note(f"in a function of autopilot(), set up at {autopilot._line}")
             self._engine.core.errors.append(error)
             return
@@ -227,7 +229,7 @@ class Autopilots:
         self._reschedule(plan)
 
     def _on_change(self, fact: PersonFact) -> None:
-        # An overdue verb that has waited for the person happens now.
+        # An overdue verb that was waiting for the person happens now.
         people = self._engine.account.people
         for message in people.messages_to(fact.after.address):
             plan = self._plans.get(message.number)
@@ -243,8 +245,8 @@ class Autopilots:
                     self._engine.core.errors.append(error)
 
     def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
-        # Returns when the next verb is due, or would have been: one that was due until `after` is
-        # not scheduled.
+        # Returns when the next verb is due, or was due: verbs that were due by `after` are not
+        # scheduled.
         message = plan.message
         person = self._engine.account.people.get(message.recipient)
         delivery, reading, reply = plan.delivery, plan.reading, plan.reply
@@ -253,7 +255,7 @@ class Autopilots:
             if person.obstacle(arrives=arrives) is not None:
                 delivery, reading, reply = delivery if plan.fails else None, None, None
             elif not person.read_receipts or (arrives and person.chat_open):
-                reading = None  # it is invisible, or the delivery is the reading
+                reading = None  # the reading is invisible, or the same as the delivery
         self._move(plan, "autopilot", delivery, after)
         self._move(plan, "reading", reading, after)
         seen = message.read_at or (message.delivered_at if reading is None else None)
@@ -282,17 +284,17 @@ class Autopilots:
         try:
             self._engine.executor.execute(verb, f"{name}()", plan.line, now)
         except IllegalTransition:
-            pass  # another thread was faster meanwhile, or they have blocked the sender
-        except Exception:  # of a function of the test: like a script, it goes no further
+            pass  # another thread was faster, or the person has blocked the sender
+        except Exception:  # of the test's function; like a script, the plan stops here
             self.leave(message)
             raise
 
 
 def draws_of(span: Span, what: str) -> Draws:
-    """Return what draws a length of time; ``what`` names the argument in errors."""
+    """Return a function that draws a duration; ``what`` names the argument in errors."""
     if callable(span):
         check_function(span, what, "lambda random: random.expovariate(1)", "one argument")
-        draw = span  # so that a type checker still knows its type inside the lambda
+        draw = span  # so that type checkers know its type inside the lambda
         name = f"the length that {what} returned"
         return lambda digest: parse_delay(draw(Random(digest)), name)  # noqa: S311 - no secret
     if isinstance(span, (tuple, list)):

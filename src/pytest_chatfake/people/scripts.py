@@ -1,8 +1,8 @@
-"""Scripts: the verbs of a message that are scheduled with ``after()``.
+"""Scripts: a message's verbs that are scheduled with ``after()``.
 
-A scheduled verb is data, with the line that wrote it. When it is due, it is performed like any
-other. If it is illegal then, the rest of the message's script is cancelled, and the call that moved
-time raises the error.
+A scheduled verb is data, with its line in the test. When it is due, it is performed like any other
+verb. If it is illegal by then, the rest of the message's script is cancelled, and the call that
+moved time raises the error.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class ScheduledVerb:
 
     verb: Verb
     what: str  # as the test wrote it
-    line: Line  # where the test wrote it
-    key: int = 0  # what cancels it in the schedule
+    line: Line  # of the call in the test
+    key: int = 0  # cancels it in the schedule
 
     @property
     def message(self) -> MessageState:
@@ -40,7 +40,7 @@ class ScheduledVerb:
         return self.what.removesuffix("()")
 
     def reason(self, _: DueKind) -> str:
-        """Return the sentence of the agenda, without the line at its end."""
+        """Return the agenda's sentence, without the line at its end."""
         return f"{self.what} of message {self.message.id}, scheduled"
 
 
@@ -71,7 +71,7 @@ class Later:
         return self._moment
 
     def perform(self, verb: Verb, what: str) -> None:
-        """Schedule a verb for this moment, where the engine would perform it now."""
+        """Schedule a verb for this moment; an engine would perform it now."""
         self._engine.perform(Verb("schedule", verb.message, (self, verb)), what)
 
 
@@ -153,7 +153,7 @@ class Scripts:
 
 
 def _named(error: Exception, step: ScheduledVerb, at: int, left: int) -> Exception:
-    # Without the line that scheduled it, an error would name only the move of time.
+    # Without the line that scheduled it, an error would only name the clock move.
     where = f"{step.what} was scheduled for {stamp(at)} at {step.line}"
     if left:
         where += f"; the rest of the script is cancelled ({counted(left, 'verb')})"

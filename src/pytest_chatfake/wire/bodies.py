@@ -1,7 +1,7 @@
 """Bodies as bytes: events (§2.2-2.5, §6) and the balance (§4.1).
 
-An event is written once, by :meth:`EventWriter.write`. The same bytes are recorded, signed and sent
-in every attempt.
+An event is written once, by :meth:`EventWriter.write`. The same bytes are recorded, signed, and
+posted in every attempt.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ def balance_body(value: Decimal, currency: str) -> bytes:
 
 
 class EventWriter:
-    """Writes the events of a fake. What all events share is written in advance.
+    """Writes a fake's events. The parts that all events share are written in advance.
 
     Args:
         naming: The names of the channel's brand.
         currency: The three-letter code of every amount (§2.1).
         conversation_type: The ``type`` of conversations (§2.4).
-        sender: The address that messages come from, unless they have their own.
+        sender: The sender's address, unless a message has its own.
         omit: Fields of the message resource that this account does not have.
-        ticks: Whether events may show other moments than those that the rules go by.
+        ticks: Whether events may show other moments than those that the rules use.
 
     Attributes:
         event_type: The ``type`` of every event about a message (§6).
@@ -66,13 +66,14 @@ class EventWriter:
     ) -> bytes:
         """Write an event: the envelope (§2.2) around the message resource (§2.3).
 
-        Each status has exactly the fields of §2.3, §2.4 and §6. Others are absent, never null.
+        Each status has exactly the fields of §2.3, §2.4 and §6. Other fields are absent, never
+        null.
 
         Args:
             event_id: The event's id.
             fact: What happened.
-            fields: More fields for the message resource, as JSON text with a comma in front.
-            status: What the event shows as the status; None for what happened.
+            fields: Extra fields for the message resource, as JSON text that starts with a comma.
+            status: The status to show; None: the fact's.
         """
         what, message, conversation = fact.what, fact.message, fact.conversation
         shown = what if status is None else encode(status)[1:-1]
@@ -81,7 +82,7 @@ class EventWriter:
             assert fact.failure is not None
             details = self._failure(fact.failure)
         elif conversation is not None:
-            # The message gets the moment of this fact only when it is applied.
+            # The message only gets this fact's moment when the fact is applied.
             sent = _known(message.sent_at, fact.at)
             created = _known(message.created_at, sent)
             details = f',"createTime":"{self._stamp(created)}","sendTime":"{self._stamp(sent)}"'
@@ -91,7 +92,7 @@ class EventWriter:
                 details += f',"deliverTime":"{self._stamp(_known(message.delivered_at, fact.at))}"'
             if what == "read":
                 details += f',"readTime":"{self._stamp(_known(message.read_at, fact.at))}"'
-            assert fact.expires_at is not None  # estimated, if the session has not begun
+            assert fact.expires_at is not None  # an estimate, if the session has not begun
             session = (
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
                 f'"originType":{quoted(conversation.origin_type)},'

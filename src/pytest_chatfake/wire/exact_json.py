@@ -1,4 +1,4 @@
-"""Exact JSON: decimals are written digit for digit, never through a float."""
+"""Exact JSON: writes decimals digit for digit, never through a float."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 from ..base.arguments import cited, unexpected
 
-#: How many digits a number may have. Python would refuse to read a longer integer.
+#: The maximum number of digits in a number, because Python refuses to parse a longer integer.
 _MOST_DIGITS = 4_300
 
-#: How deep arrays and objects may be nested: far deeper than any body, and far from Python's limit
-#: of recursion.
+#: The maximum depth of nested arrays and objects: far deeper than any body, and far from Python's
+#: recursion limit.
 _DEEPEST = 100
 
 
@@ -25,11 +25,11 @@ def number(value: Decimal) -> str:
 
 
 def encode(value: Any, levels: int = _DEEPEST) -> str:
-    """Write a value as JSON text, decimals exactly.
+    """Write a value as JSON text, with exact decimals.
 
     Args:
         value: Any value.
-        levels: How deep arrays and objects may be nested in it.
+        levels: How deep arrays and objects in the value may be nested.
 
     Raises:
         TypeError: JSON has no such type.
@@ -69,9 +69,9 @@ def encode(value: Any, levels: int = _DEEPEST) -> str:
 
 
 def members(fields: Mapping[Any, Any], levels: int = _DEEPEST) -> str:
-    """Write fields for the inside of a JSON object, each with a comma in front.
+    """Write fields for the inside of a JSON object, each preceded by a comma.
 
-    It raises what :func:`encode` raises.
+    Raises the same errors as :func:`encode`.
     """
     text = ""
     for key, value in fields.items():
@@ -82,7 +82,7 @@ def members(fields: Mapping[Any, Any], levels: int = _DEEPEST) -> str:
 
 
 def _digits(value: Decimal) -> int:
-    # Of a finite decimal that is written without an exponent.
+    # The digits of a finite decimal, written without an exponent.
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     return max(len(digits) + exponent, 1) + max(-exponent, 0)

@@ -1,8 +1,9 @@
 """The event (§2.2 to §2.5, §6) as pydantic models, one for each status of a message.
 
 The models that users import, the JSON Schema that the program prints, and the check of recorded
-bodies all come from here. The fake itself writes events without them (:mod:`.bodies`), because that
-is many times faster; the tests validate what it writes against them.
+bodies are all derived from this module. The fake itself writes events without the models
+(:mod:`.bodies`), because that is many times faster; the tests validate those events against the
+models.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ Timestamp: TypeAlias = Annotated[
 
 
 class _NotNull:
-    """A field that may be missing in a body, where it is None in Python; it is never null."""
+    """Marks a field that may be absent, and is then None in Python, but is never null."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -82,12 +83,12 @@ class _NotNull:
 
 
 Possible: TypeAlias = Annotated[_T | None, _NotNull()]
-#: A field that only other statuses have: None in Python, and refused in a body even if it is null.
+#: A field that only other statuses have: None in Python, and refused in a body even as null.
 Absent: TypeAlias = Annotated[None, PlainValidator(_refuse), WithJsonSchema({"not": {}})]
 
 
 def _keys(naming: Naming) -> Callable[[str], str]:
-    # From the Python name of a field to its key.
+    # From a field's Python name to its key.
     keys = {
         "chat_message": naming.message_key,
         "chat_message_id": naming.original_id_key,
@@ -151,7 +152,7 @@ class StartedConversation(AnyConversation):
     type: Filled
 
 
-#: Stands for a missing text; None would stand for null.
+#: Stands for a missing text, because None would stand for null.
 _NO_TEXT: Any = object()
 
 
@@ -179,7 +180,7 @@ class ChatMessage(_Model):
     def _check_text(
         cls, value: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> object:
-        # As in the schema above. If the type itself is missing, that is the only deviation.
+        # As in the schema above. A missing type is then the only deviation.
         is_text = info.data.get("type", "" if value is _NO_TEXT else "text") == "text"
         if value is _NO_TEXT and is_text:
             raise PydanticCustomError(
@@ -316,7 +317,8 @@ def event_model(
 def event_schema(naming: Naming, omit: Collection[str] = ()) -> JsonSchemaValue:
     """Return the JSON Schema (draft 2020-12) of events with these names.
 
-    It allows further fields: an account may have its own, and so have messages that are no text.
+    The schema allows further fields, because an account may have its own, and messages of other
+    types have their content.
 
     Args:
         naming: The names of the channel's brand.

@@ -1,4 +1,4 @@
-"""The names that stand for the channel's brand, and the keys that are taken already."""
+"""The names that stand for the channel's brand, and checks that keys don't clash."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Naming:
 
     @property
     def _message_keys(self) -> Mapping[str, str]:
-        # All keys that the message resource can have (§2.3), each with what sets it.
+        # All keys that the message resource can have (§2.3), each with the setting behind it.
         keys = {
             **MESSAGE_KEYS,
             self.original_id_key: "Naming.original_id_key renames it",
@@ -80,7 +80,7 @@ class Naming:
 
 
 def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> None:
-    """Raise a ValueError for a field that the message resource has already."""
+    """Raise a ValueError for a field that the message resource already has."""
     for name in names:
         if name in keys:
             raise ValueError(
@@ -90,7 +90,7 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
 
 
 def check_omit(names: Iterable[str], keys: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of fields to omit; refuse what the message resource can't do without."""
+    """Return the names of fields to omit; refuse fields that the message resource always needs."""
     known = sorted(keys.keys() - {"id", "status"})
     listed = check_list(names, "omit", "fields such as ['conversation', 'bizType']")
     given = [check_str(name, "a field in omit") for name in listed]
@@ -98,7 +98,7 @@ def check_omit(names: Iterable[str], keys: Mapping[str, str]) -> tuple[str, ...]
 
 
 def check_type(value: object, keys: Collection[str]) -> str:
-    """Return a message's type; refuse what can't be a key of its content at the same time."""
+    """Return a message's type; refuse one that can't also be the key of the content."""
     name = _check_plain(value, "type")
     if name != "text" and name in keys:
         raise ValueError(
@@ -126,7 +126,7 @@ MESSAGE_KEYS: Final[Mapping[str, str]] = {
 }
 ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
 
-#: Printable ASCII without the space and without what JSON would have to escape.
+#: Printable ASCII without spaces and characters that JSON has to escape.
 _PLAIN = re.compile(r"[!#-\[\]-~]+")
 
 

@@ -6,8 +6,8 @@ An entry is a body as it was received, or an object with the body and the time::
     {"at": "2026-03-01T09:00:00Z", "body": {"id": "evt_2", ...}}
     {"at": "2026-03-01T09:00:07Z", "body": "{\"id\": \"evt_3\", ...}"}
 
-A plain body, and one that is a string in such an object, is kept byte for byte. A body that is an
-object in it is written anew, with the same order of fields and every digit of its numbers.
+A plain body is kept byte for byte, and so is a string under ``body``. An object under ``body`` is
+written anew, with its fields in the same order and every digit of its numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..base.arguments import shortened, utf8
 from ..domain.instants import aware, nanoseconds
 from .exact_json import encode
 
-#: Other forms in which logs are kept, by the first bytes of the file.
+#: Other file formats for logs, by the file's first bytes.
 _FORMS = {
     b"\x1f\x8b": "gzip: decompress it",
     b"BZh": "bzip2: decompress it",
@@ -47,9 +47,9 @@ class RecordedEvent(NamedTuple):
     """An entry of a recording.
 
     Attributes:
-        source: The file and what is numbered in it: ``a.jsonl:`` (lines) or ``a.json, number ``.
+        source: The file and what ``number`` counts: ``a.jsonl:`` (lines) or ``a.json, number ``.
         number: The number of the line, or of the entry in a list; 0 for the whole file.
-        body: The bytes that were received, or the same JSON written anew.
+        body: The received bytes, or the same JSON written anew.
         json: The parsed body; fractions are decimals.
         at: When it was received, or else its own ``createTime``, in nanoseconds since the epoch.
         problem: Why the entry can't be used; empty if it can.
@@ -69,7 +69,7 @@ class RecordedEvent(NamedTuple):
 
 
 def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
-    """Yield the entries of a recording, one at a time, so a file may be larger than the memory.
+    """Yield a recording's entries, one at a time, so the file may be larger than memory.
 
     Raises:
         OSError: The file can't be read.
@@ -90,19 +90,19 @@ def read_recording(path: str | PathLike[str]) -> Iterator[RecordedEvent]:
                 return
             if len(begin) == _MANY:
                 break
-        # It is no recording: one problem says enough.
+        # The file isn't a recording, so one problem is enough.
         yield begin[0] if begin else RecordedEvent(name, problem="no events")
 
 
-#: After so many entries without a usable one, a file counts as no recording.
+#: A file without a usable entry among this many doesn't count as a recording.
 _MANY = 100
 
-#: How a list begins; a line such as ``[INFO] started`` does not begin one.
+#: The start of a list, but not of a line such as ``[INFO] started``.
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[\[{\]]|\Z)")
 
 
 class _Text:
-    """The JSON text of a file, read in pieces: only what follows the position is kept in memory.
+    """A file's JSON text, read in pieces: only the text after the position is kept in memory.
 
     Bytes that are not UTF-8 become lone surrogates.
 
@@ -116,10 +116,10 @@ class _Text:
         self._decoder = getincrementaldecoder("utf-8-sig")("surrogateescape")
         self._kept = ""
         self._position = 0
-        self._line_start = 0  # negative once the start of the line is forgotten
+        self._line_start = 0  # negative once the start of the line was discarded
 
     def find(self, pattern: re.Pattern[str]) -> str:
-        """Move to the next match and return it; if there is none, move to the end and return ""."""
+        """Move to the next match and return it; without a match, move to the end and return ""."""
         while not (found := pattern.search(self._kept, self._position)):
             self._move(len(self._kept))
             if not self._read_on():
@@ -142,17 +142,17 @@ class _Text:
             try:
                 value, end = _DECODER.raw_decode(self._kept, self._position)
             except json.JSONDecodeError as error:
-                # The end of what is kept may have cut off a token of this length, or a string.
+                # The buffer may end inside a token of this length, or inside a string.
                 is_near_end = len(self._kept) - error.pos < len("-Infinity")
                 is_cut_off = is_near_end or error.msg.startswith("Unterminated string")
                 if not (is_cut_off and self._read_on()):
                     self._move(error.pos)
                     raise self.error(_sentence(error)) from None
             except (RecursionError, ValueError):
-                self._move(self._position + 1)  # so that _NEXT_OBJECT does not match here again
+                self._move(self._position + 1)  # so that _NEXT_OBJECT doesn't match here again
                 raise
             else:
-                # A number at the end of what is kept may have more digits.
+                # A number at the end of the buffer may have more digits.
                 if end < len(self._kept) or not self._read_on():
                     text = self._kept[self._position : end]
                     self._move(end)
@@ -174,7 +174,7 @@ class _Text:
         self._position = position
 
     def _read_on(self) -> bool:
-        # Each piece is as long as what is kept, so a long value is not parsed again too often.
+        # Each piece is as long as the buffer, so that a long value isn't parsed too often.
         forgotten = max(self._position - 1, 0)  # _NEXT_OBJECT looks one character back
         length = max(len(self._kept) - forgotten, _PIECE)
         piece = self._file.read(length)
@@ -193,7 +193,7 @@ _NOT_UTF_8: Final = re.compile("[\udc80-\udcff]")
 
 
 def _items(name: str, text: _Text) -> Iterator[RecordedEvent]:
-    # What is not JSON ends the list.
+    # Anything that isn't JSON ends the list.
     source, number = f"{name}, number ", 0
     try:
         delimiter = text.take("[")
@@ -209,7 +209,7 @@ def _items(name: str, text: _Text) -> Iterator[RecordedEvent]:
 
 
 def _objects(name: str, text: _Text) -> Iterator[RecordedEvent]:
-    # Everything that is not JSON, up to the next line that begins an object, is one problem.
+    # Everything that isn't JSON, up to the next line that begins an object, is one problem.
     source = f"{name}:"
     while text.find(_CHARACTER):
         first = text.line
@@ -236,7 +236,7 @@ def _entry(source: str, number: int, text: str, value: Any) -> RecordedEvent:
 
 
 def _content(value: Any, text: bytes) -> tuple[bytes, dict[str, Any], int | None]:
-    # The body, the same parsed, and its moment.
+    # The body, the parsed body, and its moment.
     if not isinstance(value, dict):
         raise TypeError(f"expected an object, got {shortened(text.decode())}")
     entry = cast("dict[str, Any]", value)
@@ -267,18 +267,18 @@ def _problem(error: Exception) -> str:
 
 
 def _sentence(error: json.JSONDecodeError) -> str:
-    return error.msg.removesuffix(" at")  # some end with it, for a column to follow
+    return error.msg.removesuffix(" at")  # some messages end with it, for a column to follow
 
 
 def moment(fields: Mapping[str, Any], name: str) -> int | None:
-    """Return the moment in a field, in nanoseconds since the epoch; None if it has no valid one."""
+    """Return the moment in a field, in nanoseconds since the epoch; None if it isn't valid."""
     with suppress(TypeError, ValueError):
         return nanoseconds(aware(fields.get(name), name))
     return None
 
 
 def _number(text: str) -> Decimal:
-    # A number with a huge exponent would fill the memory when it is written out.
+    # A number with a huge exponent would fill the memory when written out.
     value = Decimal(text)
     if value and abs(value.adjusted()) > _LARGEST_EXPONENT:
         raise ValueError(f"the number {shortened(text)} is out of range")

@@ -1,4 +1,4 @@
-"""Compares recorded events with the models, and puts the deviations into sentences."""
+"""Compares recorded events with the models, and describes the deviations in sentences."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class _Status(BaseModel):
 def is_other_type(event: Fields, naming: Naming) -> bool:
     """Return whether an event has another type than the events about messages (§6).
 
-    If it has a message, or if only the channel's name in the type differs, it is still one about a
-    message: then the event or the naming is wrong.
+    An event with a message still counts as one about a message, and so does one whose type only
+    differs in the channel's name: in both cases, the event or the naming is wrong.
     """
     type_ = event.get("type")
     if not isinstance(type_, str) or not type_ or naming.message_key in event:
@@ -54,9 +54,9 @@ def is_other_type(event: Fields, naming: Naming) -> bool:
 def deviations(
     event: Fields, naming: Naming, omit: Collection[str] = (), *, extra_fields: bool = False
 ) -> list[str]:
-    """Return how an event deviates from the description, one sentence for each deviation.
+    """Return an event's deviations from the description, one sentence each.
 
-    The description has only one type of event (§6). Of other types only the envelope is checked.
+    The description has only one type of event (§6), so only the envelope of other types is checked.
 
     Args:
         event: The parsed event.
@@ -70,7 +70,7 @@ def deviations(
     errors = _errors(model, event)
     refused, may_be_missing = errors.get((key,)), {(key, name) for name in omit}
     if refused and refused["type"].startswith("union_tag") and isinstance(event[key], dict):
-        del errors[key,]  # which fields it should have depends on the status
+        del errors[key,]  # because the expected fields depend on the status
         errors[key, "status"] = _errors(_Status, event[key])["status",]
     return [
         _sentence(path, error)
@@ -81,7 +81,7 @@ def deviations(
 
 
 def summary(events: int, others: int, found: int) -> str:
-    """Return the last line of a validation, with its counts: ``2 events, 1 deviation``."""
+    """Return a validation's last line, with its counts: ``2 events, 1 deviation``."""
     beside = f", {others:,} of other types (envelope only)" if others else ""
     return f"{counted(events, 'event')}{beside}, {counted(found, 'deviation')}"
 
@@ -90,13 +90,13 @@ def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
     try:
         model.model_validate(value)
     except ValidationError as error:
-        # Inside the message, the second part of a location is the status.
+        # Inside the message, a location's second part is the status.
         return {found["loc"][:1] + found["loc"][2:]: found for found in error.errors()}
     return {}
 
 
 def _is_content(path: Path, error: ErrorDetails, event: Fields) -> bool:
-    # A message that is no text has its content in a field that is named after its type.
+    # A message of another type has its content in a field named after the type.
     return (
         error["type"] == "extra_forbidden"
         and isinstance(error["input"], (dict, list))
