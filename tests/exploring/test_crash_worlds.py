@@ -104,7 +104,7 @@ def test_an_exploration_says_that_it_did_not_crash_an_app_without_awaits():
 
     assert not exploration.complete
     assert str(exploration).endswith(
-        "; crash: nothing to crash at: your handler never awaits. Name functions: crash_points = "
+        "; crash: nowhere to crash: your handler never awaits. Name functions: crash_points = "
         "[Session.commit]"
     )
 
@@ -128,11 +128,11 @@ def at_a_url(chat_fake):
             {"crash_points": [save]},
             "crash_points: no event made the app call .*save: name",
         ),
-        (at_a_url, {}, "crash: expected an app in process"),
+        (at_a_url, {}, "crash: expected an in-process app"),
         (
             at_a_url,
             {"deviations": ["error"], "crash_points": [save]},
-            "error: expected an app in process",
+            "error: expected an in-process app",
         ),
         (body_of(calls), {"only": ["webhooks.crash(before='json.loads')"]}, "that never happened"),
         (body_of(calls), {"only": ["webhooks.crash(start=1)"]}, "unknown deviation"),
@@ -141,7 +141,7 @@ def at_a_url(chat_fake):
         (body_of(calls), {"crash_points": [body_of(calls)]}, "local to a function. Move it out"),
         (body_of(calls), {"crash_points": [len]}, "crash_points: .* written in Python"),
         (body_of(calls), {"crash_points": save}, "crash_points: expected a list"),
-        (body_of(calls), {"crash_points": [save], "deviations": ["drop"]}, "goes with 'crash'"),
+        (body_of(calls), {"crash_points": [save], "deviations": ["drop"]}, "needs 'crash'"),
     ],
 )
 def test_what_cannot_be_crashed_is_refused(body, options, problem):

@@ -451,7 +451,7 @@ def bare(request):
      ("handler", deaf, {"line": place("pause")}), ("handler", bare, {"before": commit})],
 )  # fmt: skip
 def test_an_app_that_goes_on_after_its_crash_is_named(how, app, crash):
-    with pytest.raises(ChatFakeError, match="the app went on after it had crashed "):
+    with pytest.raises(ChatFakeError, match="the app went on after it crashed "):
         crashed(app, how=how, **crash)
     assert done == ["caught"]
 

@@ -292,7 +292,7 @@ def test_an_event_is_delayed_by_waits_of_the_body_and_not_of_settle():
 
     exploration = explore(world, deviations=["reorder", "duplicate_later", "delay"])
     assert exploration.worlds > 5
-    assert "delay was not tried: your scenario moves no time" in str(exploration)
+    assert "delay was not tried: your scenario never moves the clock" in str(exploration)
 
 
 def noting(chat_fake):
@@ -446,7 +446,7 @@ def test_what_waits_when_the_body_fails_is_named():
         assert len(receiver.requests) == 2
         chat_fake.clock.advance(1)
 
-    assert "delivered m1 had not come when the body failed" in notes(world, deviations=["delay"])
+    assert "delivered m1 had not arrived when the body failed" in notes(world, deviations=["delay"])
 
 
 def test_what_overtakes_is_named_where_the_app_fails_at_it():
@@ -462,7 +462,7 @@ def test_what_overtakes_is_named_where_the_app_fails_at_it():
         chat_fake.send_text().deliver()
 
     found = notes(world, deviations=["reorder"])
-    assert "delivered m1 came before sent m1" in found
+    assert "delivered m1 arrived before sent m1" in found
 
 
 def test_events_of_one_message_or_type_and_recorded_ones_are_told_apart(tmp_path):
@@ -483,10 +483,10 @@ def test_events_of_one_message_or_type_and_recorded_ones_are_told_apart(tmp_path
         assert list(chat_fake.events) == list(receiver.events)
 
     for start, sentence in [
-        (1, "read r1 #2 came before read r1"),
-        (2, "read r2 came before read r1 #2"),
-        (5, "delivered m1 #2 came before delivered m1"),
-        (7, "a.b #2 came before a.b"),
+        (1, "read r1 #2 arrived before read r1"),
+        (2, "read r2 arrived before read r1 #2"),
+        (5, "delivered m1 #2 arrived before delivered m1"),
+        (7, "a.b #2 arrived before a.b"),
     ]:
         assert f": {sentence}\n" in notes(body, only=[f"webhooks.reorder(by=1, start={start})"])
 
@@ -628,7 +628,7 @@ def test_the_body_as_written_must_pass():
     with pytest.raises(AssertionError) as caught:
         explore(counting(3))
     (note,) = caught.value.__notes__
-    assert note.startswith("What happened in it:")
+    assert note.startswith("What happened in this world:")
 
 
 def log_of(*attempts):
@@ -651,13 +651,13 @@ def log_of(*attempts):
             "1 sent a, 2 sent b, 1 sent a",
             "sent m1 at a was redelivered after sent m1",
         ),
-        ("reorder", "2 read, 1 sent", "read m1 came before sent m1"),
+        ("reorder", "2 read, 1 sent", "read m1 arrived before sent m1"),
         (
             "reorder",
             "2 a, 3 b, 4 c, 5 d, 1 sent",
-            "a m1, b m1 and 2 more came before sent m1",
+            "a m1, b m1 and 2 more arrived before sent m1",
         ),
-        ("reorder", "1 sent, 2 read", "sent m1 came late"),
+        ("reorder", "1 sent, 2 read", "sent m1 arrived late"),
         (
             "lose_response",
             "1 sent, 1 sent",
@@ -681,30 +681,30 @@ def log_of(*attempts):
         ("drop", "1 sent", "sent m1 was dropped"),
         ("drop", "2 sent", "attempt 1 was never made"),
         ("duplicate_later", "1 sent, 1 sent", "sent m1 was redelivered 1 day later"),
-        ("delay", "2 read a, 1 sent b", "sent m1 at b came 1 day late"),
+        ("delay", "2 read a, 1 sent b", "sent m1 at b arrived 1 day late"),
         ("duplicate_new_id", "1 sent, 1 sent", "sent m1 was redelivered with a new id"),
         ("evolve", "1 sent", "every event had unknown fields"),
         (
             "read_at_once",
             "1 delivered, 2 delivered #2, 3 read",
-            "read m1 came without delivered m1",
+            "read m1 arrived without delivered m1",
         ),
-        ("read_at_once", "1 sent", "read came without delivered"),
-        ("concurrently", "1 sent", "sent m1 came late"),
+        ("read_at_once", "1 sent", "read arrived without delivered"),
+        ("concurrently", "1 sent", "sent m1 arrived late"),
         (
             "concurrently",
             "1 sent - 1, 2 read - 1, 3 sent - 2",
-            "sent m1 and read m1 came at the same time",
+            "sent m1 and read m1 arrived at the same time",
         ),
         (
             "concurrently",
             "1 sent a 1, 2 sent b 1",
-            "sent m1 came at the same time at a and b",
+            "sent m1 arrived at the same time at a and b",
         ),
         (
             "concurrently",
             "1 sent a 1, 1 sent a 1",
-            "sent m1 came twice at the same time at a",
+            "sent m1 arrived twice at the same time at a",
         ),
     ],
 )
@@ -716,12 +716,12 @@ def test_a_sentence_says_what_deviated(kind, attempts, sentence):
 @pytest.mark.parametrize(
     ("kind", "number", "more", "sentence"),
     [
-        ("webhooks_first", 1, (), "the webhooks of the 1st POST /a came before its response"),
+        ("webhooks_first", 1, (), "the webhooks of the 1st POST /a arrived before its response"),
         (
             "webhooks_first",
             1,
             (("delivered", True),),
-            "the webhooks of the 1st POST /a and `delivered` came before its response",
+            "the webhooks of the 1st POST /a and `delivered` arrived before its response",
         ),
         ("api.fail", 2, (), "the 2nd POST /a was refused with 503"),
         ("api.lose_response", 3, (), "the response to the 3rd POST /a was lost"),
@@ -751,8 +751,8 @@ def test_a_finding_has_its_sentences_its_hint_and_the_lines_of_its_faults():
 
     found = notes(world, deviations=["reorder"])
     assert found.startswith(
-        "chat_explore: passes as written; fails in world 2: delivered m1 came before "
-        "sent m1\nHint: call settle() before asserting.\nWhat happened in it:\n"
+        "chat_explore: passes as written; fails in world 2: delivered m1 arrived before "
+        "sent m1\nHint: call settle() before asserting.\nWhat happened in this world:\n"
     )
     assert "fault    reorder(by=1)" in found
     assert found.endswith(
@@ -942,7 +942,7 @@ def test_an_app_that_is_kept_is_refused_with_the_remedy():
         chat_fake.send_text()
         assert len(got) == 1
 
-    with pytest.raises(NotRepeatable, match=r"(?s)passed once .*\nCreate the app inside the body"):
+    with pytest.raises(NotRepeatable, match=r"(?s)passed once, .*\nCreate the app inside the body"):
         explore(world)
 
 
@@ -1013,7 +1013,7 @@ def in_a_thread(act):
     thread.join()
 
 
-ANOTHER_ORDER = "threads acted in another order in 1 world, when it was run again"
+ANOTHER_ORDER = "threads acted in a different order when one world was run again"
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -1307,9 +1307,9 @@ def in_a_function_of_one_line(body): return lambda fake: body(fake)  # noqa: PLW
     ("body", "reason"),
     [
         (without_source(), "the body's source can't be read"),
-        (decorated(), "the body is no plain function"),
+        (decorated(), "the body isn't a plain function"),
         (in_a_block(), "the body has a multi-line string, which can't be indented differently"),
-        (Body(), "the body is no plain function"),
+        (Body(), "the body isn't a plain function"),
         (in_a_function_of_one_line(Body()), "the body is not written with def"),
     ],
 )
@@ -1387,7 +1387,7 @@ def test_no_deviation_is_accused_where_the_body_as_written_differs_again(stores)
         chat_fake.send_text().deliver()
         chat_fake.assert_order_independent(lambda: rows)
 
-    cause = "^the scenario as written shows another snapshot when it is run again; "
+    cause = "^the scenario as written gives a different snapshot when it is run again; "
     with pytest.raises(NotRepeatable, match=cause):
         explore(world)
 
@@ -1438,7 +1438,7 @@ def aging(counts, *, shows_age=False):
 def test_what_an_app_forgets_by_itself_is_no_fault_of_what_comes_later():
     kinds = ["duplicate_later"]
     assert str(explore(aging(False), deviations=kinds)) == "4 worlds, all with up to 2 deviations"
-    finding = "^delivered m1 was redelivered 1 day later; .*: 3; without that: 2\n"
+    finding = "^delivered m1 was redelivered 1 day later; .*: 3; otherwise: 2\n"
     with pytest.raises(AssertionError, match=finding):
         explore(aging(True), deviations=kinds)
 
@@ -1461,7 +1461,7 @@ def test_an_app_that_outlives_its_world_is_no_app_to_compare():
         chat_fake.send_text()
         chat_fake.assert_order_independent(lambda: seen)
 
-    with pytest.raises(NotRepeatable, match="Does it show real time, or what an earlier world"):
+    with pytest.raises(NotRepeatable, match="Does it contain real time, or what an earlier world"):
         explore(world)
 
 
@@ -1492,13 +1492,13 @@ def posting_a_form(chat_fake):
 @pytest.mark.parametrize(
     ("body", "kinds", "words"),
     [
-        (texting, ["delay"], "your scenario moves no time after an event"),
+        (texting, ["delay"], "your scenario never moves the clock after an event"),
         (texting, ["webhooks_first"], "your scenario makes no API call that sends"),
         (texting, ["api.fail"], "your scenario makes no API call"),
-        (texting, ["reorder"], "no event can overtake another one"),
-        (texting, ["delay", *DEFAULT], "your scenario moves no time after an event"),
-        (texting, ["duplicate_at_once"], "a plain function takes one event at a time"),
-        (posting_a_form, ["evolve"], "your webhooks are no JSON objects"),
+        (texting, ["reorder"], "no event can overtake another"),
+        (texting, ["delay", *DEFAULT], "your scenario never moves the clock after an event"),
+        (texting, ["duplicate_at_once"], "a plain function handles one event at a time"),
+        (posting_a_form, ["evolve"], "your webhooks aren't JSON objects"),
         (posting_a_form, ["unknown_value"], "your webhooks have none"),
     ],
 )
@@ -1532,7 +1532,7 @@ def test_a_finding_names_further_kinds_that_fail_unless_it_stops_at_first():
 
     drop, reorder = notes(world, deviations=ENDING).splitlines()[-2:]
     assert re.fullmatch(r"also: drop \(world \d+\): sent m1 was dropped", drop)
-    late = "delivered m1 came before sent m1"
+    late = "delivered m1 arrived before sent m1"
     assert re.fullmatch(rf"also: reorder \(world \d+\): {late}", reorder)
     assert further(world, stop_at_first=True) == []
     with pytest.raises(TypeError, match="stop_at_first: expected a bool, got 1"):
@@ -1692,9 +1692,9 @@ def iter_of(fake):
     ("body", "words"),
     [
         (3, "body: expected a function"),
-        (ChatFake, "no class and has no yield"),
+        (ChatFake, "a plain function, not a class or a generator"),
         (lambda a, b: 0, "expected a function of one fake"),
-        ((lambda fake: (yield)), "no class and has no yield"),
+        ((lambda fake: (yield)), "a plain function, not a class or a generator"),
         (lambda fake: never_run(fake), "would never run: write `async def`"),  # noqa: PLW0108
         (lambda fake: iter_of(fake), "would never run: write `async def`"),  # noqa: PLW0108
     ],

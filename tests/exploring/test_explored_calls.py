@@ -81,7 +81,7 @@ def test_a_finding_says_that_a_client_may_have_repeated_a_query():
 
     with pytest.raises(AssertionError) as caught:
         explore(world, deviations=["api.lose_response"])
-    lost = "was lost, and the next call was the same: some clients retry a GET by themselves"
+    lost = "was lost, and the next call was identical: some clients retry GET by themselves"
     assert f"world 2: the response to the 1st GET /v2/balance {lost}" in caught.value.__notes__[0]
 
 
@@ -128,8 +128,8 @@ def test_in_process_there_is_no_connection_to_lose():
     assert not exploration.complete
     assert (
         "; api.lose_response was not tried: expected calls over a socket, got POST /v2/messages "
-        "through chat_fake.wsgi_app. Call chat_fake.base_url; crash was not tried: expected an app "
-        "in process, got none. Connect it as wsgi= or asgi="
+        "through chat_fake.wsgi_app. Call chat_fake.base_url; crash was not tried: expected an "
+        "in-process app, got none. Connect it as wsgi= or asgi="
     ) in str(exploration)
     listed = "api.lose_response(status=503, path='/v2/messages', method='POST')"
     explore(body, only=[listed])

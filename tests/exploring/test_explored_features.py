@@ -35,7 +35,7 @@ def test_a_check_is_made_as_often_in_each_world():
         for _ in list(seen):
             chat_fake.assert_order_independent(lambda: 1)
 
-    with pytest.raises(AssertionError, match="expected 2 calls as in the world as written, got 3"):
+    with pytest.raises(AssertionError, match="expected 2 calls, as in the world as written, got 3"):
         explore(world, deviations=["duplicate"])
 
 

@@ -200,7 +200,7 @@ def test_an_error_at_the_end_of_a_block_is_one_of_the_block(swallows):
         ({"raises": int}, "raises: expected a subclass of Exception .* got"),
         ({"raises": "sqlite3.NoSuchError"}, "raises: expected an exception class, or its name"),
         ({"raises": None}, "raises: expected a subclass of Exception .* got None"),
-        ({"before": len}, "before: expected a function or a method that is written in Python"),
+        ({"before": len}, "before: expected a function or method written in Python"),
         ({"nth": 0}, "nth: expected"),
         ({"after": save}, "unknown argument|unexpected keyword|after"),
     ],
@@ -288,7 +288,7 @@ class InAFunction:
         ({"crash_points": {1: OSError}}, "crash_points: expected a func"),
         (
             {"crash_points": {save: InAFunction.error()}},
-            "crash_points: expected functions and exceptions of a module .* Move it out of there",
+            "crash_points: expected functions and exceptions that can be imported, .* Move it out",
         ),
         (
             {"crash_points": {save: type("Unnamed", (OSError,), {})}},
@@ -310,4 +310,4 @@ def test_what_can_t_be_explored_is_refused(options, problem):
 def test_all_without_crash_points_leaves_errors_out_and_says_what_to_write():
     exploration = explore(body_of(lets_it_out), deviations="all")
 
-    assert "error was not tried: no call that can fail: name those of your" in str(exploration)
+    assert "error was not tried: no call that can fail: name your database" in str(exploration)

@@ -227,7 +227,7 @@ def test_a_mistake_fails_the_tests_that_name_it(run):
 def test_the_first_line_is_the_finding_and_the_test_to_paste_fails_so(run):
     result = run(WRONG, "-k", "test_another_order")
 
-    finding = "read m1 came before delivered m1; "
+    finding = "read m1 arrived before delivered m1; "
     values = """[[]"status"][[]"m1"]: 'delivered'; as written: 'read'"""
     only = "This world alone: only = {'test_another_order': [[]'webhooks.reorder("
     result.stdout.fnmatch_lines([f"E*AssertionError: {finding}{values}", f"E*{only}*"])
@@ -409,7 +409,7 @@ def masked(only=""):
 def test_what_a_later_step_repairs_is_found_after_the_step_that_shows_it(run):
     chosen = "-k", "test_webhooks_before"
     result = run(masked(), *chosen)
-    finding = "*came before its response; after step 1: *'submitted'; as written: 'sent'"
+    finding = "*arrived before its response; after step 1: *'submitted'; as written: 'sent'"
     result.stdout.fnmatch_lines([f"E*{finding}"])
     again = run(masked() + pasted(result) + REPAIRED, "-k", "exploration_found")
     again.stdout.fnmatch_lines(["E*assert {'status': 'submitted'} == {'status': 'sent'}"])
@@ -425,7 +425,7 @@ def test_between_steps_neither_a_right_app_nor_a_settling_snapshot_fails(run):
     # The events of all steps can still overtake each other.
     expected = {"another_order": "FAILED", "webhooks_before_the_response": "ok"}
     assert outcomes(result) == {"TestRepaired": expected, "TestSettles": expected}
-    assert cards(result).count(" m1 came before ") == 2
+    assert cards(result).count(" m1 arrived before ") == 2
 
 
 # -- what is written in a class --------------------------------------------------------------------
@@ -471,11 +471,11 @@ TestNoSnapshot
 ok       all_events_are_taken
 skipped  snapshot_changes
            connect() returned no snapshot, so only responses were checked:
-           return a function of your app's state, as in lambda:
+           return a function that returns your app's state, as in lambda:
            dict(app.statuses)
 skipped  webhooks_before_the_response
            connect() returned no snapshot, so only responses were checked:
-           return a function of your app's state, as in lambda:
+           return a function that returns your app's state, as in lambda:
            dict(app.statuses)
 TestYields
 ok       all_events_are_taken
@@ -561,7 +561,7 @@ skipped  webhooks_before_the_response
            your scenario makes no API call that sends a message
 ok       a_crash
 skipped  an_error
-           no call that can fail: name those of your database or broker:
+           no call that can fail: name your database or broker calls:
            crash_points = [Session.commit]
 ok       a_later_version
 skipped  people_write
@@ -584,7 +584,7 @@ skipped  webhooks_before_the_response
            your scenario makes no API call that sends a message
 ok       a_crash
 skipped  an_error
-           no call that can fail: name those of your database or broker:
+           no call that can fail: name your database or broker calls:
            crash_points = [Session.commit]
 ok       a_later_version
 skipped  people_write
@@ -693,8 +693,8 @@ skipped  snapshot_changes: test_all_events_are_taken fails
 TestDeaf
 FAILED   all_events_are_taken
            ChatFakeError: connect(): expected an endpoint that listens for
-           chat.message.updated, the events of the scenario, got none: give
-           connect(events=) their types
+           chat.message.updated, the scenario's events, got none: pass their
+           types as connect(events=)
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestMisspelt
 FAILED   all_events_are_taken
@@ -719,7 +719,8 @@ FAILED   all_events_are_taken
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestNoYield
 FAILED   all_events_are_taken
-           ChatFakeError: connect(): expected a yield of the snapshot, got none
+           ChatFakeError: connect(): expected it to yield the snapshot, got no
+           yield
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestOfItsOwn
 ok       all_events_are_taken
@@ -729,20 +730,17 @@ FAILED   all_events_are_taken
            ChatFakeError: connect(): expected a new app in each world, got one
            that remembers an earlier world: the snapshot was [] at first, and is
            ['sent', 'delivered', 'delivered', 'read', 'sent', 'failed'] now.
-           Make the app inside connect(), and empty its database there
+           Create the app inside connect(), and empty its database there
 ok       snapshot_changes
 TestShowsNothing
 ok       all_events_are_taken
 FAILED   snapshot_changes
-           the snapshot shows nothing of what has happened: expected a change,
-           got [] before and after the scenario
+           the snapshot did not change: it was [] before and after the scenario
 TestTwoYields
 FAILED   all_events_are_taken
-           ChatFakeError: connect(): expected one yield, got another one behind
-           it
+           ChatFakeError: connect(): expected one yield, got a second one
 FAILED   snapshot_changes
-           ChatFakeError: connect(): expected one yield, got another one behind
-           it
+           ChatFakeError: connect(): expected one yield, got a second one
 TestUnknownOnly
 FAILED   all_events_are_taken
            ValueError: TestUnknownOnly: only: expected one of ['test_a_crash',
@@ -931,27 +929,21 @@ def test_tests_that_compare_unchanging_snapshots_fail_unless_it_was_said(run):
     assert cards(run(EMPTY, "-k", f"changes or {comparing}")) == snapshot("""\
 TestDead
 FAILED   snapshot_changes
-           the snapshot shows nothing of what has happened: expected a change,
-           got [] before and after the scenario
+           the snapshot did not change: it was [] before and after the scenario
 skipped  duplicates_days_later: test_snapshot_changes fails
 skipped  another_order: test_snapshot_changes fails
 TestExpected
 expected snapshot_changes
-           the snapshot shows nothing of what has happened: expected a change,
-           got [] before and after the scenario
+           the snapshot did not change: it was [] before and after the scenario
 FAILED   duplicates_days_later
-           the snapshot shows nothing of what has happened: expected a change,
-           got [] before and after the scenario
+           the snapshot did not change: it was [] before and after the scenario
 FAILED   another_order
-           the snapshot shows nothing of what has happened: expected a change,
-           got [] before and after the scenario
+           the snapshot did not change: it was [] before and after the scenario
 TestLeftOut
 FAILED   duplicates_days_later
-           the snapshot shows nothing of what has happened: expected a change,
-           got [] before and after the scenario
+           the snapshot did not change: it was [] before and after the scenario
 FAILED   another_order
-           the snapshot shows nothing of what has happened: expected a change,
-           got [] before and after the scenario\
+           the snapshot did not change: it was [] before and after the scenario\
 """)
     assert failed(run(EMPTY, "-k", f"TestDead and ({comparing})")) == {
         "TestDead": ["duplicates_days_later", "another_order"]
@@ -998,9 +990,9 @@ FAILED   duplicates: sent m1 was redelivered; snapshot: 3; as written: 2
 FAILED   duplicates_under_another_id
            sent m1 was redelivered with a new id; snapshot: 3; as written: 2
 FAILED   duplicates_days_later
-           sent m1 came again and changed the snapshot; snapshot: 3; before: 2
+           redelivering sent m1 changed the snapshot; snapshot: 3; before: 2
 skipped  duplicates_at_once
-           a plain function takes one event at a time: connect your app as
+           a plain function handles one event at a time: connect your app as
            wsgi=, asgi= or by its URL
 skipped  people_write
            your endpoint does not listen for chat.inbound_message.received:
@@ -1010,9 +1002,9 @@ FAILED   duplicates: sent m1 was redelivered; snapshot: 3; as written: 2
 FAILED   duplicates_under_another_id
            sent m1 was redelivered with a new id; snapshot: 3; as written: 2
 FAILED   duplicates_days_later
-           sent m1 came again and changed the snapshot; snapshot: 3; before: 2
+           redelivering sent m1 changed the snapshot; snapshot: 3; before: 2
 skipped  duplicates_at_once
-           a plain function takes one event at a time: connect your app as
+           a plain function handles one event at a time: connect your app as
            wsgi=, asgi= or by its URL
 skipped  people_write
            your endpoint does not listen for chat.inbound_message.received:
@@ -1052,32 +1044,32 @@ def test_the_cause_fails_each_test_unless_the_first_one_has_failed_of_it(run):
     assert cards(run(UNSAID, "-k", "all_events or duplicates_at")) == snapshot("""\
 TestDead
 FAILED   all_events_are_taken
-           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
            error)
 skipped  duplicates_at_once: test_all_events_are_taken fails
 TestExpected
 expected all_events_are_taken
-           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
            error)
 FAILED   duplicates_at_once
-           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
            error)
 TestLeftOut
 FAILED   duplicates_at_once
-           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
            error)
 TestMarked
 expected all_events_are_taken
-           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
            error)
 FAILED   duplicates_at_once
-           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
            error)
 TestNotSetUp
 FAILED   all_events_are_taken
            assert 'all_events' not in 'test_all_events_are_taken'
 FAILED   duplicates_at_once
-           sent m1 at TestDead.take(): status 500 (did it raise? its log has the
+           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
            error)\
 """)
     alone = failed(run(DEAD, "-k", "changes or duplicates_at"))
@@ -1215,22 +1207,22 @@ def test_what_fails_or_is_refused_in_threads_has_to_be_so_each_time(run):
     assert cards(result) == snapshot("""\
 TestFramework
 FAILED   duplicates_at_once
-           sent m1 came twice at the same time; snapshot: 7; as written: 6
+           sent m1 arrived twice at the same time; snapshot: 7; as written: 6
 TestRefused
 skipped  duplicates_at_once
-           both attempts at the same time were refused each time: status 503.
-           Does a thread lack its own connection to the database?
+           two simultaneous attempts were both refused every time: status 503.
+           Does a thread lack its own database connection?
 TestWrongOnce
 skipped  duplicates_at_once
-           threads: this failed in one run and passed in another: sent m1 came
-           twice at the same time. Do two threads share a connection?
+           threads: this failed in one run and passed in another: sent m1
+           arrived twice at the same time. Do two threads share a connection?
 TestWrongThreeTimes
 FAILED   duplicates_at_once
-           sent m1 came twice at the same time; ["rows"]: 2; as written: 1
+           sent m1 arrived twice at the same time; ["rows"]: 2; as written: 1
 TestWrongTwice
 skipped  duplicates_at_once
-           threads: this failed in one run and passed in another: sent m1 came
-           twice at the same time. Do two threads share a connection?\
+           threads: this failed in one run and passed in another: sent m1
+           arrived twice at the same time. Do two threads share a connection?\
 """)
     limit = "Attempts ran in threads: this world failed 3 times in a row, but may pass"
     assert result.stdout.str().count(limit) == 2
@@ -1293,11 +1285,11 @@ def test_an_async_app_may_refuse_an_event_while_it_takes_it(run):
     assert cards(run(BUSY, "-k", "duplicates_at")) == snapshot("""\
 TestCountsWhatItRefuses
 FAILED   duplicates_at_once
-           sent m1 came twice at the same time; [1]: one more: 1; 1 item; as
+           sent m1 arrived twice at the same time; [1]: one more: 1; 1 item; as
            written: 0
 TestRefusesBoth
 skipped  duplicates_at_once
-           both attempts at the same time were refused each time: status 409
+           two simultaneous attempts were both refused every time: status 409
 TestRefusesOne
 ok       duplicates_at_once\
 """)
@@ -1359,19 +1351,19 @@ def test_webhooks_that_came_after_the_response_were_not_tried_before_it(run):
     assert cards(run(SENDS, "-k", "before_the_response")) == snapshot("""\
 TestBlocks
 skipped  webhooks_before_the_response
-           your app blocks its event loop while it sends, so no webhook can come
-           before the response: await the call, or make it in
+           your app blocks its event loop while it sends, so no webhook can
+           arrive before the response: await the call, or make it in
            asyncio.to_thread()
 TestKeeps
 ok       webhooks_before_the_response
 TestOverwrites
 FAILED   webhooks_before_the_response
-           the webhooks of the 1st POST /v2/messages came before its response;
-           ["m1"]: 'submitted'; as written: 'sent'
+           the webhooks of the 1st POST /v2/messages arrived before its
+           response; ["m1"]: 'submitted'; as written: 'sent'
 TestReplies
 skipped  webhooks_before_the_response
-           your app blocks its event loop while it sends, so no webhook can come
-           before the response: await the call, or make it in
+           your app blocks its event loop while it sends, so no webhook can
+           arrive before the response: await the call, or make it in
            asyncio.to_thread()\
 """)
 
@@ -1401,7 +1393,8 @@ BOT = """
 
 def test_people_write_in_the_shape_of_the_configuration(run):
     result = run(BOT, "-k", "people_write")
-    assert "FAILED   people_write: KeyError: 'text', at messages #3" in result.stdout.lines
+    line = "FAILED   people_write: KeyError: 'text', while handling messages #3"
+    assert line in result.stdout.lines
 
 
 def test_people_who_write_what_nobody_listens_for_have_tried_nothing(run):
@@ -1529,9 +1522,9 @@ test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 12
   skipped: snapshot_changes, duplicates, duplicates_under_another_id,
   duplicates_days_later, duplicates_at_once, another_order, a_read_at_once,
   webhooks_before_the_response, a_crash, an_error, a_later_version (connect()
-  returned no snapshot, so only responses were checked: return a function of
-  your app's state, as in lambda: dict(app.statuses)); people_write (your
-  endpoint does not listen for chat.inbound_message.received:
+  returned no snapshot, so only responses were checked: return a function that
+  returns your app's state, as in lambda: dict(app.statuses)); people_write
+  (your endpoint does not listen for chat.inbound_message.received:
   connect(events="*"))\
 """)
 
@@ -1633,8 +1626,10 @@ def test_a_card_names_the_event_at_which_an_app_has_raised(run):
     """
     assert cards(run(code, "-k", "people_write or later_version")) == snapshot("""\
 TestShop
-FAILED   a_later_version: KeyError: 'chatMessage', while handling chat.added_later
-FAILED   people_write: KeyError: 'chatMessage', while handling chat.inbound_message.received\
+FAILED   a_later_version
+           KeyError: 'chatMessage', while handling chat.added_later
+FAILED   people_write
+           KeyError: 'chatMessage', while handling chat.inbound_message.received\
 """)
 
 

@@ -25,7 +25,7 @@ def repeated(fake):
 def test_no_fault_keeps_what_comes_again_from_the_app(set_up):
     with ChatFake() as fake:
         seen = repeated(fake)
-        with set_up(fake.webhooks), pytest.raises(AssertionError, match="again"):
+        with set_up(fake.webhooks), pytest.raises(AssertionError, match="redelivering"):
             fake.assert_idempotent(lambda: len(seen))
         fake.reset()
 
@@ -35,7 +35,7 @@ def test_what_does_not_come_again_is_not_called_idempotent():
         seen = repeated(fake)
         with (
             fake.webhooks.paused(),
-            pytest.raises(ChatFakeError, match="did not come to the app"),
+            pytest.raises(ChatFakeError, match="was not redelivered"),
         ):
             fake.assert_idempotent(lambda: len(seen))
 
@@ -45,7 +45,7 @@ async def test_nor_is_it_in_async_mode():
     with ChatFake(mode="async") as fake:
         seen = repeated(fake)
         async with fake.webhooks.paused():
-            with pytest.raises(ChatFakeError, match="did not come to the app"):
+            with pytest.raises(ChatFakeError, match="was not redelivered"):
                 await fake.assert_idempotent(lambda: len(seen))
 
 
@@ -61,7 +61,7 @@ def test_a_receiver_waits_for_no_attempt_of_its_own(check):
 
 
 def test_where_nothing_was_taken_there_is_nothing_to_check():
-    with ChatFake() as fake, pytest.raises(ChatFakeError, match="nothing to attempt again"):
+    with ChatFake() as fake, pytest.raises(ChatFakeError, match="nothing to redeliver"):
         fake.send_text()
         fake.assert_idempotent(lambda: 1)
 
@@ -152,7 +152,7 @@ def test_an_event_that_came_again_is_not_blamed_for_what_a_thread_may_do(is_olde
         fake.send_text()
         with (
             nullcontext() if is_older else thread,
-            pytest.raises(ChatFakeError, match=r"can't tell: .*wait_until.* sent m1 came again"),
+            pytest.raises(ChatFakeError, match=r"can't tell: .*wait_until.* redelivering sent m1"),
         ):
             fake.assert_idempotent(lambda: len(sent))
 
@@ -166,7 +166,7 @@ def test_an_app_that_lets_an_old_event_win_is_found_though_it_has_threads(fake, 
     fake.send_text().deliver()
     with (
         a_thread_of_the_app() if has_thread else nullcontext(),
-        pytest.raises(AssertionError, match=r"^sent m1 came again and changed the snapshot"),
+        pytest.raises(AssertionError, match=r"^redelivering sent m1 changed the snapshot"),
     ):
         fake.assert_idempotent(lambda: dict(statuses))
 
@@ -181,7 +181,7 @@ def test_an_app_is_idempotent_if_everything_again_changes_nothing(fake):
 
 def test_the_event_that_changed_something_is_named(fake):
     ids = repeated(fake)
-    head = "^sent m1 came again and changed the snapshot; snapshot: one more: 'evt_"
+    head = "^redelivering sent m1 changed the snapshot; snapshot: one more: 'evt_"
     with pytest.raises(AssertionError, match=head):
         fake.assert_idempotent(lambda: ids)
 
@@ -194,7 +194,7 @@ async def test_a_check_is_awaited_in_async_mode_with_an_async_snapshot():
         async def snapshot():
             return ids
 
-        with pytest.raises(AssertionError, match="came again"):
+        with pytest.raises(AssertionError, match="redelivering sent m1"):
             await fake.assert_idempotent(snapshot)
         fake.assert_idempotent(list)
 

@@ -53,7 +53,7 @@ online: expected a bool, got 1
 unknown status 'delivred': use 'sent', 'delivered', 'read' or 'failed'
 statuses: expected one argument for each status, got ['sent']
 message: expected a Message, got 'id'
-no message fits (body='Hi'). The nearest:
+no message matches (body='Hi'). The closest:
   <Message 385cfdbc00ec320300000001 to +15550100: sent, held 0.05> has body='Hello'\
 """)
 

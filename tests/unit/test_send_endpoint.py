@@ -212,14 +212,14 @@ def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields(fake)
     assert fake.find_message(status="delivered") == two
 
 
-def test_where_none_fits_the_nearest_are_listed(fake):
+def test_where_none_matches_the_closest_are_listed(fake):
     for number in range(7):
         fake.send_text(f"text {number}", to="+1" if number == 6 else "+2")
     with unchanged(fake), pytest.raises(LookupError) as caught:
         fake.find_message(to="+1", body="text", externalId="o-1")
 
     lines = str(caught.value).splitlines()
-    assert lines[0] == "no message fits (to='+1', body='text', externalId='o-1'). The nearest:"
+    assert lines[0] == "no message matches (to='+1', body='text', externalId='o-1'). The closest:"
     assert f"  {fake.messages[6]!r} has body='text 6', no externalId" == lines[1]
     assert len(lines) == 6
 
@@ -232,5 +232,5 @@ def test_where_several_fit_they_are_listed(fake):
 
 
 def test_where_nothing_was_sent_that_is_said(fake):
-    with pytest.raises(LookupError, match=r"^no message fits \(to='\+1'\): none was sent$"):
+    with pytest.raises(LookupError, match=r"^no message matches \(to='\+1'\): none was sent$"):
         fake.find_message(to="+1")

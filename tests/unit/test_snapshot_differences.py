@@ -35,7 +35,7 @@ TOLD = {
     "another order": (
         ["a", "b"],
         ["b", "a"],
-        "snapshot: the same items in another order: sort them in the snapshot?",
+        "snapshot: the same items in a different order: sort them in the snapshot?",
     ),
     "fields exchanged": ((1, 2), (2, 1), "[0]: 2; before: 1\n  [1]: 1; before: 2"),
     "another value": ([1, {"a": 2}], [1, {"a": 3}], '[1]["a"]: 3; before: 2'),
@@ -84,5 +84,5 @@ def test_a_difference_is_told_by_what_is_more_less_or_other(fake, told):
     values = iter([before, after])
     with pytest.raises(AssertionError) as caught:
         fake.assert_idempotent(lambda: next(values))
-    head = "sent m1 came again and changed the snapshot; "
+    head = "redelivering sent m1 changed the snapshot; "
     assert str(caught.value) == head + expected

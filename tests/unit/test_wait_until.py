@@ -119,8 +119,8 @@ def test_a_failure_shows_the_last_value(wait_in_vain):
     failure = wait_in_vain(lambda: 0)
     line = test_a_failure_shows_the_last_value.__code__.co_firstlineno + 2
     assert re.fullmatch(
-        rf"the lambda at test_wait_until\.py:{line} did not come true within 0\.01 s: at the last "
-        r"of \d+ looks it returned 0",
+        rf"the lambda at test_wait_until\.py:{line} was not true within 0\.01 s: its last "
+        r"call \(of \d+\) returned 0",
         str(failure),
     )
     assert failure.__cause__ is None
@@ -130,7 +130,7 @@ def test_a_failure_shows_the_last_value(wait_in_vain):
 def test_a_failure_shows_the_last_error_and_comes_from_it(wait_in_vain):
     error = KeyError("order-17")
     failure = wait_in_vain(Mock(side_effect=error))
-    assert str(failure).endswith("looks it raised KeyError: 'order-17'")
+    assert str(failure).endswith(") raised KeyError: 'order-17'")
     assert failure.__cause__ is error
 
 
@@ -138,9 +138,9 @@ def test_a_function_that_only_asserts_is_told_what_it_lacks(wait_in_vain):
     def done():
         assert True
 
-    hint = "it returned None (a function that only asserts has to return True at the end)"
+    hint = "returned None (a function that only asserts has to return True at the end)"
     assert str(wait_in_vain(done)).endswith(hint)
-    assert str(wait_in_vain(lambda: None)).endswith("it returned None")
+    assert str(wait_in_vain(lambda: None)).endswith("returned None")
 
 
 def test_a_callable_without_a_line_is_named_by_class_and_a_long_value_cut(wait_in_vain):
@@ -155,8 +155,8 @@ def test_a_callable_without_a_line_is_named_by_class_and_a_long_value_cut(wait_i
             return "x" * 1000
 
     text = str(wait_in_vain(Predicate()))
-    assert text.startswith("Predicate() did not come true")
-    assert text.endswith("it returned " + "x" * 197 + "...")
+    assert text.startswith("Predicate() was not true")
+    assert text.endswith("returned " + "x" * 197 + "...")
 
 
 @MODES
@@ -179,7 +179,7 @@ def test_a_look_that_does_not_end_is_cancelled_when_the_time_is_up(wait_in_vain)
     async def hangs():
         await new_event().wait()
 
-    end = "at the last of 1 looks it raised TimeoutError: it did not end"
+    end = "its last call (of 1) raised TimeoutError: it did not finish"
     assert str(wait_in_vain(hangs)).endswith(end)
 
 

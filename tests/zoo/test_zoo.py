@@ -94,6 +94,6 @@ def test_an_async_body_finds_it_in_the_loop_of_the_test() -> None:
         return "\n".join(caught.value.__notes__)
 
     notes = asyncio.run(main())
-    assert "sent m1 came twice at the same time" in notes
+    assert "sent m1 arrived twice at the same time" in notes
     assert "it was run, and fails the same way" in notes
     assert "async def test_what_the_exploration_found(chat_fake, chat_clock):" in notes

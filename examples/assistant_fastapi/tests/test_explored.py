@@ -53,5 +53,7 @@ async def test_a_webhook_that_overtakes_the_send_call_is_found_to_be_lost(
             await chat_fake.settle()
             assert shop.store.answers["answer-1"].status == "sent"
 
-    with pytest.raises(AssertionError, match="webhooks of the 1st POST /v2/messages came before"):
+    with pytest.raises(
+        AssertionError, match="webhooks of the 1st POST /v2/messages arrived before"
+    ):
         await chat_explore(world)

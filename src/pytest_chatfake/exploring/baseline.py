@@ -60,8 +60,8 @@ class Baseline:
         # Later worlds may lose all events.
         if self.learning and not inside.has_attempted:
             raise ChatFakeError(
-                "assert_order_independent() has nothing to compare: no event was attempted at an "
-                "app. Connect your app inside the body and send something first"
+                "assert_order_independent() has nothing to compare: no event was posted to an app. "
+                "Connect your app inside the body and send something first"
             )
         value = await inside.taken(snapshot)
         index, self._index = self._index, self._index + 1
@@ -69,11 +69,11 @@ class Baseline:
             self.values.append(value)
         elif index >= len(self.values):
             raise AssertionError(
-                f"assert_order_independent(): expected {counted(len(self.values), 'call')} as in "
-                f"the world as written, got {index + 1}: call it as often in each world"
+                f"assert_order_independent(): expected {counted(len(self.values), 'call')}, as in "
+                f"the world as written, got {index + 1}: call it equally often in each world"
             )
         elif self.compares and value != self.values[index]:
-            then = "without that" if self.only_waits else "as written"
+            then = "otherwise" if self.only_waits else "as written"
             lines = inside.difference(self.values[index], value, then)
             if self.until:
                 lines[0] = f"after step {self.until}: {lines[0]}"

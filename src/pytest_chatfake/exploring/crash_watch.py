@@ -160,8 +160,8 @@ class CrashWatch:
             return self.response._replace(error=self.stopped)
         if self._has_survived or (isinstance(outcome, Response) and outcome.status is not None):
             return ChatFakeError(
-                f"the app went on after it had {self.deed}: a bare `except:`, or one of a "
-                f"cancellation, caught that. Let it raise again"
+                f"the app went on after it {self.deed}: a bare `except:`, or one that catches "
+                f"cancellation, swallowed the crash. Raise it again there"
             )
         return Response(None, b"", self.stopped)
 

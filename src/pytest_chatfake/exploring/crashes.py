@@ -31,7 +31,7 @@ def crash_at(nth: int, **given: object) -> tuple[str, Attend]:
         what, function = find_function(what, kind)
         functions[function] = what
     elif not re.fullmatch(r"[^/\\:]+:[1-9]\d*", check_str(what, "line")):
-        expected = "a file's name and a line, as in 'app.py:41'"
+        expected = "a file name and a line, as in 'app.py:41'"
         raise ValueError(unexpected("line", expected, what))
     point = CrashPoint(kind, str(what), check_int(nth, "nth", 1))
     shown = shown_arguments(**{kind: point.name}, nth=None if nth == 1 else nth)

@@ -27,7 +27,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     if kind == "read_at_once":
         dropped = [each.message for each in attempts if each.status == "delivered"][start - 1 :]
         read, delivered = (event_name(each, (*dropped, 0)[0]) for each in ("read", "delivered"))
-        return f"{read} came without {delivered}"
+        return f"{read} arrived without {delivered}"
     indexes = [index for index, attempt in enumerate(attempts) if attempt.number == start]
     first, second = (*indexes, len(attempts), len(attempts))[:2]
     subject = attempts[first] if indexes else log.waiting.get(start)
@@ -36,9 +36,9 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     event = subject.name + (f" at {subject.endpoint}" if subject.endpoint else "")
     overtaking = [attempt for attempt in attempts[:first] if attempt.number > start]
     if KINDS[kind].fault is Reorder and overtaking:
-        return f"{_names(overtaking)} came before {event}"
+        return f"{_names(overtaking)} arrived before {event}"
     if not indexes:
-        return f"{event} had not come when the body failed"
+        return f"{event} had not arrived when the body failed"
     if KINDS[kind].fault is Concurrently:
         beside = [attempt for attempt in attempts if attempt.round == subject.round != 0]
         return _describe_round(beside, subject)
@@ -69,20 +69,18 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     lost = f"the response to {subject} was lost"
     came_again = ((number, call), (number + 1, call)) in pairwise(calls)
     if came_again and call.method not in {"POST", "PATCH"}:
-        lost += (
-            f", and the next call was the same: some clients retry a {call.method} by themselves"
-        )
+        lost += f", and the next call was identical: some clients retry {call.method} by themselves"
     return lost
 
 
 def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -> str:
     if not attempts:
-        return f"{subject.name} came late"
+        return f"{subject.name} arrived late"
     endpoints = dict.fromkeys(attempt.endpoint for attempt in attempts if attempt.endpoint)
     at = f" at {listed(endpoints)}" if endpoints else ""
     is_one = len({attempt.name for attempt in attempts}) == 1
     twice = " twice" * (is_one and len(endpoints) < 2)
-    return f"{_names(attempts)} came{twice} at the same time{at}"
+    return f"{_names(attempts)} arrived{twice} at the same time{at}"
 
 
 def _names(attempts: Sequence[LoggedAttempt]) -> str:

@@ -114,7 +114,7 @@ class Kind(NamedTuple):
     is_alone: bool = False
     compares: bool = True
     is_survivable: bool = True
-    needs: str = "no event is attempted at your app"
+    needs: str = "no event is posted to your app"
     unchanged: str = ""
     alike: str = ""
 
@@ -141,11 +141,11 @@ def _of_a_call(
 
 
 _NO_TWO: Final = (
-    "no event can overtake another one: cause two without settle(), an assertion or a move of time "
+    "no event can overtake another: cause two without settle(), an assertion or a clock move "
     "between them"
 )
 _PLAIN: Final = (
-    "a plain function takes one event at a time: connect your app as wsgi=, asgi= or by its URL"
+    "a plain function handles one event at a time: connect your app as wsgi=, asgi= or by its URL"
 )
 
 #: The fields that may get new values; those of ``status`` are all known (§2.3).
@@ -167,7 +167,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "reorder": Kind(
         Reorder,
-        "{event} came late",  # if no other one overtook it
+        "{event} arrived late",  # if no other one overtook it
         distances=_before_the_barrier,
         extent="by",
         least=1,
@@ -187,7 +187,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "webhooks_first": _of_a_call(
         api.WebhooksFirst,
-        "the webhooks of {call}{delivered} came before its response",
+        "the webhooks of {call}{delivered} arrived before its response",
         (),
         (("delivered", True),),
         needs="your scenario makes no API call that sends a message",
@@ -235,16 +235,17 @@ KINDS: Final[Mapping[str, Kind]] = {
         more=("nth", "before", "raises"),
         is_unseen=True,
         is_alone=True,
-        needs="no call that can fail: name those of your database or broker: crash_points = "
+        needs="no call that can fail: name your database or broker calls: crash_points = "
         "[Session.commit]",
     ),
     "delay": Kind(
         Delay,
-        "{event} came {later} late",
+        "{event} arrived {later} late",
         extent="duration",
         least=1,
         is_time=True,
-        needs="your scenario moves no time after an event: chat_fake.clock.advance(minutes=5)",
+        needs="your scenario never moves the clock after an event: "
+        "chat_fake.clock.advance(minutes=5)",
     ),
     "duplicate_new_id": Kind(
         Duplicate,
@@ -259,7 +260,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         concerns="everything",
         is_unseen=True,
         is_alone=True,
-        unchanged="your webhooks are no JSON objects, so they can't have unknown fields",
+        unchanged="your webhooks aren't JSON objects, so they can't have unknown fields",
     ),
     "unknown_value": Kind(
         Evolve,

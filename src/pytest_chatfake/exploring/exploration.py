@@ -58,7 +58,7 @@ _REMEDY: Final = (
 
 _ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
 
-_BY_ITSELF: Final = "the scenario as written shows another snapshot when it is run again"
+_BY_ITSELF: Final = "the scenario as written gives a different snapshot when it is run again"
 
 #: Takes the text of a progress line; an empty one at the end.
 Progress = Callable[[str], None]
@@ -194,7 +194,7 @@ class Exploration:
         if not self._is_async:
             name = body_name(self._body)
             raise TypeError(
-                f"there is nothing to await: {name}() is a plain function, explored when "
+                f"there is nothing to await: {name}() is a plain function, which was explored when "
                 f"chat_explore was called. Remove `await`, or write `async def {name}`"
             )
         if self._unawaited is not None:
@@ -404,7 +404,7 @@ class Exploration:
     def _require_options(self, written: World) -> None:
         written.require_chances(self._scope.kinds)
         if not written.has_app_in_process:
-            problem = "expected an app in process, got none"
+            problem = "expected an in-process app, got none"
             for kind in sorted(CRASHING):
                 self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
@@ -495,7 +495,7 @@ class Exploration:
             note += "\nHint: call settle() before asserting."
         if world.keeps_memory:
             note += (
-                "\nHint: the app kept its memory, which a real crash would wipe. To make it anew: "
+                "\nHint: the app kept its memory, which a real crash would wipe. To recreate it: "
                 "connect(..., restart=lambda: create_app())."
             )
         found.error = error
@@ -539,7 +539,7 @@ class Exploration:
     def _show_timeline(self, world: World, error: BaseException) -> None:
         self._found.error = error
         self._found.stories.append(world.inside.story)
-        self._found.note(f"What happened in it:\n{timeline_text(world.inside.story)}")
+        self._found.note(f"What happened in this world:\n{timeline_text(world.inside.story)}")
 
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth
@@ -553,7 +553,7 @@ class Exploration:
         for kind, why in search.left_out.items():
             text += f"; {kind} was not tried: {why}"
         if self._is_reordered:
-            text += "; threads acted in another order in 1 world, when it was run again"
+            text += "; threads acted in a different order when one world was run again"
         text += f"; {self._sometimes}" * bool(self._sometimes)
         return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
@@ -570,7 +570,7 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
     if error is not None:
         name = type(error).__name__
         problem = (
-            f"the body is not repeatable: it passed once and then failed with other ids, with "
+            f"the body is not repeatable: it passed once, then failed with other ids, with "
             f"{name}: {error}"
         )
     elif difference := next(differences, ""):
@@ -578,8 +578,8 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
     else:
         problem = (
             "the body is not repeatable: with other ids the snapshot of "
-            "assert_order_independent() differs in more than texts. Does it show real time, or "
-            "what an earlier world has done?"
+            "assert_order_independent() differs in more than strings. Does it contain real time, "
+            "or what an earlier world did?"
         )
     lines = [problem]
     if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):

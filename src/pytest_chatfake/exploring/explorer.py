@@ -239,22 +239,22 @@ def checked_points(
     for name in (*names, *errors.values()):
         if "<locals>" in name:
             raise ValueError(
-                f"crash_points: expected functions and exceptions of a module or of its classes, "
-                f"got {name}, which is local to a function. Move it out of there"
+                f"crash_points: expected functions and exceptions that can be imported, got "
+                f"{name}, which is local to a function. Move it out of that function"
             )
     for name in errors.values():
         find_error(name, "crash_points")
     found = {find_function(name, "crash_points")[1]: name for name in names}
     if found and not tries:
-        raise ValueError("crash_points= goes with 'crash' or 'error' among deviations=")
+        raise ValueError("crash_points= needs 'crash' or 'error' in deviations=")
     return found if tries else None, errors
 
 
 def _check_body(body: object) -> None:
-    example = "`def world(chat_fake): ...`, which takes the rest from around it"
+    example = "`def world(chat_fake): ...`, which can use the test's own variables"
     check_takes(body, "body", example, "one fake")
     for is_other in (inspect.isclass, inspect.isgeneratorfunction, inspect.isasyncgenfunction):
         if is_other(body):
             raise TypeError(
-                f"body: expected a function that is no class and has no yield, got {cited(body)}"
+                f"body: expected a plain function, not a class or a generator, got {cited(body)}"
             )

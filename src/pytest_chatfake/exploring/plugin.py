@@ -65,7 +65,7 @@ def pytest_fixture_setup(
     if is_ours and _is_ready_made(request.node):
         pytest.fail(
             "a fixture uses chat_fake, but each world of this test has its own: set up the fake in "
-            "connect(self, chat_fake), and override a fixture with autouse=True in this module",
+            "connect(self, chat_fake), and override an autouse fixture in this module",
             pytrace=False,
         )
 

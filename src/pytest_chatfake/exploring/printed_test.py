@@ -85,7 +85,7 @@ def body_as_written(body: Any, deviations: Sequence[Deviation], *, settles: bool
     """
     name, is_async = getattr(body, "__name__", ""), inspect.iscoroutinefunction(body)
     if inspect.unwrap(body) is not body or not inspect.isfunction(body):
-        raise NoTestError("the body is no plain function")
+        raise NoTestError("the body isn't a plain function")
     code, wait = body.__code__, "await " * is_async
     if "assert_order_independent" in code.co_names:
         raise NoTestError("the body compares worlds")
@@ -144,7 +144,7 @@ def print_test(
             lacking.append(name)
     needed = [f"# It needs {', '.join(sorted(lacking))}."] * bool(lacking)
     if body.fixtures and parameters:
-        needed.append(f"# Its values are those of the parameters [{item.callspec.id}].")
+        needed.append(f"# Its values are those of the parameter set [{item.callspec.id}].")
     head = f"{'async ' * body.is_async}def {_NAME}({', '.join(arguments)}):"
     inside = indent + _INDENT
     lines = [

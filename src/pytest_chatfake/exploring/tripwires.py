@@ -71,7 +71,7 @@ def find_function(what: object, argument: str) -> tuple[str, FunctionType]:
     function = inspect.unwrap(function) if callable(function) else function
     if not isinstance(function, FunctionType):
         raise TypeError(
-            f"{argument}: expected a function or a method that is written in Python, got "
+            f"{argument}: expected a function or method written in Python, got "
             f"{cited(what)}. Name one that calls it"
         )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):

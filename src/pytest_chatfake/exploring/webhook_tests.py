@@ -47,8 +47,8 @@ _failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
 _END: Final = object()
 
 _NO_SNAPSHOT: Final = (
-    "connect() returned no snapshot, so only responses were checked: return a function of your "
-    "app's state, as in lambda: dict(app.statuses)"
+    "connect() returned no snapshot, so only responses were checked: return a function that "
+    "returns your app's state, as in lambda: dict(app.statuses)"
 )
 
 _PERSON: Final = "+4915550003"
@@ -196,7 +196,7 @@ class WebhookTests:
                 if any(mark.kind == "concurrently" for mark in attempt.marks)
             ]
             if pair:
-                question = ". Does a thread lack its own connection to the database?"
+                question = ". Does a thread lack its own database connection?"
                 why = pair[0].outcome + question * Inside(fake).had_threads
                 refused.append("" if any(attempt.ok for attempt in pair) else why)
             for event in dict.fromkeys(each.event for each in attempts if not each.ok):
@@ -205,7 +205,7 @@ class WebhookTests:
 
         webhook_run.compare("duplicate_at_once", ending=retry, raise_exceptions=False)
         if all(refused):
-            pytest.skip(f"both attempts at the same time were refused each time: {refused[0]}")
+            pytest.skip(f"two simultaneous attempts were both refused every time: {refused[0]}")
 
     def test_another_order(self, webhook_run: _WebhookRun) -> None:
         """Handle events out of order: late, or retried after they were refused on the way."""
@@ -249,7 +249,7 @@ class WebhookTests:
             settings = inside.settings
             if settings.outbound is not None and settings.inbound is None:
                 pytest.skip(
-                    "outbound= shapes only status events: shape what people write, inbound="
+                    "outbound= shapes only status events: to shape what people write, pass inbound="
                 )
             person = fake.recipient(_PERSON)
             await _performed(fake, person.writes("STOP"))
@@ -433,7 +433,7 @@ class _WebhookRun:
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
                 f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
-                f"now. Make the app inside connect(), and empty its database there"
+                f"now. Create the app inside connect(), and empty its database there"
             )
 
     async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
@@ -442,9 +442,8 @@ class _WebhookRun:
             return
         self._skip_if_failed(_CHANGE)
         raise AssertionError(
-            f"the snapshot shows nothing of what has happened: expected a change, got "
-            f"{cited(value)} before and after the scenario\n"
-            f"If the app knows only messages that it has sent, let it send them in "
+            f"the snapshot did not change: it was {cited(value)} before and after the scenario\n"
+            f"If the app only knows messages that it sent itself, let it send them in "
             f"scenario(self, chat_fake). If it answers people, write "
             f"chat_fake.recipient('+1').writes('Hello') there."
         )
@@ -462,8 +461,8 @@ class _WebhookRun:
             if not inside.has_attempted:
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(
-                    f"connect(): expected an endpoint that listens for {types}, the events of the "
-                    f"scenario, got none: give connect(events=) their types"
+                    f"connect(): expected an endpoint that listens for {types}, the scenario's "
+                    f"events, got none: pass their types as connect(events=)"
                 )
             inside.require_accepted()
             inside.check()
@@ -508,7 +507,7 @@ class _Connected:
     async def __aenter__(self) -> Any:
         snapshot = await _next_of(self._made)
         if snapshot is _END:
-            raise ChatFakeError("connect(): expected a yield of the snapshot, got none")
+            raise ChatFakeError("connect(): expected it to yield the snapshot, got no yield")
         return snapshot
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -595,7 +594,7 @@ def _check_class(tests: type[WebhookTests]) -> None:
     for what, names in (
         ("expected_failures", {*tests.expected_failures}),
         ("only", {*check_mapping(tests.only, f"{name}.only")}),
-        ("a test that is None", left_out),
+        ("a test set to None", left_out),
     ):
         if unknown := names - known:
             raise ValueError(
@@ -615,7 +614,7 @@ async def _next_of(made: Any) -> Any:
 async def _end(made: Any) -> None:
     is_generator = inspect.isgenerator(made) or inspect.isasyncgen(made)
     if is_generator and await _next_of(made) is not _END:
-        raise ChatFakeError("connect(): expected one yield, got another one behind it")
+        raise ChatFakeError("connect(): expected one yield, got a second one")
 
 
 async def _played(

@@ -299,12 +299,12 @@ class World:
             return ""
         if self.inside.is_blocked:
             return (
-                "your app blocks its event loop while it sends, so no webhook can come before the "
-                "response: await the call, or make it in asyncio.to_thread()"
+                "your app blocks its event loop while it sends, so no webhook can arrive before "
+                "the response: await the call, or make it in asyncio.to_thread()"
             )
         return (
-            "no webhook could come before the response: your app sends while it handles another "
-            "one, or webhooks are paused. Let it send in the scenario itself"
+            "no webhook could arrive before the response: your app sends while it handles another "
+            "webhook, or webhooks are paused. Let it send in the scenario itself"
         )
 
     @property
@@ -358,14 +358,14 @@ class World:
             if name not in reached:
                 raise ChatFakeError(
                     f"crash_points: no event made the app call {name}: name a function that it "
-                    f"calls while it handles one"
+                    f"calls while it handles an event"
                 )
         safe = sum(not watch.points for watch in watches)
         if self._environment.crash_points or not safe:
             return ""
         among = "" if safe == len(watches) else f" in {safe} of {len(watches)} attempts"
         return (
-            f"nothing to crash at{among}: your handler never awaits. Name functions: crash_points "
+            f"nowhere to crash{among}: your handler never awaits. Name functions: crash_points "
             f"= [Session.commit]"
         )
 

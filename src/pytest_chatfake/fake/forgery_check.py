@@ -55,7 +55,7 @@ class ForgeryCheck:
         for endpoint, events in to_forge.items():
             if not events:
                 raise ChatFakeError(
-                    f"{FORGING} has nothing to forge for {endpoint.label}: cause an event first "
+                    f"{FORGING} has nothing to forge for {endpoint.label}: first cause an event "
                     f"that it listens for"
                 )
         self._types = {event.type for events in to_forge.values() for event in events}
@@ -111,7 +111,9 @@ class ForgeryCheck:
             if after != before:
                 flaw += f"; {change}"
             elif repeats and not flaw:
-                by_itself = f"{change} by itself: not again when {what} came again, and was refused"
+                by_itself = (
+                    f"{change} by itself: the same forgery ({what}) was then refused without effect"
+                )
                 self._engine.note(f"{FORGING}: {by_itself}", calling_line())
                 self._left_out.append(by_itself)
             if flaw:
@@ -129,7 +131,7 @@ class ForgeryCheck:
         await self._engine.performed(self._engine.step(FORGING, step))
         is_made = attempt._was_made and attempt in self._outbox.attempts
         if not is_made or (what == GENUINE and not attempt.ok):
-            end = f"accepted {attempt._end}" if is_made else "attempted"
+            end = f"accepted {attempt._end}" if is_made else "posted"
             raise ChatFakeError(
                 f"{FORGING} can't tell: {event._name} under a new id, {what}, was not {end}"
             )

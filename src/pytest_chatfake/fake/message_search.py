@@ -98,12 +98,12 @@ def _failure(
     wanted: Mapping[str, object], fitting: int, found: list[tuple[Message, dict[str, object]]]
 ) -> str:
     texts = (f"{name}={cited(value)}" for name, value in wanted.items())
-    asked = ", ".join(texts) or "nothing asked for"
+    asked = ", ".join(texts) or "no criteria"
     if fitting:
         lines = [f"expected one message ({asked}), got {fitting}:"]
         lines += [f"  {message!r}" for message, _ in found[:_MAX_LISTED]]
     elif found:
-        lines = [f"no message fits ({asked}). The nearest:"]
+        lines = [f"no message matches ({asked}). The closest:"]
         for message, different in sorted(found, key=lambda pair: len(pair[1]))[:_MAX_LISTED]:
             values = (
                 f"no {name}" if value is _MISSING else f"{name}={cited(value)}"
@@ -111,5 +111,5 @@ def _failure(
             )
             lines.append(f"  {message!r} has {', '.join(values)}")
     else:
-        lines = [f"no message fits ({asked}): none was sent"]
+        lines = [f"no message matches ({asked}): none was sent"]
     return "\n".join(lines)

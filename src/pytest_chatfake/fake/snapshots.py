@@ -109,7 +109,7 @@ def _other_items(before: Any, after: Any, then: str) -> str:
     missing, more = _without(before, after), _without(after, before)
     if not missing and not more:
         is_list = isinstance(after, list)
-        return "the same items in another order: sort them in the snapshot?" * is_list
+        return "the same items in a different order: sort them in the snapshot?" * is_list
     if missing and more and isinstance(after, _SEQUENCES):
         return ""
     named = [
@@ -205,7 +205,7 @@ async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
     observer = engine.drain.observer
     if not accepted and not (observer and observer.may_lose_all):
         raise ChatFakeError(
-            "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
+            "assert_idempotent() has nothing to redeliver: no endpoint has accepted an event. "
             "Connect your app and send something first"
         )
     works_by_itself = _may_work_by_itself(engine)
@@ -215,7 +215,7 @@ async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
         after = await taken(snapshot, engine)
         if state != after and not changed:
             lines = difference(state, after, "before", engine)
-            changed = because(f"{event._name} came again and changed the snapshot", lines)
+            changed = because(f"redelivering {event._name} changed the snapshot", lines)
             if not (works_by_itself or _may_work_by_itself(engine)):
                 raise AssertionError(changed)
         state = after
@@ -227,9 +227,9 @@ async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
         if state != await taken(snapshot, engine):
             raise AssertionError(changed)
     raise ChatFakeError(
-        f"assert_idempotent() can't tell: nothing changed when all events came again, so the app "
-        f"may have done this in the background, for an earlier event. Wait for that first, as in "
-        f"chat_fake.wait_until(lambda: app.is_idle()). {changed}"
+        f"assert_idempotent() can't tell: redelivering all events again changed nothing, so the "
+        f"app may have made this change in the background, for an earlier event. Wait for it "
+        f"first, as in chat_fake.wait_until(lambda: app.is_idle()). {changed}"
     )
 
 
@@ -240,8 +240,8 @@ async def _attempt_again(event: Event, engine: Engine) -> None:
     await engine.performed(engine.settle())
     if not any(attempt.event is event for attempt in list(outbox.attempts)[attempted:]):
         raise ChatFakeError(
-            f"assert_idempotent() can't tell: {event._name} did not come to the app again. "
-            f"End the pause first, and leave the endpoint connected"
+            f"assert_idempotent() can't tell: {event._name} was not redelivered. Leave the "
+            f"paused() block first, and keep the endpoint connected"
         )
 
 

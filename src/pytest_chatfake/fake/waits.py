@@ -128,7 +128,7 @@ class Wait:
     def on_timeout(self, current: object) -> None:
         """End the wait after the next look; called by the watchdog when the time is up."""
         self._over.set()
-        if self._looking and not self._awaited.cancel(current, TimeoutError("it did not end")):
+        if self._looking and not self._awaited.cancel(current, TimeoutError("it did not finish")):
             say(f"still waiting for {self._what()}")
 
     def look(self, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> bool:
@@ -191,13 +191,13 @@ class Wait:
             if self.value is None and self._name() != "the lambda":
                 seen += " (a function that only asserts has to return True at the end)"
         text = (
-            f"{self._what()} did not come true within {self.limit:g} s: at the last of "
-            f"{self._looks} looks it {seen}"
+            f"{self._what()} was not true within {self.limit:g} s: its last call (of "
+            f"{self._looks}) {seen}"
         )
         if self._left:
             events = list(dict.fromkeys(attempt.event for attempt in self._left))
             text += (
-                f"\nHint: {events_are(events)} queued, and this wait attempts nothing. Wait "
+                f"\nHint: {events_are(events)} queued, and this wait posts nothing. Wait "
                 f"for what the app stores, then call settle()"
             )
         return text
