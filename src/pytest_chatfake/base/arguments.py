@@ -1,4 +1,4 @@
-"""Checks of arguments. Each error is one sentence: ``devices: expected an int, got 1.5``."""
+"""Argument checks. Each error is one sentence: ``devices: expected an int, got 1.5``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .redaction import redacted
 
 _T = TypeVar("_T", bound=str | None)
 
-#: How many characters of an argument an error cites.
+#: The maximum number of characters of an argument in an error.
 _MOST_CITED = 200
 
 #: Python refuses to print an integer of more than 4,300 digits, so a seed has fewer.
@@ -18,15 +18,15 @@ _MOST_BITS = 10_000
 
 
 def cited(value: object) -> str:
-    """Return the repr of an argument for an error: cut off, and without the secrets of URLs."""
+    """Return an argument's repr for an error, cut off, and without the secrets of URLs."""
     return shortened(written(value))
 
 
 def written(value: object) -> str:
-    """Return what `cited` returns, but not cut off."""
+    """Return the same as `cited`, but not cut off."""
     try:
         text = repr(value)
-    except Exception:  # an integer of 5,000 digits, or a __repr__ of the user's
+    except Exception:  # an integer of 5,000 digits, or the user's __repr__
         text = f"<{type(value).__name__} without a repr>"
     return redacted(text)
 
@@ -37,7 +37,7 @@ def shown_arguments(**arguments: object) -> list[str]:
 
 
 def shortened(text: str) -> str:
-    """Cut a text off at 200 characters."""
+    """Cut off a text at 200 characters."""
     return text if len(text) <= _MOST_CITED else text[: _MOST_CITED - 3] + "..."
 
 
@@ -47,13 +47,13 @@ def unexpected(what: str, expected: str, value: object) -> str:
 
 
 def alternatives(choices: Iterable[object]) -> str:
-    """Return choices as a sentence lists them: ``'a', 'b' or 'c'``."""
+    """Return choices for a sentence: ``'a', 'b' or 'c'``."""
     *others, last = map(repr, choices)
     return f"{', '.join(others)} or {last}" if others else last
 
 
 def check_str(value: object, what: str) -> str:
-    """Return a str that is not empty; raise a TypeError or ValueError for anything else."""
+    """Return a string that is not empty; raise a TypeError or ValueError for anything else."""
     if not isinstance(value, str):
         raise TypeError(unexpected(what, "a str", value))
     if not value:
@@ -62,17 +62,17 @@ def check_str(value: object, what: str) -> str:
 
 
 def check_bytes(value: object, what: str) -> bytes:
-    """Return a str as UTF-8, and bytes as they are; raise a TypeError for anything else."""
+    """Return a string as UTF-8, and bytes unchanged; raise a TypeError for anything else."""
     if isinstance(value, str):
         return utf8(value, what)
     if not isinstance(value, bytes):
-        # Only its type is shown: the value may be a secret, or a whole document.
+        # Only the type is shown, because the value may be a secret, or a whole document.
         raise TypeError(f"{what}: expected a str or bytes, got {type(value).__name__}")
     return value
 
 
 def utf8(text: str, what: str) -> bytes:
-    """Encode a text; raise a ValueError for a lone surrogate."""
+    """Encode a string; raise a ValueError for a lone surrogate."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -126,7 +126,7 @@ def check_bool(value: object, what: str) -> None:
 
 
 def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
-    """Return ``value`` as a list; raise a TypeError for a single str, or for what is not iterable.
+    """Return ``value`` as a list; raise a TypeError for a single string or a non-iterable.
 
     ``items`` names the items in the error: ``"seconds such as [10, 30]"``.
     """
@@ -136,7 +136,7 @@ def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
 
 
 def check_mapping(value: object, what: str) -> Mapping[str, object]:
-    """Return a mapping; raise a TypeError for anything else. Its keys are not checked."""
+    """Return a mapping; raise a TypeError for anything else. The keys are not checked."""
     if not isinstance(value, Mapping):
         raise TypeError(unexpected(what, "a mapping of names to values", value))
     return cast("Mapping[str, object]", value)
@@ -145,7 +145,7 @@ def check_mapping(value: object, what: str) -> Mapping[str, object]:
 def takes(function: Callable[..., object], *arguments: object) -> bool:
     """Return whether a function can be called with these arguments, by its own signature.
 
-    That of a function which it wraps may be another: a decorator can add arguments.
+    A wrapped function's signature may differ, because a decorator can add arguments.
     """
     try:
         signature = inspect.signature(function, follow_wrapped=False)
@@ -159,7 +159,7 @@ def takes(function: Callable[..., object], *arguments: object) -> bool:
 
 
 def check_plain(function: object, what: str) -> None:
-    """Refuse what is not a function, and coroutine functions."""
+    """Refuse coroutine functions, and anything that isn't a function."""
     if not callable(function):
         raise TypeError(unexpected(what, "a function", function))
     if inspect.iscoroutinefunction(function):
@@ -167,14 +167,14 @@ def check_plain(function: object, what: str) -> None:
 
 
 def check_takes(function: object, what: str, example: str, *arguments: str) -> None:
-    """Refuse what can't be called with these arguments, named as the error names them."""
+    """Refuse anything that can't be called with these arguments, named as in the error."""
     if not callable(function) or not takes(function, *arguments):
         taken = " and ".join(arguments) or "no argument"
         raise TypeError(unexpected(what, f"a function of {taken}, as in {example}", function))
 
 
 def check_function(function: object, what: str, example: str, *arguments: str) -> None:
-    """Refuse what `check_takes` refuses, and coroutine functions."""
+    """Refuse whatever `check_takes` refuses, and coroutine functions."""
     check_takes(function, what, example, *arguments)
     check_plain(function, what)
 

@@ -1,9 +1,9 @@
-"""Where in the test a verb was called: the line to name in messages about it.
+"""Finds the line of the test that called a verb, to name it in messages.
 
-Under pytest that is a line of the test function, even if the call itself is in a helper, a fixture,
-a route or a receiver: its line is named second. In a thread of the app, and outside pytest, it is
-the innermost line of the user's code. A library's line would say nothing to the reader, so it is
-named only if there is nothing else.
+Under pytest, it is a line of the test function, even if the call itself is in a helper, a fixture,
+a route or a receiver, whose line is named second. In one of the app's threads, and outside pytest,
+it is the innermost line of the user's code. A library's line would tell the reader nothing, so it
+is only named if there is no other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .current_test import CurrentTest, current
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
-#: Where Python's own library is, and installed ones. Others are found on the way to modules.
+#: The folders of the standard library and of installed ones; others are found on the way.
 _LIBRARIES = {sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")}
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -32,14 +32,14 @@ class Line(NamedTuple):
     """A line of the user's code.
 
     Attributes:
-        file: The path of the file: the test's, if it is known. Empty if a thread of the app made
-            the call, and none of the user's lines is on its stack.
+        file: The path of the file: the test's, if known. Empty if one of the app's threads made the
+            call, and its stack has none of the user's lines.
         number: The line number.
         via: The path and line number of the helper that the test called, if any.
-        by_app: Whether another thread than the test's made the call. If none of the user's lines
-            is on its stack, the line is the first one of the test function.
-        is_stand_in: Whether no line of the user's led there, as in the built-in scenario of
-            ready-made tests. The line is then the first one of the function that pytest runs.
+        by_app: Whether a thread other than the test's made the call. If its stack has none of the
+            user's lines, the line is the first one of the test function.
+        is_stand_in: Whether none of the user's lines led to the call, as in the built-in scenario
+            of ready-made tests. The line is then the first one of the function that pytest runs.
     """
 
     file: str
@@ -62,19 +62,19 @@ class Line(NamedTuple):
         return f"by the app, at {self}" if self.by_app else f"at {self}"
 
 
-#: For a thread that runs none of the user's lines while no test is known: one that serves a
-#: request, for example.
+#: For a thread without any of the user's lines while no test is known, such as one that serves a
+#: request.
 _BY_THE_APP = Line("", 0, by_app=True)
 
 
 def is_in_fixture() -> bool:
-    """Return whether pytest is still running the fixtures of a test, and not its function."""
+    """Return whether pytest is still running a test's fixtures, and not its function."""
     test = current()
     return _own_code(test) is not None and not test.is_called
 
 
 def _own_code(test: CurrentTest) -> CodeType | None:
-    # pytest-bdd writes the function of a scenario itself: it has none of the user's lines.
+    # pytest-bdd writes a scenario's function itself, so it has none of the user's lines.
     code = test.code
     return None if code is None or _is_library(code.co_filename) else code
 
@@ -82,14 +82,14 @@ def _own_code(test: CurrentTest) -> CodeType | None:
 def calling_line(depth: int = 2) -> Line:
     """Return the line of the stack to name, as the module explains.
 
-    One line is one object, so a loop of a million sends keeps only one.
+    Each line is one object, so that a loop of a million sends keeps only one.
 
     Args:
-        depth: How many frames to skip: 2 for the caller of a public method.
+        depth: The number of frames to skip: 2 for the caller of a public method.
     """
     try:
         frame = sys._getframe(depth)
-    except ValueError:  # a thread that runs nothing but a verb
+    except ValueError:  # a thread that only runs a verb
         frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
@@ -114,7 +114,7 @@ def calling_line(depth: int = 2) -> Line:
 
 
 def _find(frame: FrameType, test: CurrentTest) -> Line:
-    # The frame is none of the test function's: a helper's, a fixture's, another thread's.
+    # The frame isn't the test function's, but a helper's, a fixture's or another thread's.
     code = _own_code(test)
     own = None if code is None else _frame_of(code, frame)
     visible = _visible(frame, own)
@@ -129,7 +129,7 @@ def _find(frame: FrameType, test: CurrentTest) -> Line:
         return Line(*(helper or first_line), by_app=True)
     elif test.is_called:
         return Line(*(helper or first_line))
-    else:  # a fixture: nothing of the test has run yet
+    else:  # a fixture, before the test function
         place = first_line
         if helper and helper[0] == "<string>":  # how execnet starts a worker of xdist
             helper = None
@@ -138,12 +138,12 @@ def _find(frame: FrameType, test: CurrentTest) -> Line:
 
 
 def users_lines(frames: Iterable[FrameType]) -> list[str]:
-    """Return which frames run the user's code, as ``app.py:41``."""
+    """Return which frames run the user's code, such as ``app.py:41``."""
     return [str(Line(*_place(frame))) for frame in frames if _is_visible(frame)]
 
 
 def users_place(error: BaseException) -> str:
-    """Return the last line of the user's code in a traceback, as ``app.py:41``; else ``""``."""
+    """Return a traceback's last line of the user's code, such as ``app.py:41``; else ``""``."""
     lines = [
         Line(frame.f_code.co_filename, number)
         for frame, number in walk_tb(error.__traceback__)
@@ -165,7 +165,7 @@ def _frame_of(code: CodeType, frame: FrameType | None) -> FrameType | None:
 def _visible(frame: FrameType | None, end: FrameType | None) -> FrameType | None:
     while frame is not None and frame is not end:
         if frame.f_globals.get("__name__") == "_pytest.runner":
-            return None  # beyond it is what started pytest: a script of the user's, perhaps
+            return None  # beyond it is whatever started pytest, perhaps the user's script
         if _is_visible(frame):
             return frame
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""One coroutine for both modes: in sync mode nothing in it waits, so it runs without a loop."""
+"""One coroutine for both modes: in sync mode, it never waits, so it runs without a loop."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _T = TypeVar("_T")
 def run_at_once(coroutine: Coroutine[Any, Any, _T]) -> _T:
     """Run a coroutine that never waits, and return its result.
 
-    A coroutine that calls the user's code should return the exception, for its caller to raise:
-    if a ``StopIteration`` leaves a coroutine, Python replaces it by a ``RuntimeError``.
+    A coroutine that calls the user's code should return the exception, for its caller to raise: if
+    a ``StopIteration`` leaves a coroutine, Python replaces it with a ``RuntimeError``.
 
     Raises:
-        RuntimeError: It did wait for something.
+        RuntimeError: The coroutine did wait.
     """
     try:
         coroutine.send(None)

@@ -1,9 +1,9 @@
-"""The test that is running: one object, which the plugin pushes and pops.
+"""The running test: one object, which the plugin pushes and pops.
 
-Tests are a stack, because pytest may run inside pytest (``pytester`` does that). The object at the
-bottom stands for no test: fakes may be made outside pytest, or between tests.
+Tests are a stack, because pytest may run inside pytest, as with ``pytester``. The object at the
+bottom stands for no test, because fakes may be made outside pytest, or between tests.
 
-This is imported in every run of pytest.
+Every pytest run imports this module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .findings import Finding
 
-#: How many fakes and how many findings of one test a report shows.
+#: The maximum number of a test's fakes, and of its findings, in a report.
 _MAX_SHOWN = 10
 
 _NOTHING: Final = nullcontext()
@@ -29,20 +29,21 @@ _NOTHING: Final = nullcontext()
 class CurrentTest:
     """A test from its setup to its teardown, with its fakes.
 
-    It belongs to the lowest room, and only keeps the records of higher ones for them.
+    It belongs to the lowest room, and only stores records for higher rooms.
 
     Args:
         item: pytest's item; None if no test runs.
 
     Attributes:
-        again: Empty, except in the reruns that a plugin makes for itself and that pytest does not
-            report (the mutants do): a text that differs for each. Ids are derived from it as well.
+        again: Empty, except in reruns that a plugin makes for itself and that pytest does not
+            report (for mutants): a text that differs for each rerun. Ids are derived from it as
+            well.
         is_called: Whether its fixtures are done.
         thread: The thread that runs it.
         stories: The stories of the last fakes that it may have used.
-        findings: What extras found out in it.
+        findings: The findings of extras.
         examples: The example that Hypothesis ran when a story began, by the story's number.
-        lines: A cache of `calling_line`, as long as ``code`` stays the same.
+        lines: A cache of `calling_line`, valid as long as ``code`` stays the same.
     """
 
     def __init__(self, item: Any) -> None:
@@ -58,16 +59,16 @@ class CurrentTest:
 
     @cached_property
     def code(self) -> CodeType | None:
-        """The function whose lines messages name, as a code object; None if there is none."""
+        """The code object of the function whose lines messages name; None if there is none."""
         return _code_of(self.item)
 
     def call(self) -> None:
-        """Note that its function is called now; a rerun after a failure calls it again."""
+        """Note that the test function is called now; a rerun after a failure calls it again."""
         self._is_lost = False
         self.follow(_code_of(self.item), is_called=True)
 
     def follow(self, code: CodeType | None, *, is_called: bool) -> None:
-        """Let messages name the lines of this function from now on."""
+        """Let messages name this function's lines from now on."""
         self.code, self.is_called = code, is_called
         self.thread = threading.get_ident()
         self.lines.clear()
@@ -78,7 +79,7 @@ class CurrentTest:
 
     @contextmanager
     def following(self, code: CodeType | None) -> Generator[None]:
-        """Let messages name the lines of this function in a block; None changes nothing."""
+        """Let messages name this function's lines during a block; None changes nothing."""
         before = self.code, self.is_called
         if code is not None:
             self.follow(code, is_called=True)
@@ -93,28 +94,28 @@ class CurrentTest:
         return getattr(self.item, "ihook", None)
 
     def around(self, attempt: Any) -> AbstractContextManager[None]:
-        """Wrap a block in what ``pytest_chatfake_attempt`` of other plugins returns."""
+        """Wrap a block in the context managers of other plugins' ``pytest_chatfake_attempt``."""
         blocks = self._hook and self._hook.pytest_chatfake_attempt(attempt=attempt)
         return _entered(blocks) if blocks else _NOTHING
 
     def other_reply(self, api: Any, reply: Callable[[], Any], *, is_balance: bool) -> Any:
-        """Return the response that another plugin gives to a request; None for the fake's own."""
+        """Return another plugin's response to a request; None: the fake's own."""
         if self._hook is None:
             return None
         return self._hook.pytest_chatfake_reply(api=api, reply=reply, is_balance=is_balance)
 
     def before_forget(self, story: Any) -> None:
-        """Show a fake's story to other plugins before the test forgets it."""
+        """Show other plugins a fake's story before the test forgets it."""
         if self._hook is not None:
             self._hook.pytest_chatfake_forget(story=story)
 
     @property
     def is_lost(self) -> bool:
-        """Whether it has failed or was skipped already, so that no check adds to that."""
-        return self._is_lost or bool(getattr(self.item, "_excinfo", None))  # of unittest
+        """Whether the test has already failed or was skipped, so that no check adds to that."""
+        return self._is_lost or bool(getattr(self.item, "_excinfo", None))  # unittest's
 
     def lose(self) -> None:
-        """Note that it has failed, or was skipped."""
+        """Note that the test has failed, or was skipped."""
         self._is_lost = True
 
 
@@ -137,18 +138,18 @@ _tests: Final = [CurrentTest(None)]
 
 
 def current() -> CurrentTest:
-    """Return the test that is running, or the object that stands for none."""
+    """Return the running test, or the object that stands for no test."""
     return _tests[-1]
 
 
 def is_of_outer_test(story: object) -> bool:
-    """Return whether a story belongs to a test of an outer run of pytest."""
+    """Return whether a story belongs to a test of an outer pytest run."""
     return any(story in test.stories for test in _tests[:-1])
 
 
 @contextmanager
 def running(item: Any) -> Generator[CurrentTest]:
-    """Make this the current test in a block."""
+    """Make this the current test during a block."""
     test = CurrentTest(item)
     _tests.append(test)
     try:

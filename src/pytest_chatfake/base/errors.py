@@ -80,12 +80,12 @@ class WebhookWarning(UserWarning):
 
 
 def leaves_at_once(error: BaseException | None) -> bool:
-    """Return whether an interrupt, say, has left a block: no error at its end may replace that."""
+    """Return whether a block ended with, say, an interrupt, which no later error may replace."""
     return not (error is None or isinstance(error, Exception))
 
 
 def _show_public_module(*errors: type[Exception]) -> None:
-    # A traceback then shows the name that users import.
+    # So that a traceback shows the name that users import.
     for error in errors:
         error.__module__ = __name__.partition(".")[0]
 

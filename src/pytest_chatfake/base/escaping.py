@@ -1,7 +1,7 @@
-"""Escapes for control characters and for code points that are no characters.
+"""Escapes control characters, and code points that aren't characters.
 
-A body, an address or a path may contain them. A terminal would obey them (direction marks reorder a
-line), and most are invalid in HTML or XML.
+A body, an address or a path may contain them. A terminal would obey them (direction marks, for
+example, reorder a line), and most are invalid in HTML or XML.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-#: Control characters but the tab and the newline; direction marks; lone surrogates; noncharacters.
+#: Control characters except tab and newline; direction marks; lone surrogates; noncharacters.
 _UNPRINTABLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
     "\ud800-\udfff\ufdd0-\ufdef"
@@ -21,7 +21,7 @@ _UNPRINTABLE = (
 
 
 def printable(text: str) -> str:
-    r"""Escape what a terminal would obey: ``\x1b``."""
+    r"""Escape everything that a terminal would obey: ``\x1b``."""
     return re.sub(_UNPRINTABLE, _written, text)
 
 

@@ -11,11 +11,11 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def extra(module: str, what: str) -> Any:
-    """Import a module of an extra.
+    """Import an extra's module.
 
     Args:
         module: Its name inside the package, such as ``pages.merge``.
-        what: What needs it, for the error.
+        what: What needs the module, for the error.
 
     Raises:
         ChatFakeError: The extra is not installed.

@@ -1,4 +1,4 @@
-"""What an extra found out in a test."""
+"""Findings: what extras found out in a test."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 @dataclass(eq=False)
 class Finding:
-    """What an extra found out in a test with fakes of its own; reports and pages show it.
+    """What an extra found out in a test with its own fakes, to show in reports and pages.
 
     Attributes:
-        title: What it is about.
-        result: How far the extra came, or where the test failed.
-        sentence: A short report puts it before the first line of the error.
+        title: The subject.
+        result: How far the extra got, or where the test failed.
+        sentence: A sentence that a short report puts before the error's first line.
         text: The whole finding, without secrets.
         test: The source of a test to paste, without secrets; empty if there is none.
         stories: The stories of the fakes that explain the error.
-        error: What the test fails with; None if it does not fail.
+        error: The test's error; None if the test does not fail.
         notes: The notes that were added to the error; short reports leave them out.
     """
 

@@ -1,4 +1,4 @@
-"""An index over a list that grows."""
+"""An index of a growing list."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _Record = TypeVar("_Record")
 class GrowingIndex(Generic[_Record]):
     """Finds records by a key, in a list to which any thread may append.
 
-    It reads the list only when it is asked, because many tests never ask.
+    The list is only read on demand, because many tests never look anything up.
 
     Args:
         records: The list.
-        key: Returns the key of a record, which must be hashable.
+        key: Returns a record's key, which must be hashable.
     """
 
     def __init__(self, records: Sequence[_Record], key: Callable[[_Record], object]) -> None:
@@ -37,11 +37,11 @@ class GrowingIndex(Generic[_Record]):
             return self._places.get(key, ())
 
     def all(self, key: object) -> View[_Record]:
-        """Return the records with a key, in order: a view, which grows with the list."""
+        """Return the records with a key, in order, as a view that grows with the list."""
         return View(_Found(self, key))
 
     def first(self, key: object) -> _Record | None:
-        """Return the first record with a key, if there is one."""
+        """Return the first record with a key, if any."""
         places = self.places(key)
         return self._records[places[0]] if places else None
 

@@ -2,7 +2,7 @@
 
 Each thing gets its record when it begins: a verb before the events that it causes, an attempt
 before what its receiver does, a request before what its route does. So a cause always comes before
-its effects. What is known only later (the response, for example) is added to the same record.
+its effects. Later details, such as the response, are added to the same record.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .marks import Mark
 
 
 class Record:
-    """One thing that happened.
+    """Something that happened.
 
     Events, attempts, requests, faults and ledger entries are records, and tests get these very
-    objects. What only reports need begins with an underscore.
+    objects. Attributes that only reports need begin with an underscore.
 
     Attributes:
         _index: Its index in the history; the timeline counts from 1.
-        _cause: The record of what caused it, if known.
+        _cause: The record of its cause, if known.
         _message: The state of the message that it is about, if any.
         _marks: How it deviates from what the service would do.
         _rule: The rule behind it, if the service would do it.
@@ -47,7 +47,7 @@ _R = TypeVar("_R", bound=Record)
 class History:
     """Everything that happened in a fake since it was made or reset.
 
-    It has a lock of its own, because the threads that add requests and faults don't hold the
+    The history has its own lock, because the threads that add requests and faults don't hold the
     engine's.
 
     Attributes:
@@ -59,7 +59,7 @@ class History:
         self.reset()
 
     def reset(self) -> None:
-        """Begin a new list; views of the old one stay as they are."""
+        """Start a new list; views of the old one stay unchanged."""
         with self._lock:
             self.records: list[Record] = []
 
@@ -75,12 +75,14 @@ class History:
         return record
 
     def effects_of(self, record: Record) -> list[Record]:
-        """Return what a record has caused so far, directly or indirectly."""
+        """Return the direct and indirect effects of a record so far."""
         if not self.has(record):
             return []
         caused = {id(record)}
         effects: list[Record] = []
-        for later in self.records[record._index + 1 :]:  # a copy: more may be added meanwhile
+        for later in self.records[
+            record._index + 1 :
+        ]:  # a copy, because more may be added meanwhile
             if id(later._cause) in caused:
                 caused.add(id(later))
                 effects.append(later)
@@ -88,5 +90,8 @@ class History:
 
     def has(self, record: Record) -> bool:
         """Return whether a record was added since the last reset."""
-        records, index = self.records, record._index  # read once: a reset begins another list
+        records, index = (
+            self.records,
+            record._index,
+        )  # read once, because a reset starts another list
         return index < len(records) and records[index] is record

@@ -13,7 +13,7 @@ class Mark(NamedTuple):
     Attributes:
         kind: What asked for it: the kind of a fault, ``redeliver`` or ``forgery``.
         text: A word or two, such as ``duplicate``.
-        line: Where the test asked for it.
+        line: The line of the test that asked for it.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Redaction of texts: all of a key but its last four characters, and the secret parts of URLs."""
+"""Redacts texts: all of a key except its last four characters, and the secret parts of URLs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _SHORTEST_SECRET = 8
 
 
 def tail(key: str | None) -> str:
-    """Return what may be shown of a key: its last four characters, or none of a short key."""
+    """Return what may be shown of a key: its last four characters; nothing of a short key."""
     if not key:
         return ""
     return "..." + key[-4:] if len(key) > 8 else "..."
 
 
 def is_secret_header(name: str) -> bool:
-    """Return whether the value of a header with this name must be hidden."""
+    """Return whether the value of a header with this name has to be hidden."""
     return re.search(_HIDDEN_HEADERS, name, re.IGNORECASE) is not None
 
 
@@ -32,7 +32,7 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, tail(secret))
-    if not re.search("://|https?:", text, re.IGNORECASE):  # much faster, and most texts have no URL
+    if not re.search("://|https?:", text, re.IGNORECASE):  # much faster, as most texts have no URL
         return text
     return re.sub(_URL, _hidden, text, flags=re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""Who is calling: the user's code that a fake is running, and whatever that calls in turn."""
+"""Scopes: which of the user's code a fake is running, and whatever that code calls in turn."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Callback:
     """A call of a function from the configuration: a price, ``extra=``, an autopilot's delay.
 
     Attributes:
-        function: What an error calls the function.
-        returns: What it should return, for the same error.
+        function: The name of the function in an error.
+        returns: What the function should return, for the same error.
     """
 
     function: str
@@ -27,8 +27,9 @@ class Callback:
 Scope: TypeAlias = Record | Callback
 
 #: The scopes in which the running code was started, the innermost last, each with its fake's
-#: `Scopes`: a receiver of one fake may use another. A task inherits them from the code that starts
-#: it; a plain thread doesn't. Scopes that have ended are ignored, so they need not be removed.
+#: `Scopes`, because one fake's receiver may use another fake. A task inherits them from the code
+#: that starts it; a plain thread doesn't. Scopes that have ended are ignored, so they need not be
+#: removed.
 _around: ContextVar[tuple[tuple[Scopes, Scope], ...]] = ContextVar(
     "pytest_chatfake_scopes", default=()
 )
@@ -38,15 +39,15 @@ class Scopes:
     """The scopes of one fake.
 
     Attributes:
-        open: The scopes that have begun and not ended, in all threads and tasks. Code that begins
-            a scope discards it from here in a ``finally``: one step, which no interrupt can split.
+        open: The scopes that have begun and not ended, in all threads and tasks. Code that begins a
+            scope discards it in a ``finally``, in one step that no interrupt can split.
     """
 
     def __init__(self) -> None:
         self.open: set[Scope] = set()
 
     def begin(self, scope: Scope) -> None:
-        """Make the running code part of a scope, until that is discarded from ``open``."""
+        """Make the running code part of a scope, until the scope is discarded from ``open``."""
         around = [(scopes, outer) for scopes, outer in _around.get() if outer in scopes.open]
         self.open.add(scope)
         _around.set((*around, (self, scope)))

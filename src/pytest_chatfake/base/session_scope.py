@@ -1,7 +1,7 @@
-"""Objects that all fakes of a pytest session share, if the session asks for that.
+"""Objects that all fakes of a pytest session share, if the session asks for it.
 
-Sessions are a stack, because pytest may run inside pytest (``pytester`` does that); a fake belongs
-to the innermost.
+Sessions are a stack, because pytest may run inside pytest, as with ``pytester``; a fake belongs to
+the innermost session.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from .terminal import say
 
 
 class Shared(Protocol):
-    """Something that is shared, and closed at the end of the session."""
+    """An object that is shared, and closed at the end of the session."""
 
     def close(self) -> None:
-        """End it; errors are shown on the terminal."""
+        """Close it; errors are shown on the terminal."""
         ...
 
 
@@ -26,9 +26,9 @@ _sessions: list[dict[type[Any], Any] | None] = []
 
 
 def begin(*, shares: bool) -> Callable[[], None]:
-    """Begin a session; return the function that ends it, and closes what its fakes shared.
+    """Begin a session; return the function that ends it and closes its shared objects.
 
-    Errors on closing go to the terminal: no test is left to report them.
+    Errors on closing go to the terminal, because no test is left to report them.
     """
     _sessions.append({} if shares else None)
     return _end
@@ -48,6 +48,6 @@ def of_the_session(kind: type[T]) -> T | None:
     if kept is None:
         return None
     if kind not in kept:
-        kept.setdefault(kind, kind())  # two threads at once get the same one
+        kept.setdefault(kind, kind())  # two threads at once get the same object
     found: T = kept[kind]
     return found

@@ -1,4 +1,4 @@
-"""Lines on the terminal, past pytest's capture."""
+"""Writes lines to the terminal, past pytest's capture."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _descriptor = 2
 
 
 def speak_through(descriptor: int | None) -> None:
-    """Write to this file descriptor from now on; None for that of stderr."""
+    """Write to this file descriptor from now on; None: stderr's."""
     global _descriptor  # noqa: PLW0603 - a process has one terminal
     _descriptor = 2 if descriptor is None else descriptor
 
 
 def say(text: str) -> None:
-    """Write a line at once, from any thread; an error of the terminal is ignored."""
+    """Write a line immediately, from any thread; errors of the terminal are ignored."""
     line = f"\nchat fake: {printable(text)}\n".encode()
     with suppress(OSError):
         os.write(_descriptor, line)

@@ -1,4 +1,4 @@
-"""Errors in reports: their texts, and tracebacks without our frames unless the bug is ours."""
+"""Errors in reports: their messages, and tracebacks without our frames unless the bug is ours."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #: The note on an error that suggests that the app's lifespan should have run.
 NO_LIFESPAN: Final = "the app's lifespan has not run: enter chat_fake.webhooks.lifespan(app)"
 
-#: Between an attempt and the app's own line there may be thirty frames of these. Frameworks call
-#: apps through the last four.
+#: Between an attempt and the app's own line, there may be thirty frames of these modules.
+#: Frameworks call apps through the last four.
 _FRAMEWORKS = frozenset(
     {"asgiref", "django", "fastapi", "flask", "sqlalchemy", "starlette", "werkzeug"}
     | {"anyio", "asyncio", "concurrent", "contextlib"}
@@ -32,10 +32,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def text_of(error: BaseException) -> str:
-    """Return ``str(error)``, or a remark if that raises: no report should fail for it."""
+    """Return ``str(error)``, or a remark if that raises, because no report should fail for it."""
     try:
         return str(error)
-    except Exception:  # in a class of the user's
+    except Exception:  # in the user's class
         return "(its text can't be shown)"
 
 
@@ -43,8 +43,8 @@ def text_of(error: BaseException) -> str:
 def frames_hidden(error: BaseException) -> Generator[None]:
     """Unlink our frames and those of frameworks during a block, unless the fault is theirs.
 
-    After it, a debugger finds all of them again. ``__tracebackhide__`` is no alternative: it would
-    have to be written into the modules of the frameworks.
+    After the block, a debugger finds all frames again. ``__tracebackhide__`` is no alternative,
+    because it would have to be written into the frameworks' modules.
     """
     undo: list[Callable[[], object]] = []
     try:
@@ -72,7 +72,7 @@ def related(error: BaseException) -> Iterator[BaseException]:
 
 
 def _unlinked(error: BaseException) -> Iterator[Callable[[], object]]:
-    # Yields how to link a frame again before it is unlinked: an interrupt may come in between.
+    # Yields how to relink a frame before unlinking it, because an interrupt may come in between.
     import pytest  # noqa: PLC0415 - only pytest asks for this
 
     if error.__traceback__ is None:
@@ -98,10 +98,10 @@ def _unlinked(error: BaseException) -> Iterator[Callable[[], object]]:
 
 
 def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
-    # An error that ends in the user's code is not our fault, nor is one of our own refusals.
+    # An error that ends in the user's code isn't our fault, and neither is one of our refusals.
     entries: list[Any] = list(excinfo.traceback)
     while len(entries) > 1 and _top(entries[-1].frame.f_globals) in sys.stdlib_module_names:
-        entries.pop()  # what the standard library raises is the fault of its caller
+        entries.pop()  # an error in the standard library is its caller's fault
     last = entries[-1]
     if _top(last.frame.f_globals) != _PACKAGE:
         return True
@@ -110,16 +110,16 @@ def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
 
 
 def _is_raised_by_app(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
-    # If an app's own code raised, below an attempt of ours, the frames of its framework say little.
+    # If an app's own code raised during an attempt, its framework's frames say little.
     modules = [_top(entry.frame.f_globals) for entry in excinfo.traceback]
-    while "_pytest" in modules:  # it calls the test itself through our hooks
+    while "_pytest" in modules:  # pytest calls the test itself through our hooks
         modules = modules[modules.index("_pytest") + 1 :]
     called = dropwhile(lambda top: top != _PACKAGE, modules)
     return not _FRAMEWORKS.union(sys.stdlib_module_names, [_PACKAGE]).issuperset(called)
 
 
 def from_outside(error: BaseException) -> BaseException:
-    """Cut our frames off the beginning of an error's traceback."""
+    """Remove our frames from the beginning of an error's traceback."""
     traceback = error.__traceback__
     while traceback is not None and _top(traceback.tb_frame.f_globals) == _PACKAGE:
         traceback = traceback.tb_next
@@ -136,7 +136,7 @@ def is_own(error: BaseException | None) -> bool:
 
 
 def raised_at(error: Exception, line: Line) -> Exception:
-    """Return an error with a traceback to a line of the test, whose frame is gone by now."""
+    """Return an error with a traceback to a line of the test whose frame no longer exists."""
     at = {"lineno": 1, "end_lineno": 1, "col_offset": -1, "end_col_offset": -1}  # no column
     raising = ast.Raise(ast.Name("error", ast.Load(), **at), None, **at)
     code = compile(ast.Module([raising], []), line.file, "exec")

@@ -1,4 +1,4 @@
-"""Read-only views of lists that grow; and numbers and lists in words."""
+"""Read-only views of growing lists; and helpers that write numbers and lists in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class Records(Protocol):
-    """What a view is made of: a list, or something that is indexed like one."""
+    """What a view shows: a list, or something that is indexed like one."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Any: ...
@@ -51,7 +51,7 @@ class View(Sequence[_T], Generic[_T]):
 
     Args:
         items: The list.
-        make: Makes what the view shows of an item.
+        make: Returns what the view shows for an item.
     """
 
     __slots__ = ("_items", "_make")

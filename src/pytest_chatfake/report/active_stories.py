@@ -1,4 +1,4 @@
-"""Which fakes belong to the test that is running, for its report."""
+"""The fakes that belong to the running test, for its report."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def register(story: Story) -> None:
 
 
 def _leave_other_examples(story: Story) -> None:
-    # A Hypothesis test makes hundreds of fakes, and the example that fails comes last. If it finds
-    # several failures, it plays an example of each once more, and marks those as final.
+    # A Hypothesis test makes hundreds of fakes, and the failing example comes last. If Hypothesis
+    # finds several failures, it replays an example of each, marked as final.
     control: Any = sys.modules.get("hypothesis.control")
     if control is None or not control.currently_in_test_context():
         return
@@ -35,7 +35,7 @@ def _leave_other_examples(story: Story) -> None:
 
 
 def unwatch(story: Story) -> None:
-    """Remove a story from the running test: an exploration reports on its own fakes."""
+    """Remove a story from the running test, because an exploration reports on its own fakes."""
     test = current()
     if story in test.stories:
         test.stories.remove(story)
@@ -43,7 +43,7 @@ def unwatch(story: Story) -> None:
 
 
 def is_in_a_test() -> bool:
-    """Return whether a test is running: if it fails, pytest shows the stories."""
+    """Return whether a test is running, whose failure report would show the stories."""
     return current().item is not None or "PYTEST_CURRENT_TEST" in os.environ
 
 

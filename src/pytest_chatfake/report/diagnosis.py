@@ -1,4 +1,4 @@
-"""Why an expectation failed and how to fix that, as far as the records tell."""
+"""Explains why an expectation failed and how to fix it, as far as the records tell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .pending import advance, first_pending, obstacle_of
 from .story import Story
 from .timeline_text import entry_text
 
-#: How many messages of a total a folded timeline keeps.
+#: How many of a total's messages a folded timeline keeps.
 _MAX_MENTIONED: Final = 5
 
 #: The verbs that end a hold.
@@ -31,18 +31,18 @@ _ENDS: Final = frozenset({"deliver", "read", "fail"})
 #: The verb that leads to a status.
 _VERBS: Final[dict[str | None, str]] = {"delivered": "deliver", "read": "read", "failed": "fail"}
 
-#: Which expected status a verb could still lead to, from which state.
+#: The states from which a verb can still lead to an expected status.
 _NOT_REACHED: Final = {("delivered", "sent"), ("read", "sent"), ("read", "delivered")}
 
-#: How a message ended without a delivery, so that its hold was released.
+#: How a message can end without a delivery, which releases its hold.
 _ENDINGS: Final = {"failed": "failed", "dropped": "was dropped"}
 
 
 class Diagnosis:
     """Explains a difference from the records of one fake.
 
-    Its sentences use the short names of ``labels``. The messages that they name are mentioned in
-    the story, so a folded timeline keeps them.
+    The sentences use the short names of ``labels``. The messages that they name are mentioned in
+    the story, so that a folded timeline keeps them.
     """
 
     def __init__(self, story: Story) -> None:
@@ -168,12 +168,14 @@ class Diagnosis:
         yield f"To release it: deliver() {label}, or {move} to drop it at {stamp(due_of(drop))}."
 
     def _charges(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        # Why they were charged or not. If one shares the session of a message that is not among
-        # them, also what would have been charged instead.
+        # Why the messages were charged or not. If one of them shares the session of another
+        # message, also what would have been charged instead.
         self.story.mentioned.extend(messages[:_MAX_MENTIONED])
         self.story.explained.update(messages)
         yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
-        if self._engine.settings.rules.charge_per == "message":  # none of them shares anything
+        if (
+            self._engine.settings.rules.charge_per == "message"
+        ):  # no message shares a session's charge
             return
         sharing = {
             message.conversation: message

@@ -1,4 +1,4 @@
-"""What reports ask of a record, whatever its kind."""
+"""Questions that reports ask about a record of any kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS: Final[dict[type[Record], RecordKind]] = {
 
 
 def kind_of(record: Record) -> RecordKind:
-    """Return the kind of an entry; for a posting of the ledger, the ledger's own word."""
+    """Return an entry's kind; for a ledger posting, the ledger's own word."""
     if isinstance(record, LedgerEntry):
         kind: RecordKind = record.kind  # type: ignore[assignment] # postings about no message are none
         return kind
@@ -42,7 +42,7 @@ def number_of(record: Record) -> int:
 
 
 def pointer_to(record: Record) -> str:
-    """Return how sentences refer to an entry: ``#7``."""
+    """Return a reference to an entry for sentences: ``#7``."""
     return f"#{number_of(record)}"
 
 
@@ -51,13 +51,13 @@ def amount_of(record: Record) -> Decimal | None:
 
 
 def line_of(record: Record) -> Line | None:
-    """Return the line of the test that asked for it; None if there is none, or it is unknown."""
+    """Return the test's line that asked for an entry; None if there is none, or it is unknown."""
     line = record.line if isinstance(record, (VerbRecord, ClockRecord, Trigger)) else None
     return None if line is None or line.is_stand_in else line
 
 
 def has_failed(record: Record) -> bool:
-    """Return whether a request or an attempt failed; for a forgery, whether it got through.
+    """Return whether a request or an attempt failed or, for a forgery, whether it got through.
 
     A failure that a fault asked for does not count.
     """
@@ -78,12 +78,12 @@ def is_unused(record: Record) -> bool:
 
 
 def is_overtaken(record: Record) -> bool:
-    """Return whether it is a call whose webhooks came before its response."""
+    """Return whether an entry is a call whose webhooks were posted before its response."""
     return isinstance(record, ApiRequest) and record._last_attempt is not None
 
 
 def is_repeated(record: Record) -> bool:
-    """Return whether it is a call with the idempotency key of an earlier one."""
+    """Return whether an entry is a call with an earlier call's idempotency key."""
     return isinstance(record, ApiRequest) and record._repeat is not None
 
 
@@ -99,7 +99,7 @@ def is_odd(record: Record) -> bool:
 
 
 def likeness(record: Record) -> Hashable:
-    """Return a key: a report shows one of the entries that have the same.
+    """Return a key: of several entries with the same key, a report shows one.
 
     The key leaves out the message, the moment, and the words of a response or an error.
     """

@@ -1,4 +1,4 @@
-"""Why a message costs what it costs, and the text of ``explain()``."""
+"""Explains why messages cost what they do, also as the text of ``explain()``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .labels import Labels
 from .story import Story
 from .timeline_text import lines_of
 
-#: How many groups of messages are explained.
+#: The maximum number of groups of messages that are explained.
 _MAX_GROUPS: Final = 5
 
 
@@ -40,7 +40,7 @@ class Explanations:
         return [entry for entry in self._trace.of(message) if entry._rule is not None]
 
     def charges(self, *messages: MessageState) -> Iterator[str]:
-        """Say which messages were charged and why. Messages with the same reasons share them."""
+        """Say which messages were charged and why; messages with the same reasons are grouped."""
         alike: dict[tuple[str, ...], list[MessageState]] = {}
         for message in messages:
             charged = f"charged {number(message.charged)}" if message.charged else "not charged"
@@ -54,7 +54,7 @@ class Explanations:
             yield f"... and {more:,} more messages, for reasons like these"
 
     def _reasons(self, message: MessageState) -> list[str]:
-        # The end of a message decides what it costs; until then, its first arrival.
+        # A message's end decides what it costs; until then, its first arrival does.
         if message.state == "sent":
             return [f"no delivery yet ({self._charged_by})"]
         facts = self.facts(message)

@@ -1,7 +1,7 @@
 """The texts of failed expectations.
 
-Each function compares, and returns None if there is nothing to fail for. A text says what was
-expected and what came instead, the likely cause and the fix where they are known, and the evidence.
+Each function compares, and returns None if the expectation holds. A text says what was expected and
+what happened instead, the likely cause and the fix if they are known, and the evidence.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .labels import Labels
 from .story import Story
 from .timeline_text import aligned
 
-#: What can be expected of the account; the last two also of one message.
+#: The amounts that a test can expect; the last two also for one message.
 Figure: TypeAlias = Literal["available", "held", "charged"]
 
 _T = TypeVar("_T")
 
-#: How many rows of evidence are shown; a longer table loses its middle.
+#: The maximum number of rows of evidence; a longer table loses its middle.
 _MAX_ROWS: Final = 12
 
 
@@ -131,7 +131,7 @@ def _failure(
 
 
 def _guarded(causes: Iterable[str]) -> Iterator[str]:
-    # An error of ours must not hide the failure itself.
+    # Our own error must not hide the failure itself.
     try:
         yield from causes
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What a test leaves behind: checked at the end of its function, or of a fake's block."""
+"""Checks what a test leaves behind, at the end of its function or of a fake's block."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .active_stories import is_in_a_test
 from .hints import awaited, beginning_of_body, hint, unused_faults, unused_line, why_queued
 from .labels import Labels
 
-#: How many things one text lists.
+#: The maximum number of items in a text.
 _MAX_LINES: Final = 10
 
 _WAY_OUT: Final = "With strict=False this is a warning."
 
 
 class Leftover(NamedTuple):
-    """What a test has left behind.
+    """Something that a test has left behind.
 
     Attributes:
         text: What it is and what to do, with a line for each.
         line: The first line of the test that it is about.
-        error: What fails a strict test, if nothing else does; None: it does not fail.
+        error: What fails a strict test, if nothing else does; None: it does not fail the test.
     """
 
     text: str
@@ -44,9 +44,9 @@ class FinalChecks:
 
     Args:
         engine: The fake's engine.
-        api: The fake's side of the HTTP API.
+        api: The fake's part of the HTTP API.
         idle: Returns the lines of each ``after()`` without a verb.
-        strict: Whether what is found fails the test.
+        strict: Whether leftovers fail the test.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class FinalChecks:
 
         Raises:
             NotAwaited: Steps were never awaited.
-            UndeliveredWebhooks: Strict: there is something to warn about.
-            UnusedFault: Strict: there are only faults that never fired.
-            Exception: The error of a route or of an app that was not yet re-raised.
+            UndeliveredWebhooks: Strict, and there is something to warn about.
+            UnusedFault: Strict, and the only leftovers are faults that never fired.
+            Exception: An error of a route or an app that was not raised in the test yet.
         """
         engine = self._engine
         if engine.core.closed:
@@ -87,7 +87,7 @@ class FinalChecks:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
     def require_accepted(self) -> None:
-        """Raise UndeliveredWebhooks for failed attempts, even for seen ones and if not strict."""
+        """Raise UndeliveredWebhooks for failed attempts, even for those that the test has seen."""
         attempts = list(_failed(self._engine))
         if attempts:
             text = f"expected 2xx for every event, but {undelivered(attempts)}"
@@ -95,9 +95,9 @@ class FinalChecks:
             raise raised_at(error, attempts[0].event.line)
 
     def _leftovers(self) -> Iterator[Leftover]:
-        # The nearest to the app comes first.
+        # Errors closest to the app come first.
         engine, outbox = self._engine, self._engine.outbox
-        is_explained = self.strict and is_in_a_test()  # by the timeline of its failure
+        is_explained = self.strict and is_in_a_test()  # the failure's timeline explains it
 
         def caused(event: Event) -> str:
             name = event._name if is_explained else event._full_name
@@ -126,7 +126,7 @@ class FinalChecks:
             [
                 (f"{event.type} (caused {event.line.place})", event.line)
                 for event in outbox.unheard
-                if event.type != engine.settings.naming.event_type  # many tests have no app
+                if event.type != engine.settings.naming.event_type  # because many tests have no app
             ],
         )
         for is_shared in (False, True):
@@ -151,7 +151,7 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
     """Return the failed attempts that a test has overlooked.
 
     The test neither caused them nor saw them, as an exception or in ``attempts``, and no later
-    attempt made them good, or will be made.
+    attempt made up for them, or will.
     """
     return (each for each in _failed(engine, engine.outbox.seen) if not each._surfaced)
 
@@ -161,7 +161,7 @@ def _failed(engine: Engine, seen: int = 0) -> Iterator[Attempt]:
     failed = [attempt for attempt in attempts[seen:] if not attempt.ok]
     if not failed:
         return
-    # After retries, the last attempt shows whether the failures were made good.
+    # After retries, the last attempt shows whether it made up for the failures.
     last = {
         (attempt.event, attempt.endpoint): attempt
         for attempt in attempts

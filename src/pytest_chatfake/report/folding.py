@@ -1,6 +1,6 @@
-"""Makes a long timeline short: first repetitions are folded, then the middle of the rest.
+"""Shortens a long timeline: folds repetitions first, then the middle of the rest.
 
-The middle keeps what a failed expectation names, and the first entry of each odd kind.
+The middle keeps entries that a failed expectation names, and the first entry of each odd kind.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from ..domain.messages import MessageState
 from .entries import kind_of, likeness, number_of, pointer_to
 from .trace import Trace
 
-#: An entry, or a text in place of entries that are left out.
+#: An entry, or a text in place of omitted entries.
 TimelineRow: TypeAlias = Record | str
 
-#: In timelines up to this length, repetitions are folded, if that leaves few enough rows. If not,
-#: the middle is folded.
+#: Repetitions are only folded in timelines up to this length, and only if few enough rows remain.
+#: Otherwise, the middle is folded.
 _READ: Final = 500
 _ROWS: Final = 50
 
-#: How long a repetition may be, how often it has to come, and how many rows it has to save.
+#: The maximum length of a repetition, the minimum number of repeats, and of rows to save.
 _LONGEST: Final = 40
 _TIMES: Final = 3
 _SAVED: Final = 10
 
-#: How many rows stay when the middle is folded: the first, the last, and between them some about
+#: How many rows remain when the middle is folded: the first, the last, and in between, some about
 #: mentioned messages and some odd ones.
 _FIRST: Final = 12
 _LAST: Final = 12
@@ -41,8 +41,8 @@ def rows_of(trace: Trace, start: int, mentioned: Collection[MessageState]) -> li
 
     Args:
         trace: What happened.
-        start: The first entry that is shown.
-        mentioned: The messages that matter most: what is about them is kept.
+        start: The first entry to show.
+        mentioned: The messages that matter most, whose entries are kept.
     """
     end = len(trace)
     if end - start <= _READ:
@@ -60,7 +60,7 @@ def rows_of(trace: Trace, start: int, mentioned: Collection[MessageState]) -> li
 def _without_repetitions(
     entries: Sequence[Record], mentioned: Collection[MessageState]
 ) -> Iterator[TimelineRow]:
-    # What repeats may differ in its messages, unless these are mentioned.
+    # Repetitions may differ in their messages, unless these are mentioned.
     shapes = [
         (likeness(entry), entry._message in mentioned and entry._message) for entry in entries
     ]
@@ -76,7 +76,7 @@ def _without_repetitions(
 
 
 def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
-    # How many entries repeat from `start` on, and how many times they come; (1, 1) if none do.
+    # How many entries repeat from `start` on, and how often; (1, 1) if none do.
     found, most = (1, 1), _SAVED
     for length in range(1, min(_LONGEST, (len(shapes) - start) // _TIMES) + 1):
         same = start

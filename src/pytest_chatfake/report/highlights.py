@@ -1,4 +1,4 @@
-"""What to look at first when a test fails: what the fake has seen, never a guess."""
+"""What to look at first when a test fails: only what the fake has seen, never a guess."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from .story import Story
 from .timeline_text import entry_text, marks_of
 from .trace import Trace
 
-#: How many lines of a kind are shown, and how many characters of what happened.
+#: The maximum number of lines of each kind, and of characters about what happened.
 _MAX_LINES: Final = 5
 _SHORT: Final = 120
 
-#: For how many mentioned messages the price is explained.
+#: The maximum number of mentioned messages whose price is explained.
 _PRICED: Final = 2
 
-#: Errors of wrong code, whatever the fake did.
+#: Errors that mean wrong code, whatever the fake did.
 _MISTAKES: Final = (AttributeError, ImportError, NameError, SyntaxError, TypeError)
 
 #: An amount of money: a decimal number that is not part of a time, an address or a version.
 _AMOUNT: Final = re.compile(r"(?<![\w.:])\d+\.\d+(?![\w.])")
 
-#: The rules by which a message is read without a delivery.
+#: The rules that let a message be read without a delivery.
 _READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
 
 
 class Highlights:
     """What to look at in one fake's timeline.
 
-    Prices are explained only if no webhook failed and the test failed over an amount. "Responded
-    with 2xx to all events" is shown only if there is nothing else to say.
+    Prices are only explained if no webhook failed and the test failed over an amount. "Responded
+    with 2xx to all events" is only shown if there is nothing else to say.
 
     Args:
         story: The fake's story.
-        start: The first entry that is new.
-        error: What the test failed with; None: it did not fail.
+        start: The first new entry.
+        error: The test's error; None: the test did not fail.
 
     Attributes:
         lines: A line for each thing to look at, the likeliest cause first.
@@ -149,14 +149,16 @@ class Highlights:
             text += " (another attempt is pending)"
         return " ".join([f"{pointer_to(entry)} {kind_of(entry)}: {text}{line}", *marks])
 
-    # What came before
+    # What happened before
 
     def _taken_before(self, attempt: Record) -> str:
-        # An attempt is easier to judge if one knows what the endpoint has accepted before it: the
+        # A failed attempt is easier to judge if you know what the endpoint accepted before: the
         # same event, or a later one of the message.
         if not (isinstance(attempt, Attempt) and attempt._was_made and attempt._message):
             return ""
-        if isinstance(attempt._effect, Forgery):  # under a new id, so nothing came before
+        if isinstance(
+            attempt._effect, Forgery
+        ):  # a forgery has a new id, so nothing happened before
             return ""
         latest = ""
         for before in self._trace.of(attempt._message):
@@ -169,11 +171,11 @@ class Highlights:
                     latest = f", after {before.event._name} ({pointer_to(before)})"
         return latest
 
-    # What never came about
+    # What never happened
 
     def _unheard(self) -> Iterator[str]:
         endpoints = self._engine.outbox.endpoints
-        if not endpoints:  # none was connected, or none is any more
+        if not endpoints:  # no endpoint was connected, or none is any more
             return
         types: dict[str, list[Event]] = {}
         for event in self._new_unheard():
@@ -231,7 +233,7 @@ class Highlights:
         yield from filter(None, map(self._price, self.priced_messages))
 
     def _likely_messages(self) -> list[MessageState]:
-        # A wrong sum is most likely about the last message that was charged, or the last free one.
+        # A wrong sum is most likely due to the last message that was charged, or the last free one.
         events = (entry for entry in self._records if isinstance(entry, Event))
         messages = {event._message for event in events if event._message is not None}
         in_order = sorted(messages, key=attrgetter("number"))
@@ -271,7 +273,7 @@ class Highlights:
         return "; ".join(parts)
 
     def _price_in(self, event: Event) -> str:
-        # Empty if the event has none, or the test wrote the event itself.
+        # Empty if the event has no price, or the test wrote the event itself.
         if event.synthetic:
             return ""
         message = event.json()[self._engine.settings.naming.message_key]

@@ -1,4 +1,4 @@
-"""Short hints: what a response may mean, and why a fault did not fire."""
+"""Short hints on what a response may mean, and why a fault did not fire."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ..webhooks.attempts import Attempt, Fault
 from ..webhooks.signing import how_signed
 from .entries import pointer_to
 
-#: How many bytes of the response to a failed attempt are looked at.
+#: How many bytes of a failed attempt's response are examined.
 _MAX_BYTES: Final = 1_000
 
-#: How many other paths are named if a fault waited for a path in vain.
+#: The maximum number of other paths named if a fault waited for a path in vain.
 _MAX_PATHS: Final = 3
 
-#: asyncio's words for something that belongs to another loop.
+#: asyncio's message for an object that belongs to another loop.
 _OTHER_LOOP: Final = ("is bound to a different event loop", "attached to a different loop")
 
-#: sqlite3's words for something that belongs to another thread.
+#: sqlite3's message for an object that belongs to another thread.
 _OTHER_THREAD: Final = "created in a thread can only be used in that same thread"
 
-#: asyncio's words for a loop that has ended, such as an earlier test's.
+#: asyncio's message for a loop that has ended, such as an earlier test's.
 _CLOSED_LOOP: Final = "Event loop is closed"
 
 #: Why a message was read without a delivered event, or without a read event.
@@ -50,7 +50,7 @@ _HINTS: Final = {
 }
 
 
-#: A 500 that the app did not write itself: without a body, a page, or a standard text.
+#: A 500 that the app did not write itself: no body, a page, or a standard text.
 _OF_A_FRAMEWORK: Final = re.compile(rb"$|\s*<|.*Server Error", re.DOTALL)
 
 
@@ -78,7 +78,7 @@ def hint(attempt: Attempt) -> str:
 
 
 def why_foreign(error: BaseException) -> str:
-    """Explain why an app fails in a thread or an event loop that is not its own.
+    """Explain why an app fails in a thread or an event loop other than its own.
 
     Returns:
         A sentence; empty if the error is about something else.
@@ -109,7 +109,7 @@ def unused_faults(engine: Engine, api: AccountApi) -> list[Trigger]:
 
 
 def why_queued(blocked: bool) -> str:
-    """Explain why the events of a ``webhooks_first`` route are still queued, if that is known."""
+    """Explain, if possible, why the events of a ``webhooks_first`` route are still queued."""
     if not blocked:
         return ""
     return (
@@ -158,7 +158,7 @@ def _requests_instead(fault: ApiFault) -> str:
 
 
 def beginning_of_body(body: bytes) -> str:
-    """Return the beginning of a response's body on one line; for a page, its title."""
+    """Return the beginning of a response's body on one line; a page's title."""
     text = body[:_MAX_BYTES].decode("utf-8", "replace")
     title = re.search("<title>(.+?)</title>", text, re.DOTALL)
     return beginning(title[1] if title else text)

@@ -1,4 +1,4 @@
-"""Short names for what has a long one: ``m1``, ``c1``, ``e1``, ``Flask /hooks/chat``."""
+"""Short names in reports: ``m1``, ``c1``, ``e1``, ``Flask /hooks/chat``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..http_api.account_api import AccountApi
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 
-#: An endpoint whose own name takes more columns is called ``e1``.
+#: An endpoint whose name has more columns than this is called ``e1``.
 _LONG: Final = 30
 
-#: How many messages a sentence names.
+#: The maximum number of messages that a sentence names.
 _NAMED: Final = 5
 
 
 class Labels:
-    """The short names of one fake's things, and the secrets that its texts must not show."""
+    """The short names of one fake's things, and the secrets that no text may show."""
 
     def __init__(self, engine: Engine, api: AccountApi) -> None:
         self._engine = engine
@@ -43,7 +43,7 @@ class Labels:
         return printable(redacted(text, self._secrets))
 
     def clean_line(self, text: str) -> str:
-        """Do the same, and return one line."""
+        """Clean a text, and return it on one line."""
         return one_line(redacted(text, self._secrets))
 
     def message(self, message: MessageState) -> str:
@@ -67,7 +67,7 @@ class Labels:
     # What they stand for
 
     def conversation_of(self, message: MessageState) -> ConversationRecord | None:
-        # A conversation is worth a label if a text has used that, or if it has several messages.
+        # A conversation needs a label if a text has used the label, or if it has several messages.
         conversation, account = message.conversation, self._engine.account
         if conversation is None or conversation in self._mentioned:
             return conversation
@@ -88,7 +88,7 @@ class Labels:
         return f"r{number} = recorded message {id_}" if number else None
 
     def legend_of_endpoint(self, endpoint: Endpoint) -> str | None:
-        # No line if the label is what the endpoint is called anyway.
+        # No line if the label is the endpoint's name anyway.
         label, name = self.endpoint(endpoint), self.clean(endpoint._shown)
         gone = "" if endpoint.connected else " (disconnected)"
         return None if name.endswith(label) and not gone else f"{label} = {name}{gone}"

@@ -1,7 +1,7 @@
-"""What is pending, and the move of the clock that runs it.
+"""What is pending, and the clock move that would run it.
 
-A failed expectation may have come too early: before a step of a script, an autopilot's verb, a
-retry or a delayed attempt. The timeline can't show these yet, so the sentences give their lines.
+A failed expectation may have been too early: before a script's step, an autopilot's verb, a retry
+or a delayed attempt. The timeline can't show these yet, so the sentences give their lines.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .hints import awaited
 from .labels import Labels
 from .timeline_text import units
 
-#: How many pending steps are listed if any of them may be the one that a test missed.
+#: The maximum number of pending steps listed if a test may have missed any of them.
 _MAX_PENDING: Final = 3
 
 
 def _pending(engine: Engine) -> list[DueWork]:
-    # Without drops: every sent message has one.
+    # Without drops, because every sent message has one.
     with engine.core.lock:
         return [due for due in engine.core.schedule.pending() if due[1] != "drop"]
 
@@ -44,7 +44,7 @@ def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
 
 
 def obstacle_of(engine: Engine, message: MessageState) -> str | None:
-    """Return what keeps a message from arriving or from being read, as part of a sentence."""
+    """Return what keeps a message from arriving or being read, as part of a sentence."""
     person = engine.account.people.get(message.recipient)
     return None if person is None else person.obstacle(arrives=message.state == "sent")
 
@@ -52,7 +52,7 @@ def obstacle_of(engine: Engine, message: MessageState) -> str | None:
 def first_pending(
     engine: Engine, labels: Labels, verbs: Collection[str], *of: MessageState
 ) -> Iterator[str]:
-    """Describe the first pending verb of these, for one of the messages or for any."""
+    """Describe the first of these verbs that is pending, for one of the messages or for any."""
     for due in _pending(engine):
         _, kind, subject = due
         does = kind if kind == "attempt" else subject.does(kind)
@@ -62,7 +62,7 @@ def first_pending(
 
 
 def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
-    """Return a line for each pending step; a failed test may have missed any of them."""
+    """Return a line for each pending step, any of which a failed test may have missed."""
     found = _pending(engine)
     yield from (_sentence(engine, labels, due) for due in found[:_MAX_PENDING])
     if len(found) > _MAX_PENDING:
@@ -71,10 +71,10 @@ def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
 
 def advance(engine: Engine, moment: int) -> str:
     """Return the call that moves the clock to a moment."""
-    # A report may be written after the fake is closed and real time is back.
+    # A report may be written after the fake was closed and real time is back.
     now = engine.time.stopped_at or engine.time.read()
     wait = max(moment - now, 0)
-    if wait % MILLISECOND:  # time is running: round up to a second
+    if wait % MILLISECOND:  # time is running, so round up to a second
         wait += SECOND - wait % SECOND
     arguments = ", ".join(f"{name}={count:g}" for name, count in units(wait).items())
     return f"{awaited(engine)}chat_fake.clock.advance({arguments})"

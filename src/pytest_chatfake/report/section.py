@@ -1,4 +1,4 @@
-"""The section about one fake in the report of a failure: what to look at, and its timeline."""
+"""A failure report's section about one fake: what to look at, and the timeline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .story import Story
 from .svg import svg
 from .timeline_text import timeline_text
 
-#: How many tracebacks of routes a section shows.
+#: The maximum number of routes' tracebacks in a section.
 _RAISED: Final = 3
 
 
@@ -21,11 +21,11 @@ class Section:
 
     Args:
         story: The fake's story.
-        error: What the test failed with; None: it did not fail.
+        error: The test's error; None: the test did not fail.
 
     Attributes:
-        highlights: What to look at, a line for each.
-        cause: The first of them, if it is of something odd; else empty.
+        highlights: What to look at, one line each.
+        cause: The first line, if it is about something odd; else empty.
         timeline: What happened; empty if nothing is new.
         raised: The tracebacks of errors that routes raised.
     """
@@ -65,7 +65,7 @@ class Section:
         return "\n".join(parts)
 
     def picture(self, *, styled: bool) -> str:
-        """Return the timeline as SVG, with its style inside or not; empty if nothing is new."""
+        """Return the timeline as SVG, with or without its style; empty if nothing is new."""
         if not self._is_new:
             return ""
         return svg(

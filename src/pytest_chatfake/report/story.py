@@ -1,4 +1,4 @@
-"""The data of one fake that reports are made of.
+"""``Story``: a fake's data for reports.
 
 Every test has a story but few tests fail, so the code that writes reports is imported late.
 """
@@ -21,7 +21,7 @@ _sequence = itertools.count()
 
 
 class Story:
-    """The data of one fake that reports are made of.
+    """A fake's data for reports.
 
     Attributes:
         mentioned: The messages that failed expectations are about.
@@ -35,7 +35,7 @@ class Story:
         self.mentioned: list[MessageState] = []
         self.explained: set[MessageState] = set()
         self.number: int = next(_sequence)
-        # Where the running test began in the history, and up to where sections have shown it.
+        # The start of the running test in the history, and the end of what sections have shown.
         self._begun = self._shown = 0
         self._records = engine.core.history.records
         self._trace: Trace | None = None
@@ -60,25 +60,25 @@ class Story:
         return next((attempt for attempt in attempts if attempt.error is error), None)
 
     def skip(self) -> None:
-        """Leave out what happened so far: it belongs to another test."""
+        """Leave out what happened so far, because it belongs to another test."""
         self._notice_reset()
         self._begun = self._shown = len(self._records)
         self.mentioned.clear()
         self.explained.clear()
 
     def begin_of_test(self) -> int:
-        """Return the index of the first entry of the running test."""
+        """Return the index of the running test's first entry."""
         self._notice_reset()
         return self._begun
 
     def take_new(self) -> int:
-        """Return the index of the first entry that is new, and count all as shown."""
+        """Return the index of the first new entry, and count all entries as shown."""
         self._notice_reset()
         start, self._shown = self._shown, len(self._records)
         return start
 
     def _notice_reset(self) -> None:
-        if self._records is not self.engine.core.history.records:  # all of it is new
+        if self._records is not self.engine.core.history.records:  # everything is new
             self._records = self.engine.core.history.records
             self._begun = self._shown = 0
             self._trace = None

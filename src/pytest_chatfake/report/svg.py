@@ -1,6 +1,6 @@
-"""The timeline as a picture: its lines, and beside them who acts on whom, and the balance.
+"""The timeline as a picture: its lines, next to lanes for who acts on whom, and the balance.
 
-Its letters have a fixed size; a page that is too narrow scrolls.
+The text has a fixed size; a page that is too narrow scrolls.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .labels import Labels
 from .story import Story
 from .timeline_text import aligned, cells_of, heading, legend
 
-#: In pixels: the height of a line, of the gap around a row, and of the head; the width of a letter,
-#: of a lane at least, and of an amount; and how far the line of an amount swings.
+#: In pixels: the heights of a line, of the gap around a row, and of the head; the widths of a
+#: letter, of the narrowest lane, and of an amount; and the amplitude of an amount's line.
 _LINE: Final = 16
 _GAP: Final = 5
 _HEAD: Final = 52
@@ -36,13 +36,13 @@ _LANE: Final = 64
 _AMOUNT: Final = 88
 _SWING: Final = 24
 
-#: How many letters a line has at most, after number, time and kind.
+#: The maximum number of letters in a line, after number, time and kind.
 _WIDEST: Final = 56
 
-#: Not by colour alone: a mark is a diamond, and a failure is a cross.
+#: Not only by colour: a mark is a diamond, and a failure is a cross.
 _SHAPES: Final = {"": "h0", "odd": "m-7 0l7-7 7 7-7 7z", "bad": "m-5-5l10 10m0-10l-10 10"}
 
-#: For light and dark; every text has a contrast of at least 4.5.
+#: For light and dark mode; every text has a contrast of at least 4.5.
 STYLE: Final = """
 .cf{--ink:#1d2126;--dim:#586069;--line:#d5dae0;--paper:#fff;--panel:#f5f7f9;--accent:#0a58ca;
 --good:#0b6b2f;--bad:#b00020;--odd:#7a4b00}
@@ -70,14 +70,15 @@ def svg(
     mentioned: Collection[MessageState] = (),
     styled: bool = True,
 ) -> str:
-    """Draw a timeline: its folded text, and beside each row what it does.
+    """Draw a timeline: the folded text and, next to each row, what it does.
 
     Args:
         story: The fake's story.
-        start: The first entry that is drawn.
-        labels: The short names, as of the text.
-        mentioned: The messages that matter most, as of the text.
-        styled: Whether the picture has its style inside; many side by side need ``STYLE`` once.
+        start: The first entry to draw.
+        labels: The short names, if a text uses them as well.
+        mentioned: The messages that matter most, as in the text.
+        styled: Whether the picture includes its style; several pictures on a page need ``STYLE``
+            once.
     """
     trace, labels = story.trace, labels or story.labels
     rows = rows_of(trace, start, mentioned)
@@ -148,7 +149,7 @@ class _Lanes:
         self._labels = labels
         endpoints = dict.fromkeys(entry.endpoint for entry in shown if isinstance(entry, Attempt))
         apps = [endpoint for endpoint in endpoints if not endpoint._is_receiver]
-        # Nobody knows which of several apps made a request.
+        # With several apps, the requester is unknown.
         self._app = labels.endpoint(apps[0]) if len(apps) == 1 else "app"
         begins = [name for name in map(self._begin, shown) if name != "phone"]
         self._middles: dict[str, int] = {}
@@ -167,8 +168,8 @@ class _Lanes:
             yield f'<path class="lanes" d="M{x} {_HEAD}V{bottom}"/>'
 
     def arrow(self, entry: Record, tone: str) -> str:
-        # The arrow comes from the lane of who acted. It ends halfway if a fault kept an attempt
-        # from the app.
+        # The arrow starts in the lane of the party that acted. It ends halfway if a fault kept an
+        # attempt from the app.
         start, stop = self._middles[self._begin(entry)], self._middles["chat_fake"]
         if isinstance(entry, Attempt):
             stop = self._middles[self._labels.endpoint(entry.endpoint)]
@@ -197,7 +198,7 @@ class _Lanes:
 
 
 def _links(entry: Record, numbers: Collection[int]) -> str:
-    # So that a page can light up a cause and its effects: the nearest cause that is shown.
+    # The nearest cause that is shown, so that a page can highlight a cause and its effects.
     cause = entry._cause
     while cause is not None and number_of(cause) not in numbers:
         cause = cause._cause
@@ -208,8 +209,8 @@ def _links(entry: Record, numbers: Collection[int]) -> str:
 def _money(
     ledger: Ledger, posted: Iterable[tuple[int, int]], left: int, bottom: int
 ) -> Iterator[str]:
-    # Each amount has a line with its own scale, and its value where that changes. `posted` is
-    # the top of each entry, and the number of postings up to it.
+    # Each amount has a line with its own scale, and its value wherever that changes. `posted` has
+    # each entry's top, and the number of postings up to it.
     names, amounts = ("available", "held", "charged"), zip(*ledger.running(), strict=True)
     for name, values in zip(names, amounts, strict=True):
         least, span = min(values), (max(values) - min(values)) or 1

@@ -1,4 +1,4 @@
-"""The timeline as text: one aligned line per entry, folded if it is long."""
+"""The timeline as text: one aligned line per entry, folded if long."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DAY: Final = 86_400 * SECOND
 
 _SHORT: Final = {"hours": "h", "minutes": "min", "seconds": "s"}
 
-#: How many messages the legend of a folded timeline explains.
+#: The maximum number of messages in a folded timeline's legend.
 _EXPLAINED: Final = 10
 
 
@@ -46,9 +46,9 @@ _EXPLAINED: Final = 10
 
 
 def entry_text(entry: Record, labels: Labels, *, hinted: bool = False) -> str:
-    """Return what happened in one line, without secrets and without its marks.
+    """Return what happened on one line, without secrets and without marks.
 
-    With ``hinted``, it says what the status of a failed response may mean.
+    With ``hinted``, it also says what a failed response's status may mean.
     """
     return labels.clean_line(_text(entry, labels, hinted))
 
@@ -127,7 +127,7 @@ def _outcome(attempt: Attempt, hinted: bool) -> str:
 
 
 def units(nanoseconds: int) -> dict[str, float]:
-    """Split a length of time into days, hours, minutes and seconds, without zeros."""
+    """Split a duration into days, hours, minutes and seconds, without zeros."""
     seconds, rest = divmod(nanoseconds, SECOND)
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -137,7 +137,7 @@ def units(nanoseconds: int) -> dict[str, float]:
 
 
 def length(nanoseconds: int) -> str:
-    """Return a length of time as a person writes it: ``30 days``, ``1 h 30 min``, ``0.5 s``."""
+    """Return a duration as a person writes it: ``30 days``, ``1 h 30 min``, ``0.5 s``."""
     return " ".join(
         f"{count:,g} {_SHORT.get(name, 'day' if count == 1 else 'days')}"
         for name, count in units(nanoseconds).items()
@@ -159,9 +159,9 @@ def timeline_text(
 
     Args:
         story: The fake's story.
-        start: The first entry that is shown.
-        labels: The short names, if a text above it uses them: the legend explains those as well.
-        mentioned: The messages that matter most: folding keeps what is about them.
+        start: The first entry to show.
+        labels: The short names, if a text above uses them: the legend explains those as well.
+        mentioned: The messages that matter most, whose entries are not folded.
         folded: Whether to fold a long timeline.
     """
     trace, labels = story.trace, labels or story.labels
@@ -193,7 +193,7 @@ def lines_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[str]:
 
 
 def cells_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[tuple[str, ...]]:
-    """Return the columns of each entry: number, time, kind, text. A repeated time is empty."""
+    """Return each entry's columns: number, time, kind, text. A repeated time is empty."""
     days = any(entry._began - begun >= _DAY for entry in shown)
     amounts = [number(amount) for amount in map(amount_of, shown) if amount is not None]
     width = max(map(len, amounts), default=0)
@@ -239,7 +239,7 @@ def _absolute(moment: int) -> str:
 
 
 def legend(labels: Labels, shown: Sequence[Record], most: int = _EXPLAINED) -> Iterator[str]:
-    """Explain each label that is shown, at most ``most`` messages."""
+    """Explain each label that is shown, but at most ``most`` messages."""
     messages = sorted(
         {entry._message for entry in shown if entry._message}, key=attrgetter("number")
     )

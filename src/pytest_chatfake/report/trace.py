@@ -1,4 +1,4 @@
-"""The history of one fake, as reports read it."""
+"""A fake's history, as reports read it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Trace:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.records: list[Record] = engine.core.history.records  # a reset begins a new list
+        self.records: list[Record] = engine.core.history.records  # a reset starts a new list
         self._ledger = engine.account.ledger
         self._by_message = GrowingIndex(self.records, attrgetter("_message"))
 
@@ -43,20 +43,20 @@ class Trace:
         return self._by_message.all(message)
 
     def odd(self, start: int = 0) -> list[Record]:
-        """Return the records from an index on that have failed or have marks: see `is_odd`."""
+        """Return the records, from an index on, that have failed or have marks: see `is_odd`."""
         return [
             record for record in self.records[start:] if is_odd(record) and not _is_forgery(record)
         ]
 
     @property
     def postings(self) -> list[int]:
-        """How many postings there were up to each record."""
+        """The number of postings up to each record."""
         posted = (
             isinstance(record, LedgerEntry)
             or (isinstance(record, VerbRecord) and record.posted is not None)
             for record in self.records
         )
-        return [*accumulate(posted, initial=1)]  # the opening balance is no record
+        return [*accumulate(posted, initial=1)]  # the opening balance has no record
 
 
 def _is_forgery(record: Record) -> bool:

@@ -1,1 +1,1 @@
-"""What a run of pytest shows of its fakes: sections of failures, and cards."""
+"""What a pytest run shows about its fakes: sections in failure reports, and cards."""

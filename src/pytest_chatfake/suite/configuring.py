@@ -1,4 +1,4 @@
-"""The configuration of one test's fakes, and the listener of a session."""
+"""Configures a test's fakes, and keeps the session's listener."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..fake.fake import service
 def configured(
     request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
 ) -> ChatFakeConfig:
-    """Return the configuration of one test: the fixture's, and over it its markers', nearest last.
+    """Return a test's configuration: the fixture's, overridden by markers; the nearest wins.
 
     The listener keeps running from now on.
     """

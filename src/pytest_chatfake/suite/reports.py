@@ -1,4 +1,4 @@
-"""The timeline in the report of a test, as part of the failure's own text."""
+"""Adds the timeline to a test's report, as part of the failure's own text."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _TITLE: Final = "chat_fake timeline"
 
 
 def record_of(report: pytest.TestReport) -> dict[str, Any]:
-    """Return what a report keeps about its test's fakes.
+    """Return the data that a report keeps about its test's fakes.
 
-    It must be JSON, because a worker of pytest-xdist sends it to the terminal's process.
+    It has to be JSON, because pytest-xdist sends it from a worker to the terminal's process.
     """
     found: dict[str, Any] = vars(report).setdefault("chat_fake", {})
     return found
 
 
 def add_timeline(item: pytest.Item, report: pytest.TestReport, error: BaseException | None) -> None:
-    """Add what is new to a report: to the failure's own text, so that every format has it.
+    """Add whatever is new to a report: to the failure's own text, so that every format has it.
 
     Args:
         item: The test; its configuration decides which reports have a timeline.
-        report: The report of one phase of the test.
-        error: What the phase raised.
+        report: The report on one of the test's phases.
+        error: The phase's error.
     """
     if not report.passed:
         current().lose()
@@ -53,14 +53,14 @@ def add_timeline(item: pytest.Item, report: pytest.TestReport, error: BaseExcept
 
 
 def cause_of(error: BaseException) -> str:
-    """Return an error in one line, with the event at which an app raised it.
+    """Return an error on one line, with the event for which an app raised it.
 
-    What an extra has found about the error comes first.
+    An extra's finding about the error comes first.
     """
     lines = [line.strip() for line in text_of(error).splitlines()]
     text = lines[0] if lines else type(error).__name__
     if isinstance(error, UndeliveredWebhooks | UnusedFault):
-        text = " ".join(lines[1:2] or lines)  # the first line counts what was overlooked
+        text = " ".join(lines[1:2] or lines)  # the first line only counts what was overlooked
     elif not isinstance(error, AssertionError | pytest.skip.Exception | pytest.fail.Exception):
         text = f"{type(error).__name__}: {text}{event_of(error)}"
     found = current().finding_about(error)
@@ -79,7 +79,7 @@ def event_of(error: BaseException) -> str:
 
 
 def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
-    """Leave an extra's notes out of pytest's summary line, which CI does not cut off."""
+    """Leave an extra's notes out of pytest's summary line, which isn't cut off on CI."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
     found = current().finding_about(error)
     if found is not None and crash is not None:
@@ -87,7 +87,7 @@ def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
 
 
 def add_hint(error: BaseException) -> None:
-    """Add a note to an error whose cause a fake of the test can tell."""
+    """Add a note to an error whose cause one of the test's fakes knows."""
     if not active_stories.stories() and current().finding_about(error) is None:
         return
     hint = next((why for one in related(error) if (why := why_foreign(one))), "")
@@ -108,7 +108,7 @@ def interrupt(config: pytest.Config) -> None:
 def begin_line(terminal: Any) -> None:
     """Begin a new line on the terminal."""
     terminal.ensure_newline()
-    if terminal._tw.width_of_current_line:  # `-q` prints only dots there
+    if terminal._tw.width_of_current_line:  # `-q` only prints dots on it
         terminal.line("")
 
 
@@ -133,7 +133,7 @@ def _add(report: pytest.TestReport, text: str) -> None:
 
 
 def why_unavailable(what: str, error: Exception) -> str:
-    """Return a line that stands in place of something that can't be shown."""
+    """Return a line to show in place of something that can't be shown."""
     return f"{what} can't be shown: {type(error).__name__}: {text_of(error)}"
 
 

@@ -1,1 +1,1 @@
-"""Posts to an endpoint: over a URL, into a WSGI or an ASGI app, or to a function of the test."""
+"""Posts to an endpoint: a URL, a WSGI or ASGI app, or a function of the test."""

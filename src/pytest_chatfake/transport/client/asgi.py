@@ -1,8 +1,8 @@
 """Attempts at an ASGI app, without a socket.
 
-It speaks ASGI 3.0, as uvicorn does. Everything runs in the loop that awaits it, asyncio's or
-trio's. An app that breaks the protocol raises ``RuntimeError``; an exception of the app is raised
-as it is.
+The fake speaks ASGI 3.0, as uvicorn does. Everything runs on the loop that awaits it, asyncio's or
+trio's. If an app breaks the protocol, ``RuntimeError`` is raised; an app's own exception is raised
+unchanged.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from .responses import OutgoingRequest, Response
 from .targets import Target
 from .url import checked_client, checked_path
 
-#: How errors begin that an app raises because its lifespan has not run.
+#: The beginning of errors that an app raises because its lifespan has not run.
 _WITHOUT_STATE = ("'State' object has no attribute", "'state'")
 
-# Any, because each framework has its own types for scope and messages.
+# Any, because each framework has its own types for scopes and messages.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class AsgiTarget(Target):
-    """An ASGI app: it is awaited in the test's own loop, or runs on the portal's.
+    """An ASGI app, awaited on the test's own loop or run on the portal's.
 
-    In plain code a Django app goes through asgiref's bridge instead, so that its views and its ORM
+    In plain code, a Django app goes through asgiref's bridge instead, so that its views and its ORM
     run in the test's thread and see the test's transaction.
     """
 
@@ -65,7 +65,7 @@ class AsgiTarget(Target):
         }
 
     def clone(self) -> AsgiTarget:
-        """Return another call of the same app."""
+        """Return another target for the same app."""
         clone = copy(self)
         clone._awaited = Cancellable()
         return clone
@@ -80,12 +80,12 @@ class AsgiTarget(Target):
     async def attempt_async(self, request: OutgoingRequest) -> Response:
         """Await the app to the end of its background work."""
         scope = self._scope.copy()
-        # A new dict each time, because middleware writes into it.
+        # A new dict each time, because middleware changes it.
         scope["asgi"] = {"version": "3.0", "spec_version": "2.3"}
         length = (b"content-length", b"%d" % len(request.body))
         scope["headers"] = [*_encode(tuple(request.headers.items())), length]
         state = self._portal.app_states.get(id(self._app))
-        if state is not None:  # its lifespan runs; each request gets a shallow copy
+        if state is not None:  # its lifespan is running; each request gets a shallow copy
             scope["state"] = state.copy()
         exchange = self._exchange = _Exchange(request.body)
         try:
@@ -104,7 +104,7 @@ class AsgiTarget(Target):
         return exchange.response()
 
     def response_so_far(self) -> Response | None:
-        """Return the response if it is complete, even if background work goes on."""
+        """Return the response if it is complete, even if background work is still running."""
         exchange = self._exchange
         return exchange.response() if exchange is not None and exchange.is_complete else None
 
@@ -118,7 +118,7 @@ class AsgiTarget(Target):
         return self._awaited.cancel(request, why)
 
 
-@lru_cache(maxsize=128)  # endpoints send the same headers again and again
+@lru_cache(maxsize=128)  # endpoints send the same headers every time
 def _encode(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
     return tuple(
         (name.lower().encode("ascii"), value.encode("latin-1"))
@@ -134,8 +134,8 @@ class _Exchange:
         self._status: int | None = None
         self._parts: list[bytes] = []
         self.is_complete = False
-        self._is_gone = False  # the client, with or without its response
-        self._disconnected: LoopEvent | None = None  # made when the app waits for it
+        self._is_gone = False  # whether the client is gone, with or without its response
+        self._disconnected: LoopEvent | None = None  # made once the app waits for it
 
     async def receive(self) -> dict[str, Any]:
         """Return the body once; after that, wait until the client is gone."""
@@ -160,7 +160,7 @@ class _Exchange:
             return
         part = message.get("body", b"")
         if not isinstance(part, bytes):
-            # Servers accept other buffers as well. Copy it, because the app may reuse it.
+            # Servers accept other buffers as well. Copied, because the app may reuse the buffer.
             part = memoryview(part).tobytes()
         self._parts.append(part)
         if not message.get("more_body", False):

@@ -1,8 +1,9 @@
-"""Awaits something that another thread can cancel, in asyncio and in trio.
+"""Awaits code that another thread can cancel, in asyncio and in trio.
 
-An ASGI app or an async function that never ends would hang its test silently. No timeout in the
-loop helps, because the loop's timers stand still under freezegun. So a thread that counts real
-seconds cancels it, and the cancellation does not reach the code that awaits it here.
+An ASGI app or an async function that never ends would silently hang its test. A timeout in the loop
+doesn't help, because the loop's timers stand still under freezegun. So a thread that counts real
+seconds cancels the app's code, and this module keeps the cancellation from reaching the code that
+awaits the app.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from .loops import running_framework
 
 T = TypeVar("T")
 
-#: What awaits the code of an app instead of :meth:`Cancellable.run`, with the :class:`Cancellable`
-#: in front of the same arguments. None if nothing does.
+#: A function that awaits an app's code instead of :meth:`Cancellable.run`. It takes the
+#: :class:`Cancellable` and then the same arguments. None: no such function.
 around: ContextVar[Callable[..., Coroutine[Any, Any, Any]] | None] = ContextVar(
     "pytest_chatfake_around", default=None
 )
 
 
 class CancelledExternally(Exception):  # noqa: N818 - reads as the fact that it states
-    """Another thread has cancelled what was awaited.
+    """Another thread has cancelled the awaited code.
 
     Attributes:
-        why: The reason that it gave.
+        why: The reason given by that thread.
     """
 
     def __init__(self, why: Exception) -> None:
@@ -45,14 +46,14 @@ class Cancellable:
         self._why: Exception | None = None
 
     def is_awaiting(self, key: object) -> bool:
-        """Return whether something is awaited under this key."""
+        """Return whether code is awaited under this key."""
         return self._key is key
 
     def call_soon(self, key: object, function: Callable[[], object]) -> bool:
-        """Call a function in the loop that awaits something under this key; from another thread.
+        """From another thread, call a function on the loop that awaits code under this key.
 
         Returns:
-            Whether it is awaited now. If it ends before the call, the function is not called.
+            Whether code is awaited now. If it ends before the call, the function is not called.
         """
         schedule = self._schedule
         if self._key is not key or schedule is None:
@@ -62,36 +63,36 @@ class Cancellable:
             if self._key is key:
                 function()
 
-        with suppress(RuntimeError):  # the loop is closed, and nothing is awaited there
+        with suppress(RuntimeError):  # the loop is closed, so nothing is awaited on it
             schedule(call)
         return True
 
     def cancel(self, key: object, why: Exception) -> bool:
-        """Cancel what is awaited under this key; from another thread.
+        """From another thread, cancel the code that is awaited under this key.
 
         Returns:
-            Whether it is awaited now. It ends soon, unless it ignores its cancellation.
+            Whether code is awaited now. It ends soon, unless it ignores its cancellation.
         """
         return self.call_soon(key, lambda: self.cancel_here(why))
 
     def cancel_here(self, why: Exception) -> None:
-        """Cancel what is awaited; from its own loop."""
+        """Cancel the awaited code, from its own loop."""
         if self._why is None and self._end is not None:
             self._why = why
             self._end()
 
     def run_app(self, key: object, awaitable: Awaitable[T]) -> Coroutine[Any, Any, T]:
-        """Await the code of an app by :meth:`run`, or by what `around` holds."""
+        """Await an app's code with :meth:`run`, or with the function in `around`."""
         attended = around.get()
         return self.run(key, awaitable) if attended is None else attended(self, key, awaitable)
 
     async def run(self, key: object, awaitable: Awaitable[T]) -> T:
-        """Await something, and return what it returns.
+        """Await something and return its result.
 
         Raises:
-            CancelledExternally: Another thread has cancelled it. What it raised or returned
-                after that is lost.
-            BaseException: Whatever it raises.
+            CancelledExternally: Another thread has cancelled it. Any later exception or result is
+                lost.
+            BaseException: Whatever the awaited code raises.
         """
         self._key, self._why = key, None
         try:
@@ -119,7 +120,7 @@ class Cancellable:
         except (Exception, asyncio.CancelledError) as error:
             if self._why is None:
                 raise
-            # Take back our own cancellation, and let anybody else's through.
+            # Take back our own cancellation, and let all others through.
             if task.uncancel() > cancellations and not isinstance(error, Exception):
                 raise
             raise CancelledExternally(self._why) from error

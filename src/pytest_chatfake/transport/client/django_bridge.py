@@ -1,6 +1,6 @@
 """Django in sync mode: its code runs in the test's thread, on the test's database connections.
 
-Nothing here imports Django by itself: an app that uses it has done that.
+This module doesn't import Django itself, because an app that uses Django has done so already.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
     """Run a coroutine function through asgiref, so that Django's sync code runs in this thread.
 
     Django passes its sync code (above all the ORM) to the thread that waits for the coroutine. On a
-    loop in this very thread none would wait, so the code would run outside the test's transaction.
+    loop in this thread, no thread would wait, so the code would run in another thread, outside the
+    test's transaction.
     """
     import asyncio  # noqa: PLC0415 - asgiref has it
 
     from asgiref.sync import async_to_sync  # noqa: PLC0415 - Django brings it
 
     # asgiref and Django refuse to work while a loop runs in this thread. Playwright's sync API has
-    # one, but it stands still until our plain code returns.
+    # such a loop, but it stands still until our plain code returns.
     loop: Any = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     try:
@@ -43,7 +44,7 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
 
 
 def has_broken_transaction() -> bool:
-    """Return whether a transaction of this thread is broken: Django refuses all but a rollback."""
+    """Return whether this thread's transaction is broken: Django refuses all but a rollback."""
     db = sys.modules.get("django.db")
     return db is not None and any(
         connection.in_atomic_block and connection.needs_rollback
@@ -54,8 +55,8 @@ def has_broken_transaction() -> bool:
 def connections_kept() -> AbstractContextManager[None]:
     """Keep Django from closing this thread's database connections around a request.
 
-    At both ends of a request Django closes connections, which suits a server. But here they are in
-    the middle of the test's own transaction. Django's test client keeps them in the same way.
+    Django closes connections at both ends of a request, which suits a server. But here, they belong
+    to the test's own transaction. Django's test client keeps them in the same way.
     """
     db = sys.modules.get("django.db")
     return _NOTHING_TO_KEEP if db is None else _kept(db)
@@ -63,7 +64,7 @@ def connections_kept() -> AbstractContextManager[None]:
 
 @contextmanager
 def _kept(db: Any) -> Generator[None]:
-    core = sys.modules["django.core.signals"]  # django.db imports it
+    core = sys.modules["django.core.signals"]  # imported by django.db
     signals = [
         signal
         for signal in (core.request_started, core.request_finished)

@@ -1,4 +1,4 @@
-"""The headers of an attempt: checked and completed, for every kind of target."""
+"""Checks and completes an attempt's headers, for every kind of target."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TypeAlias
 from ...base.arguments import check_str, cited, unexpected
 from ...base.redaction import is_secret_header, tail
 
-#: Names and values, in order. A tuple, because targets cache what they make of it.
+#: Names and values, in order. A tuple, because targets use it as a cache key.
 Headers: TypeAlias = "tuple[tuple[str, str], ...]"
 
-# RFC 9110: a name is a token, and a value never ends its line. Both are sent as Latin-1.
+# RFC 9110: a name is a token, and a value contains no line break. Both are sent as Latin-1.
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[\x01-\x09\x0b\x0c\x0e-\xff]*")
 
 
 def check_header(header: object, what: str) -> str:
-    """Return the name of a header; raise a TypeError or ValueError if HTTP does not allow it."""
+    """Return a header's name; raise a TypeError or ValueError if HTTP does not allow the header."""
     name = check_str(header, what)
     if not _NAME.fullmatch(name):
         raise ValueError(unexpected(what, "a header's name such as 'X-Signature'", name))
@@ -27,15 +27,15 @@ def check_header(header: object, what: str) -> str:
 
 
 def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
-    """Return all headers but ``Content-Length``: ``Host`` and the given ones.
+    """Return the given headers and ``Host``, which is all headers except ``Content-Length``.
 
     Args:
         headers: The attempt's headers. A ``Host`` among them replaces ours.
         host: The value of ``Host`` otherwise.
 
     Raises:
-        TypeError: A name or a value is not a ``str``.
-        ValueError: HTTP does not allow a name or a value, or a header tells the body's length.
+        TypeError: A name or a value is not a string.
+        ValueError: HTTP does not allow a name or a value, or a header states the body's length.
     """
     complete = [("Host", host)]
     for name, value in headers:

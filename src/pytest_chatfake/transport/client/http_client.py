@@ -1,13 +1,13 @@
-"""Attempts at a URL, over a connection that is kept alive, and never posted twice because of that.
+"""Attempts at a URL, over a kept connection, but without ever posting twice because of it.
 
-A post is not idempotent. Once a byte of it may have reached the server, it is not sent again. So we
-have to know before the first byte whether there is still a server at the other end.
+A POST is not idempotent. Once one of its bytes may have reached the server, it is not sent again.
+So before the first byte, we have to know whether there is still a server at the other end.
 
-A server that serves one client at a time would not get to a second connection before the first one
-is closed. So all endpoints at one server share its kept connection, and there is never a second.
+A server that serves one client at a time would not accept a second connection until the first one
+is closed. So all endpoints at a server share one kept connection.
 
-It reads no clock, because freezegun stops even the monotonic one. The watchdog ends what takes too
-long.
+The client reads no clock, because freezegun even stops the monotonic one. The watchdog ends
+attempts that take too long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from socket import socket
 
 # In seconds: how long to watch a server before its connection is used for the second time. A server
-# that closes after every response without announcing it does so within this time.
+# that closes the connection after every response, unannounced, does so within this time.
 WATCH_SECONDS = 0.005
 
 # The idle connections, by server. An attempt takes its connection out, so no two ever share one.
@@ -38,15 +38,15 @@ _kept: dict[Origin, socket] = {}
 class HttpClient:
     """Posts to one URL over a connection that is kept from one attempt to the next.
 
-    If a server has closed a kept connection without announcing it, every attempt gets a new one
-    from then on. Otherwise a request could arrive while the server is closing, and it would be
-    impossible to tell whether it was handled.
+    If a server has closed a kept connection without announcing it, every later attempt gets a new
+    connection. Otherwise, a request could arrive while the server is closing the connection, and it
+    would be impossible to tell whether the request was handled.
 
-    It makes one attempt at a time. Only `abort` may be called from another thread.
+    A client makes one attempt at a time. Only `abort` may be called from another thread.
 
     Args:
         url: Where to post, see `parse_url`.
-        timeout: Real seconds for connecting. After that it is up to the caller to `abort`.
+        timeout: Real seconds for connecting. After that, the caller has to `abort`.
     """
 
     def __init__(self, url: str, *, timeout: float) -> None:
@@ -55,13 +55,13 @@ class HttpClient:
         self._keeps = True
         self._was_watched = False
         self._is_aborted = False
-        self._socket: socket | None = None  # of the attempt that is being made
+        self._socket: socket | None = None  # the running attempt's
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> Response:
-        """Post once and return what came back; redirects are not followed.
+        """Post once and return the response; redirects are not followed.
 
-        If there is no complete response, the error is in what is returned. Only headers that are
-        not allowed raise an error, see `complete_headers`.
+        If there is no complete response, the result has the error. The only errors raised are those
+        for headers that are not allowed, see `complete_headers`.
         """
         complete = complete_headers(headers.items(), self._address.authority)
         lines = [
@@ -79,14 +79,14 @@ class HttpClient:
             return Response(None, b"", timed_out(self._timeout) if is_late else error)
 
     def abort(self) -> None:
-        """End the running attempt, which then timed out; from another thread."""
+        """From another thread, end the running attempt, which then counts as timed out."""
         self._is_aborted = True
         if (sock := self._socket) is not None:
             with suppress(OSError):
                 sock.shutdown(SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the kept connection to the server; its other endpoints make a new one."""
+        """Close the kept connection to the server; the server's other endpoints make a new one."""
         self._keeps = False
         _close_kept(self._address.origin)
 
@@ -94,9 +94,9 @@ class HttpClient:
         kept = None
         self._socket = sock
         try:
-            self._check_aborted()  # it may have been while we connected
-            # The server may respond, and close, before it has read everything.
-            with suppress(ConnectionError):  # which one depends on the system
+            self._check_aborted()  # abort() may have been called while we connected
+            # The server may respond, and close the connection, before it has read everything.
+            with suppress(ConnectionError):  # which subclass depends on the system
                 sock.sendall(request)
             response, is_reusable = receive(sock)
             self._socket = None  # first, so that no kept connection is shut down
@@ -106,7 +106,8 @@ class HttpClient:
             return response
         finally:
             self._socket = None
-            # It is in the middle of a message, or a concurrent attempt has kept another one.
+            # The connection is in the middle of a message, or a concurrent attempt has kept another
+            # one.
             if kept is not sock:
                 sock.close()
 
@@ -118,8 +119,8 @@ class HttpClient:
         sock = _kept.pop(self._address.origin, None)
         if sock is None:
             return None
-        # An idle server sends nothing. Anything to read is the end of the connection, or a response
-        # to no request.
+        # An idle server sends nothing, so anything to read is the end of the connection, or a
+        # response without a request.
         if not _is_readable(sock, 0 if self._was_watched else WATCH_SECONDS):
             self._was_watched = True
             return sock

@@ -1,4 +1,4 @@
-"""The lifespan of an ASGI app: startup and shutdown around a block."""
+"""The lifespan of an ASGI app: runs startup and shutdown around a block."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from .portal import Portal
 class Lifespan:
     """Runs an app's startup at the beginning of a block, and its shutdown at the end.
 
-    ``async with`` runs them in the running loop, and ``with`` in the portal's. Within the block,
-    the app's requests get its ``state``. For an app without a lifespan (one that raises on the
-    scope, or returns at once) nothing happens.
+    ``async with`` runs them in the running loop, ``with`` in the portal's. Inside the block, the
+    app's requests get its ``state``. For an app without a lifespan (it raises on the scope, or
+    returns at once), nothing happens.
 
     Args:
         app: The ASGI app.
-        portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
-        check: Is called with the mode that the block is written for, before it is entered, and may
-            raise an error.
+        portal: Runs the lifespan in plain code, and keeps the state for `AsgiTarget`.
+        check: Called with the block's mode before it is entered; may raise an error.
 
     Raises:
         BaseException: Whatever the app raises in its startup or shutdown, with its traceback.
         RuntimeError: The app reports that its startup or shutdown failed, or breaks the protocol,
-            or its lifespan is running already.
+            or its lifespan is already running.
     """
 
     def __init__(
@@ -78,12 +77,12 @@ class Lifespan:
         try:
             await self._task.enter_async_context(background_task(self._run))
             await self._started.wait()
-            if self._error is not None:  # the app reported it, and may still clean up
+            if self._error is not None:  # reported by the app, which may still clean up
                 await self._finished.wait()
             if self._finished.is_set():
                 await self._task.aclose()
             if self._received == 0:
-                self._error = None  # it raised on the scope: it has no lifespan, which is fine
+                self._error = None  # an app that raises on the scope has no lifespan, which is fine
             self._raise_error()
         except BaseException:
             del states[key]
@@ -127,7 +126,7 @@ class Lifespan:
         if self._error is None and self._received == 2:
             await self._leaving.wait()
             return {"type": "lifespan.shutdown"}
-        # There is no third message. An app that receives in a loop is cancelled while it waits.
+        # There is no third message, so an app that receives in a loop is cancelled while it waits.
         self._finished.set()
         while True:
             await new_event().wait()

@@ -1,6 +1,6 @@
-"""Event loops: which framework is running, and the same few functions for asyncio and trio.
+"""Event loops: which framework is running, and a few functions that work in asyncio and trio.
 
-trio need not be installed, and asyncio is imported only if it is used.
+trio may be missing, and asyncio is only imported if it is used.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 LoopEvent: TypeAlias = "asyncio.Event | trio.Event"
 AsyncFunction: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
 
-# Real seconds: a loop that has not begun a call from another thread by then is blocked.
+# Real seconds: a loop that has not begun another thread's call within this time is blocked.
 TAKE_UP_SECONDS = 0.5
 
-# Real seconds: how long we wait for a cancelled task before we go on without it.
+# Real seconds: how long to wait for a cancelled task before going on without it.
 GRACE_SECONDS = 5.0
 
 
 def running_framework() -> Literal["asyncio", "trio"] | None:
     """Return the framework whose task is running in this thread; None in plain code."""
-    # Trio first: in guest mode it runs inside a loop of asyncio.
+    # Trio first, because in guest mode it runs inside an asyncio loop.
     trio = sys.modules.get("trio")
     if trio is not None:
         with suppress(RuntimeError):
@@ -79,7 +79,7 @@ def new_event() -> LoopEvent:
 def plain_context() -> contextvars.Context:
     """Return a copy of this context for another loop or thread.
 
-    sniffio notes the running framework in the context; the copy must not say the wrong one.
+    sniffio notes the running framework in the context, and the copy must not have a wrong one.
     """
     context = contextvars.copy_context()
     sniffio = sys.modules.get("sniffio")
@@ -104,9 +104,9 @@ async def gather(functions: Sequence[AsyncFunction]) -> None:
 
 @asynccontextmanager
 async def background_task(function: AsyncFunction) -> AsyncGenerator[None]:
-    """Run a coroutine function beside a block; at the end, cancel it and wait for it.
+    """Run a coroutine function during a block; at the end, cancel it and wait for it.
 
-    Enter and leave the block in the same framework, and for trio in the same task. An exception of
+    Enter and leave the block in the same framework and, for trio, in the same task. An exception of
     the function is raised at the end.
     """
     if running_framework() == "trio":
@@ -131,9 +131,9 @@ class LoopBridge(NamedTuple):
     """The way into a loop from other threads.
 
     Attributes:
-        run: Runs a coroutine function in the loop and waits for its end. It returns False if the
-            loop is blocked, perhaps by a call that waits for this very thread.
-        is_here: Returns False if another loop than this one is running here.
+        run: Runs a coroutine function on the loop and waits for its end. Returns False if the loop
+            is blocked, perhaps by a call that waits for this very thread.
+        is_here: Returns False if another loop is running in this thread.
     """
 
     run: Callable[[AsyncFunction], bool]
@@ -141,7 +141,7 @@ class LoopBridge(NamedTuple):
 
 
 def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
-    """Return the way into the loop that is running here; None in plain code.
+    """Return the way into the loop that is running in this thread; None in plain code.
 
     Args:
         timeout: How many real seconds a call of `LoopBridge.run` may take.

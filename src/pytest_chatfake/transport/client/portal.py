@@ -1,4 +1,4 @@
-"""From plain code into coroutines: a fake's way to the loop on which it runs ASGI apps."""
+"""The way from plain code into coroutines: a fake's loop for ASGI apps."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Portal:
-    """A fake's way to its loop, which is its own or shared by the whole session.
+    """A fake's access to its loop, which is its own or shared by the whole session.
 
-    Its own loop ends with the fake, including the tasks that an app has left there. On a shared
-    loop they go on.
+    Its own loop ends with the fake, including tasks that an app has left on it. On a shared loop,
+    such tasks go on.
 
     Attributes:
         app_states: The ``state`` of each app whose lifespan is running, by the ``id`` of the app.
@@ -42,7 +42,7 @@ class Portal:
         return self._loop.run(coroutine, self)
 
     def run_idle(self, pause: Callable[[], Coroutine[Any, Any, object]]) -> bool:
-        """Let tasks that an app has left on the loop go on while ``pause`` runs.
+        """Let an app's remaining tasks on the loop run while ``pause`` runs.
 
         Returns:
             False if there is no loop, or it is in use.

@@ -14,24 +14,25 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Real seconds: how long a fake waits for another one that uses the shared loop.
+# Real seconds: how long a fake waits while another one uses the shared loop.
 TURN_SECONDS: Final = 30.0
 
 
 class PrivateLoop:
     """An asyncio loop for one fake, or for all fakes of a session.
 
-    What an app leaves behind on it (a task, a connection pool) goes on at the next call. The loop
-    runs in the caller's thread. If another loop is running there already (Playwright's sync API, a
-    coroutine that uses sync mode), it runs in a worker thread instead.
+    Whatever an app leaves on the loop (a task, a connection pool) goes on at the next call. The
+    loop runs in the caller's thread. If another loop is already running in that thread
+    (Playwright's sync API, a coroutine that uses sync mode), it runs in a worker thread instead.
     """
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = Worker("chatfake-loop")
-        # Re-entrant: if an interrupt leaves it locked, later fakes in this thread still work.
+        # Re-entrant, so that later fakes in this thread still work if an interrupt leaves it
+        # locked.
         self._lock = threading.RLock()
-        self._owner: object | None = None  # whose coroutine is running
+        self._owner: object | None = None  # the owner of the running coroutine
 
     def run(self, coroutine: Coroutine[Any, Any, T], owner: object) -> T:
         """Run a coroutine and return its result; owners in other threads wait for its end.
@@ -46,7 +47,7 @@ class PrivateLoop:
             coroutine.close()
             raise
         try:
-            if self._loop is None or self._loop.is_closed():  # by the app
+            if self._loop is None or self._loop.is_closed():  # the app may have closed it
                 import asyncio  # noqa: PLC0415 - costs 30 ms, and not every fake needs it
 
                 self._loop = asyncio.new_event_loop()
@@ -55,7 +56,7 @@ class PrivateLoop:
             self._give_back()
 
     def run_idle(self, pause: Callable[[], Coroutine[Any, Any, object]]) -> bool:
-        """Let tasks that an app has left on the loop go on while ``pause`` runs.
+        """Let an app's remaining tasks on the loop run while ``pause`` runs.
 
         Returns:
             False if there is no loop, or it is in use.
@@ -69,7 +70,7 @@ class PrivateLoop:
         return True
 
     def close(self) -> None:
-        """Cancel what is left on the loop, and close it.
+        """Cancel the tasks that are left on the loop, and close it.
 
         Raises:
             RuntimeError: A task does not end, or the loop is waiting for this very code.
@@ -112,20 +113,20 @@ class PrivateLoop:
             return self._call(lambda: loop.run_until_complete(task))
         except BaseException:
             if not task.done():
-                # Ctrl-C or a timeout by signal has ended our waiting, but not the task.
+                # Ctrl-C or a signal's timeout has ended our wait, but not the task.
                 if running_framework() is not None:  # the worker must return first
                     loop.call_soon_threadsafe(task.cancel)
                 self._call(lambda: self._cancel({task}, loop))
             raise
 
     def _call(self, function: Callable[[], T]) -> T:
-        # In a thread where no other loop is running.
+        # Runs in a thread without another running loop.
         return function() if running_framework() is None else self._worker.call(function)
 
     def _cancel(
         self, tasks: set[asyncio.Task[Any]], loop: asyncio.AbstractEventLoop
     ) -> set[asyncio.Task[Any]]:
-        # Returns the tasks that do not end.
+        # Returns the tasks that don't end.
         import asyncio  # noqa: PLC0415 - it is there when a task is
 
         left = {task for task in tasks if not task.done()}

@@ -1,7 +1,7 @@
-"""Reads a response with ``http.client``, up to a limit, and with a readable text for each error.
+"""Reads a response with ``http.client``, but with a limit and a readable message for each error.
 
-Without this, ``http.client`` reads whatever a server sends, accepts nonsense as a length, and if a
-server says ``hello``, the whole text of its error is ``hello``.
+By itself, ``http.client`` reads however much a server sends, accepts nonsense as a length, and if a
+server says ``hello``, the whole error message is ``hello``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-READ_LIMIT = 16 * 1024 * 1024  # bytes of a response, with its headers, before we give up
-KEEP_LIMIT = 64 * 1024  # bytes of a body that are kept
+READ_LIMIT = 16 * 1024 * 1024  # the maximum size of a response in bytes, with its headers
+KEEP_LIMIT = 64 * 1024  # how many bytes of a body are kept
 
 
 def receive(sock: socket) -> tuple[Response, bool]:
@@ -36,7 +36,7 @@ def receive(sock: socket) -> tuple[Response, bool]:
         The response, and whether the connection can be used again.
 
     Raises:
-        HTTPException: It is not HTTP, is cut off or too long.
+        HTTPException: The response is not HTTP, is cut off or too long.
         OSError: The connection broke.
     """
     start, size = b"", 0

@@ -1,4 +1,4 @@
-"""What a target posts, and what comes back."""
+"""What a target posts, and the response."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 
 class OutgoingRequest(Protocol):
-    """The exact bytes to post, and all headers but ``Host`` and ``Content-Length``."""
+    """The exact bytes to post, and all headers except ``Host`` and ``Content-Length``."""
 
     body: bytes
     headers: Mapping[str, str]
@@ -18,20 +18,20 @@ def timed_out(seconds: float, stopped: str = "") -> TimeoutError:
 
     Args:
         seconds: The limit, in real seconds.
-        stopped: How the app was stopped in an earlier attempt, if it was: that may be the reason.
+        stopped: How the app was stopped in an earlier attempt, if so, as the possible reason.
     """
     why = f"; the app had {stopped} before, and may have left a lock" if stopped else ""
     return TimeoutError(f"no complete response within {seconds:g} s{why}")
 
 
 class Response(NamedTuple):
-    """What came back from an attempt.
+    """The response to an attempt, or why there is none.
 
     Attributes:
-        status: The HTTP status; None if no complete response came.
+        status: The HTTP status; None if there was no complete response.
         body: The body; over a connection, its first 64 KiB.
-        error: Why no response came: refused, timed out, cut off. A target raises the exception of
-            an app in process, and it becomes the error only where the attempt is recorded.
+        error: Why there was no response: refused, timed out, cut off. A target raises an in-process
+            app's exception, which becomes the error when the attempt is recorded.
         late: The status of a response that came after the time was up.
     """
 

@@ -1,15 +1,15 @@
-"""Where an attempt goes: a URL, a WSGI app, an ASGI app, or a function of the test.
+"""Targets: the URL, WSGI app, ASGI app or function that an attempt goes to.
 
 Each target can be called in two ways. `attempt` is for plain code, and blocks. `attempt_async` is
-awaited in the test's own loop, asyncio's or trio's, and does not block it, so a server in that loop
-can respond. If a URL gives no complete response, what is returned has the error. An exception of an
-app or a function is raised, with its traceback.
+awaited on the test's own loop, asyncio's or trio's, and does not block it, so a server on that loop
+can respond. If a URL gives no complete response, the result has the error. An exception of an app
+or a function is raised, with its traceback.
 
-A cancellation of `attempt_async` reaches an ASGI app or an async function, and ends it as it ends
-any task. A thread can't be cancelled: an attempt at a URL or a WSGI app is finished, its response
-is returned, and then the cancellation takes effect (see `Worker.call_async`). The same goes for
-`cancel`, by which the watchdog ends what takes too long. Before that it calls `disconnect`, so the
-app learns that its client is gone.
+A cancellation of `attempt_async` reaches an ASGI app or an async function, and ends it like any
+task. A thread can't be cancelled: an attempt at a URL or a WSGI app is finished, its response is
+returned, and then the cancellation takes effect (see `Worker.call_async`). The same goes for
+`cancel`, with which the watchdog ends attempts that take too long. The watchdog first calls
+`disconnect`, so the app learns that its client is gone.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ ACCEPTED = Response(200)
 
 
 class Target(ABC):
-    """Where attempts go, one at a time; `clone` it for concurrent ones.
+    """The target of attempts, one at a time; `clone` it for concurrent ones.
 
     Attributes:
-        threaded: Whether `attempt_async` calls in a thread, which holds cancellations back.
+        threaded: Whether `attempt_async` calls the target in a thread, which delays cancellations.
         overlaps: Whether two attempts can be made at the same time.
         in_process: Whether the app's code runs in this process.
     """
@@ -44,7 +44,7 @@ class Target(ABC):
     threaded: bool = False
     overlaps: bool = True
     in_process: bool = True
-    _app: Any = None  # what is called in this process
+    _app: Any = None  # the app or function, if it runs in this process
 
     @abstractmethod
     def clone(self) -> Target:
@@ -63,7 +63,7 @@ class Target(ABC):
         return None
 
     def disconnect(self, request: object) -> bool:  # noqa: ARG002 - as for `cancel`
-        """Disconnect the client; from another thread.
+        """From another thread, disconnect the client.
 
         Returns:
             Whether `cancel` can end the attempt if the app goes on anyway.
@@ -71,10 +71,10 @@ class Target(ABC):
         return False
 
     def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - for those that can
-        """End the attempt at this request, with ``why`` as its error; from another thread.
+        """From another thread, end the attempt at this request, with ``why`` as its error.
 
         Returns:
-            Whether it ends now or soon. A call of plain code can't be ended.
+            Whether the attempt ends now or soon. A call of plain code can't be ended.
         """
         return False
 
@@ -82,7 +82,7 @@ class Target(ABC):
         """Close idle connections; a running attempt is finished."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to give up
-        """End connections and threads. Calling it again has no effect."""
+        """End connections and threads. Calling this again is a no-op."""
 
 
 class UrlTarget(Target):
@@ -98,7 +98,7 @@ class UrlTarget(Target):
 
         self._client = HttpClient(url, timeout=timeout)
         self._request: OutgoingRequest | None = None
-        # The watchdog ends an attempt after its timeout, so wait at least that long.
+        # The watchdog ends an attempt after its timeout, so wait at least as long.
         self._worker = Worker("chatfake-url", grace=timeout + GRACE_SECONDS)
 
     def clone(self) -> UrlTarget:
@@ -108,12 +108,12 @@ class UrlTarget(Target):
         return clone
 
     def attempt(self, request: OutgoingRequest) -> Response:
-        """Post; an error of the connection is in the response."""
+        """Post; the response has any error of the connection."""
         self._request = request
         return self._client.post(request.body, request.headers)
 
     async def attempt_async(self, request: OutgoingRequest) -> Response:
-        """Post from a thread, because the server may run in this very loop."""
+        """Post from a thread, because the server may run on this very loop."""
         return await self._worker.call_async(self.attempt, request)
 
     def disconnect(self, request: object) -> bool:
@@ -123,11 +123,11 @@ class UrlTarget(Target):
         return True
 
     def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - it has its own
-        """End the attempt; it may have begun after `disconnect`."""
+        """End the attempt, which may have begun after `disconnect`."""
         return self.disconnect(request)
 
     def hang_up(self) -> None:
-        """Close the connection: now, or after the attempt that uses it."""
+        """Close the connection, now or after the attempt that uses it."""
         self._client.close()
 
     def close(self) -> None:
@@ -141,20 +141,20 @@ class UrlTarget(Target):
 class HandlerTarget(Target, Generic[RequestT]):
     """A function of the test that is called with the request; see `response_of` for its result.
 
-    In both modes a plain function is called in the test's thread. An async one is awaited in the
-    test's own loop, or runs on the portal's.
+    In both modes, a plain function is called in the test's thread. An async function is awaited on
+    the test's own loop, or runs on the portal's.
     """
 
     def __init__(self, function: Callable[[RequestT], object], *, portal: Portal) -> None:
         self._app = function
         self._portal = portal
         self._awaited = Cancellable()
-        # Plain functions can't overlap, as they all run in the test's thread.
+        # Plain functions can't overlap, because they all run in the test's thread.
         call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
         self.overlaps: bool = any(map(inspect.iscoroutinefunction, (function, call)))
 
     def clone(self) -> HandlerTarget[RequestT]:
-        """Return another call of the same function."""
+        """Return another target for the same function."""
         return HandlerTarget(self._app, portal=self._portal)
 
     def attempt(self, request: RequestT) -> Response:
@@ -165,7 +165,7 @@ class HandlerTarget(Target, Generic[RequestT]):
         return response_of(result)
 
     async def attempt_async(self, request: RequestT) -> Response:
-        """Call the function, and await what can be awaited."""
+        """Call the function, and await its result if possible."""
         result = self._app(request)
         if inspect.isawaitable(result):
             return await self._wait(request, result)
@@ -178,7 +178,7 @@ class HandlerTarget(Target, Generic[RequestT]):
             return Response(None, b"", late.why)
 
     def disconnect(self, request: object) -> bool:
-        """Do nothing yet; return whether it is an async function, which can be cancelled."""
+        """Do nothing yet; return whether the function is async and so can be cancelled."""
         return self._awaited.is_awaiting(request)
 
     def cancel(self, request: object, why: Exception) -> bool:
@@ -190,16 +190,16 @@ def response_of(result: object) -> Response:
     """Return the response that a handler's result stands for.
 
     Args:
-        result: None for 200, a status, ``(status, body)``, or the response of a framework: an
-            object with ``status_code``, and the body in ``data``, ``content`` or ``body``.
+        result: None for 200, a status, ``(status, body)``, or a framework's response: an object
+            with ``status_code``, and the body in ``data``, ``content`` or ``body``.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: The result is something else.
         ValueError: The status is invalid.
     """
     if result is None:
         return ACCEPTED
-    returned = result  # kept for the error, as the type checkers narrow `result` below
+    returned = result  # kept for the error, because type checkers narrow `result` below
     status: object = result
     body: object = b""
     if isinstance(result, tuple):

@@ -1,4 +1,4 @@
-"""Checks the URLs of webhooks, the paths of apps, and the address of their client."""
+"""Checks webhook URLs, apps' paths, and the address of their client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...base.arguments import check_int, check_str, cited, shortened, unexpected
 
 
 class Origin(NamedTuple):
-    """What to connect to: a host name or IP address, a port, and whether to use TLS."""
+    """A server to connect to: a host name or IP address, a port, and whether to use TLS."""
 
     host: str
     port: int
@@ -19,10 +19,10 @@ class Origin(NamedTuple):
 
 
 class Address(NamedTuple):
-    """A URL, taken apart.
+    """The parts of a URL.
 
     Attributes:
-        origin: Where to connect.
+        origin: The server to connect to.
         authority: The value of ``Host``.
         target: Path and query, for the request line.
     """
@@ -33,11 +33,11 @@ class Address(NamedTuple):
 
 
 def parse_url(url: str) -> Address:
-    """Take a webhook's URL apart.
+    """Split a webhook's URL into its parts.
 
     Raises:
-        TypeError: The URL is not a ``str``.
-        ValueError: Nothing can be posted to it; the text says what to write.
+        TypeError: The URL is not a string.
+        ValueError: Nothing can be posted to the URL; the message says what to write.
     """
     if re.search(r"[\x00-\x20\x7f]", check_str(url, "url")):
         raise ValueError(
@@ -75,8 +75,8 @@ def checked_path(path: str) -> str:
     """Return an app's path, quoted as in a URL, with an optional query string.
 
     Raises:
-        TypeError: It is not a ``str``.
-        ValueError: It is invalid; the text says what to write.
+        TypeError: The path is not a string.
+        ValueError: The path is invalid; the message says what to write.
     """
     if not check_str(path, "path").startswith("/"):
         raise ValueError(unexpected("path", "a slash first, as in '/hooks/chat'", path))
@@ -89,10 +89,10 @@ def checked_path(path: str) -> str:
 
 
 def checked_client(client: tuple[str, int] | None) -> tuple[str, int]:
-    """Return the client that an app in process sees, by default ``("127.0.0.1", 50000)``.
+    """Return the client that an in-process app sees, by default ``("127.0.0.1", 50000)``.
 
     Raises:
-        TypeError: It is not a pair of a ``str`` and an ``int``.
+        TypeError: The client is not a pair of a string and an ``int``.
         ValueError: The address is not an IP address, or the port is out of range.
     """
     if client is None:

@@ -1,8 +1,8 @@
-"""Counts real seconds beside code that may hang, in a thread.
+"""Counts real seconds, in a thread, while other code runs that may hang.
 
-It can't compare clocks: freezegun stops even the monotonic one, and asyncio's timers with it. But a
-lock still waits for real time. So one thread of the process looks at all watched items every 50 ms,
-and counts how many times it finds the same thing running. This costs the watched code next to
+Clocks are useless for this: freezegun even stops the monotonic one, and with it asyncio's timers.
+But a lock still waits in real time. So one thread of the process looks at all watched items every
+50 ms, and counts how often it finds the same thing running. This costs the watched code next to
 nothing, and a machine that was asleep or is overloaded does not look like an app that hangs.
 """
 
@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from ...base.debugging import is_debugging
 
-# Real seconds between two looks; and after how many looks at nothing the thread ends.
+# The real seconds between two looks, and the number of idle looks after which the thread ends.
 TICK = 0.05
 IDLE_LOOKS = 20
 
@@ -24,21 +24,21 @@ class Watched(Protocol):
     """An item that does one thing after another, each of which may take too long.
 
     Attributes:
-        limit: How many real seconds one thing may take.
+        limit: How many real seconds each thing may take.
     """
 
     limit: float
 
     @property
     def current(self) -> object | None:
-        """What it is doing, as a new object for each new thing; None for nothing."""
+        """What the item is doing, as a new object for each new thing; None if nothing."""
         ...
 
     def on_timeout(self, current: Any) -> float | None:
         """Act on ``current``, which takes longer than the limit; called in the watchdog's thread.
 
         Returns:
-            After how many more seconds to call this again; None for never.
+            The seconds until the next call; None: no further call.
         """
         ...
 
@@ -52,12 +52,12 @@ class _Observation(NamedTuple):
 
 
 class Watchdog:
-    """Looks at all watched items, from a thread that lives as long as there are any."""
+    """Looks at all watched items, from a thread that runs as long as there are any."""
 
     def __init__(self) -> None:
         # Weak, because a fake that is never closed never removes its items.
         self._watched: WeakKeyDictionary[Watched, None] = WeakKeyDictionary()
-        self._lock = threading.Lock()  # held while the thread begins and ends
+        self._lock = threading.Lock()  # held while the thread starts or ends
         self._thread: threading.Thread | None = None
         self._pause = threading.Event()  # never set
 
@@ -74,7 +74,7 @@ class Watchdog:
         self._watched.pop(watched, None)
 
     def _runs(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()  # after a fork it is not
+        return self._thread is not None and self._thread.is_alive()  # False after a fork
 
     def _begin(self) -> threading.Thread:
         thread = threading.Thread(target=self._run, name="chatfake-watch", daemon=True)
@@ -94,7 +94,7 @@ class Watchdog:
                 return
 
     def _look(self, watched: Watched, last: _Observation | None) -> _Observation | None:
-        # An error of one item is reported, and must not end the watch over the others.
+        # An item's error is reported, and must not stop the watch over the others.
         try:
             return _look(watched, last)
         except BaseException as error:
@@ -106,7 +106,9 @@ class Watchdog:
     def _ends(self) -> bool:
         with self._lock:
             thread, self._thread = self._thread, None
-            if self._watched:  # was added since the last look; a later add() begins a thread
+            if (
+                self._watched
+            ):  # an item was added since the last look; a later add() starts a new thread
                 self._thread = thread
             return self._thread is None
 
@@ -118,11 +120,11 @@ def _look(watched: Watched, last: _Observation | None) -> _Observation:
     looks = last.looks + 1
     if looks * TICK < last.limit:
         return _Observation(current, looks, last.limit)
-    if is_debugging():  # someone is thinking: start again
+    if is_debugging():  # somebody is thinking, so the count starts over
         return _Observation(current, 0, watched.limit)
     more = watched.on_timeout(current)
     return _Observation(current, looks, inf if more is None else looks * TICK + more)
 
 
-#: The one of this process.
+#: The process's watchdog.
 watchdog: Watchdog = Watchdog()

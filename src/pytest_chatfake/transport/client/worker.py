@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 class Worker:
-    """A thread for blocking calls, started at the first one.
+    """A thread for blocking calls, started at the first call.
 
     It makes one call after another, each in a copy of its caller's context.
 
     Args:
         name: The thread's name.
-        grace: How many real seconds to wait for a call that was cancelled, or when the worker is
-            closed, before it is left to itself.
+        grace: How many real seconds to wait for a call that was cancelled, or that still runs when
+            the worker is closed, before abandoning it.
     """
 
     def __init__(self, name: str, *, grace: float = GRACE_SECONDS) -> None:
@@ -42,9 +42,9 @@ class Worker:
     async def call_async(self, function: Callable[..., T], *args: object) -> T:
         """Call a function in the thread, and await its result in the running framework.
 
-        A cancellation before the call prevents it. A later one waits for the end of the call, up to
-        the worker's grace. Then the result is returned normally, so that it can be recorded, and
-        the cancellation takes effect at the caller's next ``await`` that waits.
+        A cancellation before the call prevents it. A later cancellation waits for the end of the
+        call, up to the worker's grace. Then the result is returned normally, so that it can be
+        recorded, and the cancellation takes effect at the caller's next ``await`` that waits.
         """
         await checkpoint()
         future = self._begin(function, args)
@@ -130,13 +130,13 @@ async def _wait_in_trio(future: Future[Any], grace: float) -> None:
 
 
 def _wake(call_soon: Callable[[Callable[[], object]], object], wake: Callable[[], object]) -> None:
-    with suppress(RuntimeError):  # the loop is closed: nothing waits there any more
+    with suppress(RuntimeError):  # the loop is closed, so nothing waits on it any more
         call_soon(wake)
 
 
 def _cancel_again(task: asyncio.Task[Any], cancelled: asyncio.CancelledError, handled: int) -> None:
-    # Repeats a cancellation that was caught, now that the task waits for something else. If its
-    # caller (asyncio.timeout, say) has taken it back meanwhile, the count is as it was before.
+    # Repeats a caught cancellation, now that the task waits for something else. If its caller, such
+    # as asyncio.timeout, has taken it back meanwhile, the count is the same as before.
     if task.cancelling() > handled:
         task.uncancel()  # or the same cancellation would count twice
         task.cancel(*cancelled.args)

@@ -1,7 +1,7 @@
 """Attempts at a WSGI app, without a socket: the server's side of PEP 3333.
 
-An app that breaks the protocol raises ``RuntimeError``, for a bad status ``ValueError``, for a bad
-body ``TypeError``. An exception of the app is raised as it is.
+If an app breaks the protocol, ``RuntimeError`` is raised; for a bad status, ``ValueError``; for a
+bad body, ``TypeError``. An app's own exception is raised unchanged.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WsgiTarget(Target):
         self._environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
             "SCRIPT_NAME": "",
-            # PEP 3333: the bytes, decoded as Latin-1 whatever their encoding.
+            # PEP 3333: bytes are decoded as Latin-1, whatever their encoding.
             "PATH_INFO": unquote_to_bytes(raw_path).decode("latin-1"),
             "QUERY_STRING": query,
             "SERVER_NAME": "testserver",
@@ -57,7 +57,7 @@ class WsgiTarget(Target):
             "wsgi.multithread": False,
             "wsgi.multiprocess": False,
             "wsgi.run_once": False,
-            # As with most servers, the app can read to the end and need not count.
+            # As with most servers, the app can read to the end without counting bytes.
             "wsgi.input_terminated": True,
         }
 
@@ -69,7 +69,7 @@ class WsgiTarget(Target):
         return clone
 
     def attempt(self, request: OutgoingRequest) -> Response:
-        """Call the app here."""
+        """Call the app in this thread."""
         with connections_kept():
             return self._call(request)
 
@@ -98,14 +98,14 @@ class WsgiTarget(Target):
         return exchange.response()
 
 
-@lru_cache(maxsize=128)  # endpoints send the same headers again and again
+@lru_cache(maxsize=128)  # endpoints send the same headers every time
 def _variables(headers: Headers) -> Mapping[str, str]:
     variables: dict[str, str] = {}
     for name, value in complete_headers(headers, "testserver"):
         key = name.upper().replace("-", "_")
-        if key != "CONTENT_TYPE":  # CGI gives it no prefix
+        if key != "CONTENT_TYPE":  # which has no prefix in CGI
             key = f"HTTP_{key}"
-        # A repeated header becomes one, with commas.
+        # Repeated headers become one, with commas.
         variables[key] = f"{variables[key]},{value}" if key in variables else value
     return variables
 
@@ -116,8 +116,7 @@ class _Exchange:
     def __init__(self) -> None:
         self._status: int | None = None
         self._body: list[bytes] = []
-        # A server sends the headers with the first bytes of the body: then it is too late to change
-        # them.
+        # A server sends the headers with the first bytes of the body, and then can't change them.
         self._sent = False
 
     def start(
@@ -154,7 +153,7 @@ class _Exchange:
 
 
 def _status_code(status: object) -> int:
-    # Not every app gives a reason: "200 OK" or "200".
+    # Not every app gives a reason: "200 OK", but also "200".
     if not (isinstance(status, str) and re.fullmatch("[0-9]{3}( .*)?", status)):
         raise ValueError(unexpected("WSGI app", "a status such as '200 OK'", status))
     return int(status[:3])

@@ -1,1 +1,1 @@
-"""One listening socket: requests read strictly, responses written, connections kept alive."""
+"""The listener: reads requests strictly, writes responses, keeps connections alive."""

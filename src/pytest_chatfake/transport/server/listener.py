@@ -1,11 +1,11 @@
-"""The socket side of the API: one listening socket, and one thread for each client.
+"""The API's socket: one listener, and one thread for each client.
 
-The `Listener` is a server of pytest-httpserver, so tests can add handlers to it in the usual way.
-Python's ``http.server`` and werkzeug read the requests. Two things are different: connections are
-kept alive (werkzeug closes them after each response), and stopping takes 20 ms instead of 500.
+The `Listener` is a pytest-httpserver server, so tests can add handlers in the usual way. Python's
+``http.server`` and werkzeug read the requests. Two things are different: connections are kept alive
+(werkzeug closes them after each response), and stopping takes 20 ms instead of 500.
 
-There are no timeouts, because process time may stand still while we serve. A slow client only holds
-one thread, until `Listener.stop` ends it.
+There are no timeouts, because process time may stand still while we serve. A slow client only
+occupies one thread, until `Listener.stop` ends it.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ from .replies import Reply, plain, server_error
 # How often a running listener checks whether it should stop, in real seconds.
 POLL_SECONDS = 0.02
 
-# http.server only notes these defects, but the headers after such a line are lost.
+# http.server only notes these defects, but loses the headers after such a line.
 MALFORMED = (
     InvalidHeaderDefect,
     MisplacedEnvelopeHeaderDefect,
     MissingHeaderBodySeparatorDefect,
 )
 
-#: What no line may have: a CR in the middle, a NUL, or a space in front, which would continue the
-#: header before. No two parsers agree about these.
+#: What no line may contain: a CR in the middle, a NUL, or a leading space, which would continue the
+#: previous header. No two parsers agree about these.
 _STRAY = re.compile(rb"\r(?!\n)|\0|\A[ \t]")
 
-#: The line before a chunk. ``int()`` would also accept ``0x5``, ``0_5`` and ``+5``.
+#: The line before a chunk, because ``int()`` would also accept ``0x5``, ``0_5`` and ``+5``.
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(;.*)?\r?\n")
 
-#: Lets a handler of pytest-httpserver respond to a request; returns None if none matches.
+#: Lets a pytest-httpserver handler respond to a request; returns None if no handler matches.
 ByHandler: TypeAlias = "Callable[[Request], Response | None]"
 
 
 class Api(Protocol):
-    """The API without a socket. It is called from many threads."""
+    """The API without a socket. Many threads call it."""
 
     def respond(self, request: Request, by_handler: ByHandler, /) -> Response | Reply:
-        """Respond to a request; let pytest-httpserver handle it if it is none of the API's."""
+        """Respond to a request; let pytest-httpserver handle requests that aren't the API's."""
         ...
 
     def responded(self, request: Request, status: int | None, body: bytes, /) -> None:
@@ -70,23 +70,24 @@ class Api(Protocol):
         Args:
             request: The request.
             status: The HTTP status; None if the connection is closed without a response.
-            body: The body, if a handler of the user's has responded with 300 or more; else empty.
+            body: The body, if one of the user's handlers has responded with 300 or more; else
+                empty.
         """
         ...
 
 
 class Unmatched(Exception):  # noqa: N818 - steers `Listener.respond`, never leaves it
-    """No handler of pytest-httpserver matches."""
+    """No pytest-httpserver handler matches."""
 
 
 class _Malformed(Exception):  # noqa: N818 - steers `_Connection`, never leaves it
-    """It is not certain where the request ends: 400."""
+    """The end of the request is uncertain: 400."""
 
 
 class _Reader(BufferedReader):
     """Raises a ConnectionAbortedError if a client hangs up in the middle of a line or a chunk.
 
-    Without it, http.server would respond to half a request, and werkzeug would read a chunk for
+    Otherwise, http.server would respond to half a request, and werkzeug would read a chunk for
     ever.
     """
 
@@ -124,7 +125,7 @@ class _Connection(WSGIRequestHandler):
     rbufsize = 0  # `_Reader` buffers
     wbufsize = -1  # sends a response in one piece
 
-    # Without Date, because process time may stand still, and without a line in a log.
+    # Without Date, because process time may stand still, and without logging.
     send_response = WSGIRequestHandler.send_response_only
 
     def setup(self) -> None:
@@ -135,7 +136,7 @@ class _Connection(WSGIRequestHandler):
         super().setup()
         self.rfile = self._reader = _Reader(cast("RawIOBase", self.rfile))
         self._listener.connections.add(self)
-        if self._stopped.is_set():  # only now, so that `stop` misses no client
+        if self._stopped.is_set():  # only now, so that `stop` doesn't miss a client
             self.close()
 
     def finish(self) -> None:
@@ -143,12 +144,12 @@ class _Connection(WSGIRequestHandler):
         super().finish()
 
     def close(self) -> None:
-        """End the connection from another thread."""
+        """From another thread, end the connection."""
         with suppress(OSError):
             self.connection.shutdown(SHUT_RDWR)
 
     def retire(self) -> None:
-        """End the connection from another thread, but finish the response that is being written."""
+        """From another thread, end the connection, but finish the response that is under way."""
         self._is_retired = True
         if self._is_idle:
             self.close()
@@ -156,15 +157,15 @@ class _Connection(WSGIRequestHandler):
     def handle_one_request(self) -> None:
         self._is_idle = True
         self.close_connection = True
-        if self._is_retired:  # only now, so that no `retire` is missed
+        if self._is_retired:  # only now, so that a `retire` isn't missed
             return
         begin = self._reader.peek(1)[:1]
         self._is_idle = False
-        if begin not in (b"", b"\x16"):  # hung up, or TLS: that client would wait for ever
+        if begin not in (b"", b"\x16"):  # the client hung up, or speaks TLS and would wait for ever
             try:
                 super().handle_one_request()
             except _Malformed:
-                self.command = self.requestline = ""  # there may be none yet
+                self.command = self.requestline = ""  # they may not be set yet
                 self.request_version = self.protocol_version
                 self._refuse(400)
 
@@ -174,10 +175,12 @@ class _Connection(WSGIRequestHandler):
         self.close_connection = True
 
     def handle_expect_100(self) -> bool:
-        return True  # too early: `run_wsgi` sends the 100 once the end of the body is certain
+        return (
+            True  # too early, because `run_wsgi` sends the 100 once the end of the body is certain
+        )
 
     def run_wsgi(self) -> None:
-        """Read a request to its end, so that the next one can begin there, and respond."""
+        """Read a request to its end, so that the next one can begin, and respond."""
         try:
             environ = self.make_environ()
         except ValueError:  # the target is not a URL
@@ -190,14 +193,14 @@ class _Connection(WSGIRequestHandler):
             return
         if "wsgi.input_terminated" in environ:
             environ["wsgi.input"] = _Chunks(self._reader)
-        if self.requestline.split()[1].startswith("//"):  # http.server makes one slash of them
+        if self.requestline.split()[1].startswith("//"):  # http.server merges the slashes
             environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         request = Request(environ, populate_request=False)
         try:
             request.get_data()  # caches it for matchers, handlers and the log
         except ConnectionError:
             raise
-        except OSError as error:  # werkzeug's, if a chunk is longer than it says
+        except OSError as error:  # from werkzeug, if a chunk is longer than it says
             raise _Malformed from error
         reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
@@ -213,7 +216,7 @@ class _Connection(WSGIRequestHandler):
         self.wfile.write(body)
 
     def _has_certain_end(self) -> bool:
-        # If it is not certain where the headers or the body end, the next request isn't either.
+        # If the end of the headers or the body is uncertain, so is the next request.
         headers = self.headers
         if (
             any(isinstance(defect, MALFORMED) for defect in headers.defects)
@@ -229,7 +232,7 @@ class _Connection(WSGIRequestHandler):
         )
 
     def _continues(self) -> bool:
-        # Sends the 100 that a client waits for; returns False if it expects anything else.
+        # Sends the 100 that a client waits for; returns False if the client expects anything else.
         expected = self.headers.get_all("Expect", [])
         if not expected or self.request_version == "HTTP/1.0":
             return True
@@ -248,7 +251,7 @@ class _Server(ThreadedWSGIServer):
     """Serves each client in its own thread.
 
     Attributes:
-        stopped: Is set when clients are no longer served.
+        stopped: Set once clients are no longer served.
     """
 
     def __init__(self, listener: Listener, fd: int) -> None:
@@ -272,8 +275,8 @@ class _Server(ThreadedWSGIServer):
 class Listener(HTTPServer):
     """Serves the API, and the handlers that a test adds, on a free port.
 
-    Three things differ from pytest-httpserver. A request that no handler matches goes to the API
-    and is no failed assertion, unless an ordered handler was next. ``log`` has only the requests
+    Three things differ from pytest-httpserver. A request that matches no handler goes to the API,
+    and isn't a failed assertion unless an ordered handler was next. ``log`` only has the requests
     that reached a handler. And a streamed response is read to its end before it is sent.
     """
 
@@ -289,12 +292,12 @@ class Listener(HTTPServer):
         """Listen, and serve from our own threads.
 
         Raises:
-            HTTPServerError: The listener is running already.
-            OSError: No port is free, or the one from before a `stop` is taken.
+            HTTPServerError: The listener is already running.
+            OSError: No port is free, or the port from before a `stop` is taken.
         """
         if self.is_running():
             raise HTTPServerError("the listener runs already")
-        # If the port is taken, werkzeug would exit the process. So we open the socket.
+        # We open the socket, because werkzeug would exit the process if the port is taken.
         with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
             self.server = server = _Server(self, listening.fileno())
         self.port = server.port
@@ -339,7 +342,7 @@ class Listener(HTTPServer):
                 body = reply.body
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # pytest.fail() raises no Exception
+        except BaseException as error:  # pytest.fail() doesn't raise an Exception
             self.record_error(error)
             reply = server_error(error)
         self.api.responded(request, None if reply.disconnect else reply.status, body)
@@ -360,7 +363,7 @@ class Listener(HTTPServer):
         return response
 
     def respond_nohandler(self, request: Request, extra_message: str = "") -> Response:
-        """Fail if an ordered handler was next; otherwise leave the request to the API."""
+        """Fail if an ordered handler was next; otherwise, leave the request to the API."""
         if self.permanently_failed:
             return super().respond_nohandler(request, extra_message)
         raise Unmatched

@@ -1,4 +1,4 @@
-"""Responses as plain values, and how they go wrong on purpose."""
+"""Responses as plain values, with deliberate defects."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class Reply(NamedTuple):
-    """A response of the API that is ready to be written.
+    """An API response that is ready to be written.
 
     Attributes:
         status: The HTTP status.
         body: The exact bytes of the body.
         headers: Names and values beyond ``Content-Type`` and ``Content-Length``.
         delay: Real seconds to wait before the response, over a socket.
-        disconnect: Close the connection without a response.
+        disconnect: Whether to close the connection without a response.
         declared_length: A ``Content-Length`` beyond the body: the response is cut off, and the
-            connection closed after it. None for the length of the body.
+            connection closed after it. None: the length of the body.
         content_type: The value of ``Content-Type``.
     """
 
@@ -35,7 +35,7 @@ class Reply(NamedTuple):
     content_type: str = "application/json"
 
     def content(self, method: str) -> tuple[list[tuple[str, str]], bytes]:
-        """Return the headers and the body to send in response to a method: HEAD gets no body."""
+        """Return the headers and the body for a request's method; HEAD gets no body."""
         if is_bodiless(self.status):
             return [*self.headers], b""
         length = len(self.body) if self.declared_length is None else self.declared_length
@@ -64,18 +64,18 @@ def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
 
 
 def error_body(status: int, code: str, message: str) -> dict[str, Any]:
-    """Return the body of an error of the API (§7.1)."""
+    """Return the body of an API error (§7.1)."""
     return {"error": {"status": status, "code": code, "message": message}}
 
 
 def error_reply(status: int, code: str, message: str) -> Reply:
-    """Return a reply that is an error of the API (§7.1)."""
+    """Return a reply with an API error (§7.1)."""
     body = json.dumps(error_body(status, code, message), separators=(",", ":"))
     return Reply(status, body.encode())
 
 
 def server_error(error: BaseException) -> Reply:
-    """Return the 500 for an error of a handler; the test gets the error itself."""
+    """Return the 500 for a handler's error; the test gets the error itself."""
     message = f"a handler raised {type(error).__name__}"
     return error_reply(500, "INTERNAL_SERVER_ERROR", message)
 
