@@ -1,6 +1,7 @@
 """Chains that are awaited side by side: one order, one account, and nobody is left in the dark."""
 
 import asyncio
+import re
 
 import anyio
 import pytest
@@ -112,6 +113,59 @@ async def test_a_dropped_chain_is_refused_once_or_begun_anew_by_its_next_verb():
             await two
         await drop_a_delivery()
         assert (await two.read()).status == "read"
+
+
+@pytest.mark.asyncio
+async def test_an_error_says_which_of_the_pending_steps_it_was():
+    with ChatFake(mode="async") as fake:
+        failed = fake.send_text().fail().read()
+
+        with pytest.raises(IllegalTransition) as caught:
+            await fake.settle()
+
+        (note,) = caught.value.__notes__
+        assert failed.status == "failed"
+        assert re.fullmatch(r"in read\(\) at test_frameworks_gather\.py:\d+", note)
+
+
+@pytest.mark.asyncio
+async def test_an_error_ends_who_performs_and_whose_step_it_was_and_no_other():
+    with ChatFake(mode="async") as fake:
+
+        async def slow(request):
+            await anyio.sleep(0.01)
+
+        fake.webhooks.connect(handler=slow)
+        one, two, three = (fake.send_text(to=to) for to in ("one", "two", "three"))
+
+        chains = one.deliver(), two.fail().read().deliver(), three.deliver()
+        performer, owner, bystander = await side_by_side(*chains)
+
+        assert isinstance(performer, IllegalTransition)
+        assert isinstance(owner, NotAwaited)
+        assert owner.__cause__ is performer
+        assert (bystander, three.status) == (three, "delivered")
+        assert await two is two  # it was told once
+
+
+@pytest.mark.asyncio
+async def test_who_is_cancelled_in_the_moment_of_its_turn_is_just_cancelled():
+    with ChatFake(mode="async") as fake:
+        one, two = fake.send_text(to="one"), fake.send_text(to="two")
+
+        async def wait():
+            await two.deliver()
+
+        async def perform():
+            waiting = asyncio.ensure_future(wait())
+            await one
+            waiting.cancel()
+            return waiting
+
+        fake.webhooks.connect(handler=lambda _: asyncio.sleep(0.01))
+        waiting = await perform()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
 
 
 @pytest.mark.asyncio

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from types import BuiltinFunctionType
@@ -102,7 +101,6 @@ class ProcessTime:
     """
 
     def __init__(self) -> None:
-        self._thread = threading.get_ident()
         self._stack: list[Traveller] = []  # time-machine's own, from the first move on
         self._top: Traveller | None = None  # the traveller that was moved last
         self._own = Travel()
@@ -114,12 +112,9 @@ class ProcessTime:
         """Return the present in nanoseconds since the epoch."""
         if type(time.time_ns) is BuiltinFunctionType:
             now: int = time.time_ns()
-        # freezegun replaces the function, and gives real time to threads with a short stack. So
-        # only the test's own thread knows the time.
-        elif threading.get_ident() != self._thread:
-            return self._seen
         else:
-            # freezegun's time_ns() goes through a float, so every third value is a millisecond off.
+            # freezegun's time_ns() goes through a float, so every third value is a millisecond off,
+            # and it gives real time to threads with a short stack; datetime.now() does neither.
             now = nanoseconds(datetime.now(UTC))
         if now == self._seen:
             return self._seen  # while time is frozen, all records share one integer
