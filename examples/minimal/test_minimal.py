@@ -15,7 +15,7 @@ class Books:
             self.prices[message["id"]] = message["totalPrice"]
 
 
-def test_a_message_to_two_devices_costs_once(chat_fake):
+def test_a_message_to_two_devices_is_charged_once(chat_fake):
     books = Books()
     chat_fake.webhooks.connect(handler=books.receive)
 
