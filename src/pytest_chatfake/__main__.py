@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     validate.add_argument(
         "--extra-fields",
         action="store_true",
-        help="allow fields that the service's description does not have",
+        help="allow fields that the service's description does not mention",
     )
     for entry_point in entry_points(group=_COMMANDS):
         entry_point.load()(commands.add_parser)

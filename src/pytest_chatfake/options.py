@@ -39,7 +39,7 @@ _INI: IniOptions = {
     "chat_clock_start": (
         START,
         None,
-        f"when chat_clock begins: ISO 8601 with an offset or Z (default: {START})",
+        f"when chat_clock starts: ISO 8601 with an offset or Z (default: {START})",
     ),
     "chat_fake_timeline": (
         "failed",
@@ -53,8 +53,8 @@ _INI: IniOptions = {
         True,
         "bool",
         (
-            "true: a test fails for webhooks that failed or were never attempted, and for faults "
-            "that never fired; false: it gets a WebhookWarning (default: true)"
+            "true: a test fails if a webhook failed or was never posted, or if a fault never "
+            "fired; false: it gets a WebhookWarning (default: true)"
         ),
     ),
     "chat_fake_seed": (
@@ -62,7 +62,7 @@ _INI: IniOptions = {
         None,
         (
             "the seed of ids: fixed (the same ids in every run), random (new ids in every run), or "
-            "your own text (the same ids in every run with it) (default: fixed)"
+            "your own string (the same ids in every run with it) (default: fixed)"
         ),
     ),
     "chat_fake_loop_scope": (
@@ -87,8 +87,8 @@ _OWN: Flags = {
     "--chat-fake-seed": (
         "SEED",
         (
-            "use SEED in place of the ini option chat_fake_seed; the seed in the header of a run "
-            "gives the same ids again"
+            "use SEED instead of the ini option chat_fake_seed; with the seed in a run's header, "
+            "its ids are the same again"
         ),
     ),
 }
@@ -167,7 +167,9 @@ def exposure(config: pytest.Config) -> list[str]:
         raise pytest.UsageError(
             f"the ini option chat_fake_host: expected an IPv4 address such as 0.0.0.0, got {host!r}"
         ) from None
-    return [f"chat fake: warning: other machines may reach the API by chat_fake_host={host}"]
+    return [
+        f"chat fake: warning: other machines may reach the API because of chat_fake_host={host}"
+    ]
 
 
 def chosen_seed(config: pytest.Config) -> str:
@@ -178,7 +180,7 @@ def chosen_seed(config: pytest.Config) -> str:
         seed = str(config.getini("chat_fake_seed"))
     if not seed.strip():
         raise pytest.UsageError(
-            "chat_fake_seed: expected fixed, random, or a text of your own, got nothing"
+            "chat_fake_seed: expected fixed, random, or your own string, got nothing"
         )
     if seed == "random":
         seed = os.urandom(4).hex()  # not `random`, which other plugins seed

@@ -30,17 +30,17 @@ def expect_a_timeout(port, body=b"{}"):
 
 
 NO_ANSWERS = [
-    (b"hello", "no HTTP response: it began with 'hello'"),
-    (b"\r\n\r\n" + OK, r"no HTTP response: it began with '\r\n'"),
-    (b"\x16\x03\x01", r"no HTTP response: it began with '\x16\x03\x01'"),
-    (b"x" * 1000, f"no HTTP response: it began with '{'x' * 80}'"),
-    (b"HTTP/1.1 20 OK\r\n\r\n", "no HTTP response: it began with 'HTTP/1.1 20 OK'"),
-    (b"HTTP/1.1 100 x\r\n\r\nhello", "no HTTP response: it began with 'hello'"),
-    (b"HTTP/3 200 OK\r\n\r\n", "no HTTP response: it began with 'HTTP/3'"),
+    (b"hello", "no HTTP response: it started with 'hello'"),
+    (b"\r\n\r\n" + OK, r"no HTTP response: it started with '\r\n'"),
+    (b"\x16\x03\x01", r"no HTTP response: it started with '\x16\x03\x01'"),
+    (b"x" * 1000, f"no HTTP response: it started with '{'x' * 80}'"),
+    (b"HTTP/1.1 20 OK\r\n\r\n", "no HTTP response: it started with 'HTTP/1.1 20 OK'"),
+    (b"HTTP/1.1 100 x\r\n\r\nhello", "no HTTP response: it started with 'hello'"),
+    (b"HTTP/3 200 OK\r\n\r\n", "no HTTP response: it started with 'HTTP/3'"),
     (b"HTTP/1.1 200 " + b"x" * 100_000, "got more than 65536 bytes when reading status line"),
     (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 1000, "got more than 100 headers"),
-    (LENGTH % b"10" + b"half", "the response is cut off: 4 of 10 bytes of its body came"),
-    (LENGTH % (b"9" * 18), f"the response is cut off: 0 of {'9' * 18} bytes of its body came"),
+    (LENGTH % b"10" + b"half", "the response is cut off: 4 of 10 bytes of its body arrived"),
+    (LENGTH % (b"9" * 18), f"the response is cut off: 0 of {'9' * 18} bytes of its body arrived"),
     (CHUNKED + b"3\r\none\r\n5\r\ntw", BAD_CHUNKS),
     (CHUNKED + b"3\r\none\r\n", BAD_CHUNKS),
     (CHUNKED + b"3\r\nfour\r\n0\r\n\r\n", BAD_CHUNKS),
@@ -65,7 +65,7 @@ def test_an_impossible_length_is_a_failed_attempt(length):
     answer = answer_to(LENGTH % length + b"ok")
 
     shown = length.decode("latin-1")[:80]
-    assert f"the response has an impossible Content-Length: {shown!r}" == str(answer.error)
+    assert f"the response has an invalid Content-Length: {shown!r}" == str(answer.error)
     assert answer.status is None
 
 

@@ -306,7 +306,7 @@ def test_a_task_that_does_not_end_is_named_and_the_loop_is_closed_anyway(monkeyp
     end()
 
     assert len(said) == 1
-    assert said[0].startswith("the app left tasks that ignore their cancellation: {<Task")
+    assert said[0].startswith("the app left tasks that ignore cancellation: {<Task")
     assert loop.is_closed()
     task._log_destroy_pending = False
     released = True

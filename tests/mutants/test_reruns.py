@@ -160,7 +160,7 @@ def test_who_checks_nothing_of_the_app_is_named_by_workers_too(pytester):
 
     assert lines[:-5] == [
         "killed 19 of 21",
-        "survived: 2 facts of delivery times and conversations; no test checks them (exercised by 9 tests: test_it.py::test_balance, test_it.py::test_error_code, test_it.py::test_forgery, ...)",
+        "survived: 2 facts on delivery times and conversations; no test checks them (exercised by 9 tests: test_it.py::test_balance, test_it.py::test_error_code, test_it.py::test_forgery, ...)",
     ]
     assert [f"killed nothing: test_it.py::test_{name}" for name in named] == lines[-5:]
 
@@ -660,7 +660,7 @@ def test_a_mutant_is_killed_if_one_of_several_runs_kills_it(pytester, monkeypatc
         (["none"], "none:1: expected a run with --chat-fake-mutants"),
         (
             ["none", "True"],
-            "True:1: expected --chat-fake-mutants=None as in none, got --chat-fake-mutants=True",
+            "True:1: expected --chat-fake-mutants=None, as in none, got --chat-fake-mutants=True",
         ),
     ]:
         with pytest.raises(SystemExit, match="2"):

@@ -154,7 +154,7 @@ def test_files_that_can_not_be_used_are_refused_by_their_names_and_lines(capsys)
     Path("again").write_text(whole, "utf-8")
     assert said == refusal(capsys, "data", "again")
     run("-kport", "--chat-fake-data=other", "-ochat_fake_strict=false")
-    said = "other:1: expected chat_fake_strict=True as in data, got chat_fake_strict=False\n"
+    said = "other:1: expected chat_fake_strict=True, as in data, got chat_fake_strict=False\n"
     assert said == refusal(capsys, "data", "other")
     assert "No such file" in refusal(capsys, "data", "none")
     assert "--fail-under: expected percent" in refusal(capsys, "data", "--fail-under=101")

@@ -330,7 +330,7 @@ def test_a_run_shows_what_no_test_tried_and_a_page_of_all_tests(pytester):
             "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
             "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
             "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, error raised, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, made up by the test, redelivered (webhook faults)",
-            "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
+            "never: refused an event, raised or gave no response, saw a retry, signature checked, requested the balance, used a wrong key, sent through a route (your app)",
             "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (API faults)",
         ]
     ) == coverage(result)

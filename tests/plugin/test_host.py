@@ -17,7 +17,7 @@ REACHES = """
         with urlopen(query, timeout=60) as response:
             assert response.status == 200
 """
-WARNING = "chat fake: warning: other machines may reach the API by chat_fake_host=0.0.0.0"
+WARNING = "chat fake: warning: other machines may reach the API because of chat_fake_host=0.0.0.0"
 
 
 def test_the_api_listens_where_the_ini_file_says(pytester):

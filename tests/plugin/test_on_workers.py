@@ -99,7 +99,7 @@ def test_a_test_that_hangs_says_so_past_the_capture_of_its_worker(output):
 
 
 def test_an_address_that_others_may_reach_is_said_once_and_not_by_workers(output):
-    assert output.count("chat fake: warning: other machines may reach the API by") == 1
+    assert output.count("chat fake: warning: other machines may reach the API because") == 1
 
 
 def test_what_happened_in_a_test_comes_with_its_failure(output):

@@ -154,7 +154,7 @@ def test_an_app_that_belongs_to_the_thread_of_a_test_client_is_told_so(tmp_path)
     result.stdout.fnmatch_lines(
         [
             "E *ProgrammingError: SQLite objects created in a thread can only be used in that*",
-            "E *TestClient runs the app in a thread and a loop*httpx.ASGITransport(app).",
+            "E *TestClient runs the app in its own thread and event loop*httpx.ASGITransport(app).",
         ]
     )
 

@@ -65,7 +65,7 @@ def test_an_empty_seed_is_a_mistake_in_the_usage(pytester, option):
     result = run_pytest(pytester.path, option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(
-        ["ERROR: chat_fake_seed: expected fixed, random, or a text of your own, got nothing"]
+        ["ERROR: chat_fake_seed: expected fixed, random, or your own string, got nothing"]
     )
 
 

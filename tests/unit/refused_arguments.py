@@ -357,12 +357,12 @@ TOGETHER: dict[str, Sequence[tuple[type[Exception], str, dict[str, Any]]]] = {
         (ValueError, "offset", {**BODY_ALONE, "offset": 1}),
     ],
     "advance": [
-        (TypeError, "length of time", {}),
-        (TypeError, "length of time", {"delta": 1, "seconds": 1}),
+        (TypeError, "one duration", {}),
+        (TypeError, "one duration", {"delta": 1, "seconds": 1}),
         (TypeError, "months", {"months": 1}),
     ],
     "after": [
-        (TypeError, "length of time", {"delta": 1, "seconds": 1}),
+        (TypeError, "one duration", {"delta": 1, "seconds": 1}),
         (TypeError, "minute", {"minute": 1}),
     ],
     "autopilot": [(TypeError, "reply_after", {"reply_after": 5})],

@@ -294,18 +294,18 @@ def test_what_was_read_unseen_is_not_seen_later(fake):
 def test_an_error_of_a_function_of_it_is_told_at_the_next_use(fake):
     fake.autopilot(deliver_after=lambda random: "soon")
     fake.send_text()
-    with pytest.raises(TypeError, match="the length that deliver_after returned: expected"):
+    with pytest.raises(TypeError, match="the duration that deliver_after returned: expected"):
         fake.settle()
 
 
 def test_a_function_of_it_may_look_and_not_act(fake):
     fake.autopilot(deliver_after=lambda random: fake.send_text("again"))
-    with pytest.raises(ChatFakeError, match="from a function of autopilot") as refused:
+    with pytest.raises(ChatFakeError, match="from an autopilot") as refused:
         fake.send_text()
         fake.settle()
     assert len(fake.messages) == 1
     (note, *_) = refused.value.__notes__
-    assert note.startswith("in a function of autopilot(), set up at test_autopilot.py:")
+    assert note.startswith("in an autopilot() function, set up at test_autopilot.py:")
 
 
 def failing(failing_status, what):

@@ -166,14 +166,11 @@ MESSAGES = {
     "`chatMessage.totalPrice`: expected a number, got '0.05'": {"totalPrice": "0.05"},
     "`chatMessage.totalPrice`: expected a number, got true": {"totalPrice": True},
     "`chatMessage.totalPrice`: expected at least 0, got -0.05": {"totalPrice": Decimal("-0.05")},
-    "`chatMessage.errorCode`: expected a text, got 131026.0": {"errorCode": Decimal("131026.0")},
-    "`chatMessage.id`: expected a text without half of a letter (a lone surrogate), "
-    "got '\\ud800'": {"id": "\ud800"},
-    "`chatMessage`: expected a text without half of a letter (a lone surrogate), got '\\ud800'": {
-        "\ud800": 1
-    },
-    "`chatMessage.id`: expected a text, got null": {"id": None},
-    "`chatMessage.id`: expected a text that is not empty, got ''": {"id": ""},
+    "`chatMessage.errorCode`: expected a string, got 131026.0": {"errorCode": Decimal("131026.0")},
+    "`chatMessage.id`: expected a string without lone surrogates, got '\\ud800'": {"id": "\ud800"},
+    "`chatMessage`: expected a string without lone surrogates, got '\\ud800'": {"\ud800": 1},
+    "`chatMessage.id`: expected a string, got null": {"id": None},
+    "`chatMessage.id`: expected a non-empty string, got ''": {"id": ""},
     "`chatMessage.text`: expected an object, got null": {"text": None},
     "`chatMessage.chatApiError`: expected an object, got false": {"chatApiError": False},
     "`chatMessage.errorCode`: missing in a failed message": {"errorCode": ABSENT},
@@ -186,9 +183,7 @@ MESSAGES = {
     "`chatMessage.colour`: not in the description": {"colour": "red"},
 }
 ENVELOPES = {
-    "the event: expected a text without half of a letter (a lone surrogate), got '\\ud800'": {
-        "\ud800": 1
-    },
+    "the event: expected a string without lone surrogates, got '\\ud800'": {"\ud800": 1},
     "`chatMessage`: expected an object, got a list": {"chatMessage": []},
     "`chatMessage`: expected an object, got 0.5": {"chatMessage": Decimal("0.5")},
     "`createTime`: expected a moment in UTC with milliseconds and Z, got an object": {

@@ -52,7 +52,7 @@ def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset(fake):
     assert sent == first.event != delivered == second.event != first
     assert {sent: 1, first: 2} == {fake.events[0]: 1, fake.webhooks.attempts[0]: 2}
     assert "sent" != sent != first
-    with pytest.raises(IndexError, match="there is no number 2: there are 2"):
+    with pytest.raises(IndexError, match="there is no item 2: there are 2"):
         fake.events[2]
 
     body = sent.body

@@ -153,7 +153,7 @@ async def test_in_async_mode_it_is_a_step_that_an_await_performs():
 @pytest.mark.parametrize("limit", ["status", "message"])
 def test_a_foreign_type_goes_with_no_status_and_no_message(fake, limit):
     options = limited(limit, fake.send_text())
-    with pytest.raises(ValueError, match="select events of messages"):
+    with pytest.raises(ValueError, match="select message events"):
         fake.webhooks.drop(type=TYPE, **options)
     fake.webhooks.drop(type="chat.message.updated", **options).remove()
     fake.reset()  # it never fired

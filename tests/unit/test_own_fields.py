@@ -52,9 +52,7 @@ def test_the_function_may_look_but_not_act():
         assert fake.balance.held >= 0
         fake.top_up(1)
 
-    words = (
-        r"^can't call top_up\(\) from the function of extra=.* read the fake and return a mapping$"
-    )
+    words = r"^can't call top_up\(\) from the extra= function.* read the fake and return a mapping$"
     with frozen_fake(extra=extra) as fake, pytest.raises(ChatFakeError, match=words):
         fake.send_text()
 
@@ -156,7 +154,7 @@ def test_a_contents_later_change_is_not_the_messages(fake):
 
 @pytest.mark.parametrize("verb", ["send", "submit"])
 def test_more_fields_do_not_replace_the_content_of_another_type(verb):
-    text = "can't give 'image' to a message of that type: it is the key of its content"
+    text = "can't set 'image' in a message of that type: its content has that key"
     with frozen_fake() as fake:
         with unchanged(fake), pytest.raises(ValueError, match=f"^extra {text}$"):
             getattr(fake, verb)("image", {"link": "x"}, extra={"image": 1})
@@ -168,7 +166,7 @@ def test_more_fields_do_not_replace_the_content_of_another_type(verb):
         fake.send_text()
 
     with frozen_fake(extra=lambda message, _: {"image": message.type}) as fake:
-        with unchanged(fake), pytest.raises(ValueError, match=f"^the function of extra= {text}$"):
+        with unchanged(fake), pytest.raises(ValueError, match=f"^the extra= function {text}$"):
             fake.send("image", {"link": "x"})
         fake.send("video", {"link": "x"})
         assert [one["image"] for one in resources(fake)] == ["video"]

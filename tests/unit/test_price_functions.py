@@ -187,7 +187,9 @@ def test_what_falls_due_while_a_message_is_priced_happens_before_its_send(travel
 
     def fields(_, status):
         if status == "delivered":
-            with pytest.raises(ChatFakeError, match=r"^can't call top_up\(\) from the function of"):
+            with pytest.raises(
+                ChatFakeError, match=r"^can't call top_up\(\) from the extra= function"
+            ):
                 fake.top_up(1)
         return {"of": status}
 

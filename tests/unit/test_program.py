@@ -122,7 +122,7 @@ def test_a_terminal_obeys_no_name_of_a_field(validated):
     sent = json.loads(bodies()[0])
     odd = json.dumps({**sent, "\x1b[2J": 1, "\u202e": 2})
 
-    lone_surrogate = "expected a text without half of a letter (a lone surrogate)"
+    lone_surrogate = "expected a string without lone surrogates"
     assert validated(f"{odd}\n{json.dumps({**sent, chr(0xD800): 1})}") == [
         "0.json:1: `\\x1b[2J`: not in the description",
         "0.json:1: `\\u202e`: not in the description",

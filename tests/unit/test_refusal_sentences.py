@@ -41,14 +41,14 @@ def test_arguments_of_messages_and_people(fake):
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 body: expected a str, got 1
-to: expected a str that is not empty, got ''
+to: expected a non-empty str, got ''
 conversation: expected a hex id such as 'c0ffee', got 'xyz'
 price: expected an amount or a function, as in lambda message: "0.05", got <class 'int'>
 price must be exact: use "0.05" or Decimal("0.05") instead of the float 0.05
 extra can't replace 'status', a field of the description: a verb sets it. To send an event with it changed, see fake.webhooks.emit().
 devices: expected an int, got 1.5
 devices: expected an int from 1 to 10000, got 0
-unknown code '999': use '131026' or '100', or give its message=
+unknown code '999': use '131026' or '100', or pass its message=
 online: expected a bool, got 1
 unknown status 'delivred': use 'sent', 'delivered', 'read' or 'failed'
 statuses: expected one argument for each status, got ['sent']
@@ -70,7 +70,7 @@ def test_arguments_of_the_clock(fake):
 unknown edge 'end': use 'session' or 'drop'
 edge: expected an Edge, got 'session'. edges('session') returns three: 1 ms before, at, and 1 ms after the end of the session
 predicate: expected a plain function: write `def`, not `async def`
-predicate: expected a function of no argument, as in lambda: app.is_done(), got True\
+predicate: expected a function of no arguments, as in lambda: app.is_done(), got True\
 """)
 
 
@@ -90,10 +90,10 @@ def test_arguments_of_webhooks(fake):
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 connect() takes exactly one target: a URL, wsgi=app, asgi=app or handler=function; it got none
-url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= or handler=
+url: expected a str, got a callable. Pass an app or a function by keyword: wsgi=, asgi= or handler=
 asgi_app looks like an ASGI app: connect it as asgi=
 wsgi: expected a callable, got 'app'
-url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= or handler=
+url: expected a str, got a callable. Pass an app or a function by keyword: wsgi=, asgi= or handler=
 path= goes with wsgi= or asgi= only, not with a URL
 connect() got an unexpected argument 'event'. It takes wsgi, asgi, handler, path, client, headers, events, raise_exceptions, retry_after, signer, restart, disable_after.
 events: expected a list of event types such as ["chat.message.updated"], got 'a.b'

@@ -126,7 +126,7 @@ READ = [
         [":1 body: not JSON: Unterminated string starting at column 2"],
     ),
     ('{"body": "\\ud800"}', [f":1 body: {NO_UTF_8}"]),
-    ('{"at": 7, "body": {}}', [":1 at: expected an aware datetime or ISO 8601 text, got 7"]),
+    ('{"at": 7, "body": {}}', [":1 at: expected an aware datetime or an ISO 8601 string, got 7"]),
     # no text
     (b"\x89PNG", [":1 not UTF-8 at column 1"]),
     (b"\xc3", [":1 not UTF-8 at column 1"]),

@@ -126,7 +126,7 @@ def test_the_function_of_extra_fields_fails_with_the_line_of_the_step():
 def test_a_length_is_given_once_and_by_known_names(fake):
     message = fake.send_text()
     for arguments, names in (((), {}), ((5,), {"minutes": 5})):
-        with pytest.raises(TypeError, match=r"after\(\) takes one length of time: after\(90\)"):
+        with pytest.raises(TypeError, match=r"after\(\) takes one duration: after\(90\)"):
             message.after(*arguments, **names)
     with pytest.raises(TypeError, match="not minute="):
         message.after(minute=5)

@@ -141,7 +141,7 @@ def test_the_same_key_with_another_method_is_another_call():
         ({"type": "text", "text": {"body": "x"}}, "'to' must be a string that is not empty"),
         (ORDER | {"to": 49}, "'to' must be a string that is not empty"),
         (ORDER | {"to": ""}, "'to' must be a string that is not empty"),
-        (ORDER | {"recipient": "+1"}, "'to' and 'recipient' differ: give one of them"),
+        (ORDER | {"recipient": "+1"}, "'to' and 'recipient' differ: send only one of them"),
         ({"to": "+1", "text": {"body": "x"}}, "'type' must be a string that is not empty"),
         (
             ORDER | {"type": "image"},

@@ -144,7 +144,7 @@ def test_its_entries_have_indexes_and_slices_and_come_in_reverse(fake):
     assert tuple(entries[2:-1:3]) == timeline[2:-1:3]
     assert entries[::-1] == list(reversed(timeline))
     for index in (9, -10):
-        with pytest.raises(IndexError, match=f"there is no number {index}: there are 9"):
+        with pytest.raises(IndexError, match=f"there is no item {index}: there are 9"):
             timeline[index]
 
 

@@ -57,7 +57,7 @@ def check_str(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise TypeError(unexpected(what, "a str", value))
     if not value:
-        raise ValueError(unexpected(what, "a str that is not empty", value))
+        raise ValueError(unexpected(what, "a non-empty str", value))
     return value
 
 
@@ -169,7 +169,7 @@ def check_plain(function: object, what: str) -> None:
 def check_takes(function: object, what: str, example: str, *arguments: str) -> None:
     """Refuse anything that can't be called with these arguments, named as in the error."""
     if not callable(function) or not takes(function, *arguments):
-        taken = " and ".join(arguments) or "no argument"
+        taken = " and ".join(arguments) or "no arguments"
         raise TypeError(unexpected(what, f"a function of {taken}, as in {example}", function))
 
 

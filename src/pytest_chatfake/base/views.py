@@ -81,7 +81,7 @@ class View(Sequence[_T], Generic[_T]):
         try:
             return self._make(self._items[index])
         except IndexError:
-            raise IndexError(f"there is no number {index}: there are {len(self)}") from None
+            raise IndexError(f"there is no item {index}: there are {len(self)}") from None
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (View, list, tuple)):

@@ -80,7 +80,7 @@ def parse_offset(value: object, what: str) -> int:
     try:
         return to_nanoseconds(value if isinstance(value, timedelta) else timedelta(seconds=value))
     except (ValueError, OverflowError):
-        raise ValueError(unexpected(what, "a finite length of time", value)) from None
+        raise ValueError(unexpected(what, "a finite duration", value)) from None
 
 
 def length_of(
@@ -90,8 +90,7 @@ def length_of(
     name = call.removesuffix("()")
     if (delta is None) == (not arguments):
         raise TypeError(
-            f"{call} takes one length of time: {name}(90), {name}(timedelta(days=30)) "
-            f"or {name}(days=30)"
+            f"{call} takes one duration: {name}(90), {name}(timedelta(days=30)) or {name}(days=30)"
         )
     try:
         return timedelta(**arguments) if delta is None else delta
@@ -100,11 +99,11 @@ def length_of(
         if not unknown:
             raise TypeError(unexpected(call, "numbers", dict(arguments))) from None
         raise TypeError(
-            f"{call} takes days=, hours=, minutes=, seconds= and whatever else timedelta "
-            f"takes, not {', '.join(unknown)}"
+            f"{call} takes days=, hours=, minutes=, seconds= and timedelta's other arguments, "
+            f"not {', '.join(unknown)}"
         ) from None
     except (OverflowError, ValueError):  # ValueError for a NaN
-        raise ValueError(unexpected(call, "a finite length of time", dict(arguments))) from None
+        raise ValueError(unexpected(call, "a finite duration", dict(arguments))) from None
 
 
 def parse_delay(value: object, what: str) -> int:
@@ -119,7 +118,7 @@ def parse_length(value: object, what: str) -> int:
     """Return a duration like :func:`parse_delay`, but greater than 0."""
     length = parse_delay(value, what)
     if not length:
-        raise ValueError(unexpected(what, "a length greater than 0", value))
+        raise ValueError(unexpected(what, "a duration greater than 0", value))
     return length
 
 
@@ -147,7 +146,7 @@ def aware(moment: object, what: str) -> datetime:
             expected = "ISO 8601 such as '2026-01-01T12:00:00Z'"
             raise ValueError(unexpected(what, expected, moment)) from None
     if not isinstance(moment, datetime):
-        raise TypeError(unexpected(what, "an aware datetime or ISO 8601 text", moment))
+        raise TypeError(unexpected(what, "an aware datetime or an ISO 8601 string", moment))
     if moment.utcoffset() is None:
         raise ValueError(
             f"{what}: expected a moment with a time zone, got {moment.isoformat()}. "
@@ -157,7 +156,7 @@ def aware(moment: object, what: str) -> datetime:
         moment.astimezone(UTC)
     except OverflowError:
         raise ValueError(
-            f"{what}: expected a moment of the years 1 to 9999 in UTC, got {moment.isoformat()}"
+            f"{what}: expected a moment in the years 1 to 9999 in UTC, got {moment.isoformat()}"
         ) from None
     return moment
 

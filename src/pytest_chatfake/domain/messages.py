@@ -143,10 +143,10 @@ def check_legal(message: MessageState, verb: MessageVerb) -> None:
 
 
 _REASON: Final[Mapping[State, str]] = {
-    "submitted": "it is submitted, and not accepted yet",
-    "sent": "it is accepted and sent",
-    "delivered": "it is delivered: it has reached a device",
-    "read": "it was read, and a read message is final",
-    "failed": "it has failed, and a failed message is final",
-    "dropped": "it was not delivered in time, and a dropped message is final",
+    "submitted": "it was submitted, but is not accepted yet",
+    "sent": "it was accepted and sent",
+    "delivered": "it was delivered: it has reached a device",
+    "read": "it was read, which is final",
+    "failed": "it has failed, which is final",
+    "dropped": "it was not delivered in time and was dropped, which is final",
 }

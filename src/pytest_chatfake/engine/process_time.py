@@ -22,7 +22,7 @@ _NEUTRAL = timezone(timedelta(hours=1))
 
 _HIDDEN = (
     "the clock can't move time: freezegun was started after it and hides its moves. "
-    "Move time with freezegun (the fake follows), or end it first."
+    "Move time with freezegun (the fake follows), or stop it first."
 )
 _ACTIVE = "freezegun is active: move time with freezegun (the fake follows), or end it first"
 

@@ -98,10 +98,10 @@ class Drafts:
         # The call's own fields take precedence over the configuration's.
         engine = self._engine
         call = partial(function, Message(engine, message), status)
-        found = engine.core.call_back("the function of extra=", "a mapping", call)
+        found = engine.core.call_back("the extra= function", "a mapping", call)
         check_extra(found, self._naming)
         if message.type in found:
-            _refuse_type_in("the function of extra=", message.type)
+            _refuse_type_in("the extra= function", message.type)
         own = json.loads("{" + message.extra[1:] + "}")
         return members({name: value for name, value in found.items() if name not in own})
 
@@ -132,5 +132,5 @@ class Drafts:
 
 def _refuse_type_in(what: str, type_: str) -> None:
     raise ValueError(
-        f"{what} can't give {cited(type_)} to a message of that type: it is the key of its content"
+        f"{what} can't set {cited(type_)} in a message of that type: its content has that key"
     )

@@ -46,7 +46,7 @@ class Edge:
             raise TypeError(unexpected("offset", "a timedelta", offset))
         if offset not in _SIDES:
             raise ValueError(
-                unexpected("offset", "timedelta(0), or a millisecond of either sign", offset)
+                unexpected("offset", "timedelta(0), or plus or minus a millisecond", offset)
             )
 
     @property

@@ -58,8 +58,8 @@ def target_of(
         )
     if callable(url):
         raise TypeError(
-            "url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= "
-            "or handler="
+            "url: expected a str, got a callable. Pass an app or a function by keyword: wsgi=, "
+            "asgi= or handler="
         )
     if wsgi is None and asgi is None:
         for what, value in (("path", path), ("client", client)):

@@ -42,8 +42,8 @@ def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
         foreign = check_str(event_type, "type") != engine.settings.naming.event_type
         if foreign and not (status is None and message is None):
             raise ValueError(
-                f"message= and status= select events of messages, but type={cited(event_type)} "
-                f"selects others. Give one or the other."
+                f"message= and status= select message events, but type={cited(event_type)} "
+                f"selects others. Pass one or the other."
             )
     if not isinstance(endpoint, Endpoint | None):
         raise TypeError(unexpected("endpoint", "an Endpoint, as connect() returns it", endpoint))

@@ -389,7 +389,7 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
     if message is None:
         if code not in CATALOGUE:
             known = alternatives(CATALOGUE)
-            raise ValueError(f"unknown code {cited(code)}: use {known}, or give its message=")
+            raise ValueError(f"unknown code {cited(code)}: use {known}, or pass its message=")
         message = CATALOGUE[code]
     message = check_str(message, "message")
     if platform_error is True:

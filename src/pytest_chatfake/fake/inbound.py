@@ -101,7 +101,7 @@ def writing(
             return {"resource": resource}
         inbound = InboundMessage(id_, address, to, kind, content, instant(now), fields, resource)
         ask = partial(settings.inbound, inbound)
-        found = engine.core.call_back("the function of inbound=", "a mapping", ask)
+        found = engine.core.call_back("the inbound= function", "a mapping", ask)
         shape = check_mapping(found, "inbound")
         check_names(shape, _ARGUMENTS, "emit_event()")
         return shape

@@ -53,11 +53,11 @@ class SendEndpoint:
         if parse is not None:
             check_plain(parse, "parse")
             if self._echo:
-                raise TypeError("give echo=, or a parse= that returns extra=, not both")
+                raise TypeError("pass echo=, or a parse= that returns extra=, not both")
         if reply is not None:
             check_plain(reply, "reply")
             if status != "sent":
-                raise TypeError("give status=, or a reply= that says it, not both")
+                raise TypeError("pass status=, or a reply= that sets it, not both")
 
     def respond(self, request: Request, **_: object) -> RouteResult:
         try:
@@ -84,7 +84,7 @@ class SendEndpoint:
         fields = _json_object(request)
         to = _text({"to": fields.get("recipient")} | fields, "to")
         if fields.get("recipient", to) != to:
-            raise ValueError("'to' and 'recipient' differ: give one of them")
+            raise ValueError("'to' and 'recipient' differ: send only one of them")
         kind = check_type(_text(fields, "type"), self._naming._message_keys)
         content = fields.get(kind)
         if not isinstance(content, dict if kind == "text" else (dict, list)):

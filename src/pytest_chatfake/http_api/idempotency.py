@@ -32,7 +32,7 @@ class Repeat(NamedTuple):
 
     def __str__(self) -> str:
         if self.reply is _REUSED:
-            return f"an earlier call had this {self.header} and another body"
+            return f"an earlier call had this {self.header} and a different body"
         if self.reply is _IN_USE:
             return f"an earlier call with this {self.header} has no response yet"
         return f"replayed, because an earlier call had this {self.header}"

@@ -50,7 +50,7 @@ def price(message):
     for {key}, amount in PRICES.items():
         if {test}:
             return amount
-    raise ValueError("no recording has a price for such {what}: extend PRICES")
+    raise ValueError("no recording has a price for this {what}: extend PRICES")
 
 
 """
@@ -102,7 +102,7 @@ opening_balance, balance_amount: ask your provider whether the balance includes 
 on_insufficient_balance, insufficient_balance_code: ask what happens if the balance is too low
 timeout, retry_after, drop_after, signer: ask when webhooks time out and are retried, when a \
 message is dropped, and how webhooks are signed
-conversation_length, a price of 0, fields that only some statuses have: not looked for
+conversation_length, a price of 0, fields that only some statuses have: not examined
 digits of timestamps, and other differences: run `validate --naming`"""
 
 

@@ -40,11 +40,11 @@ _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
         "price-times-ten": "a price is ten times as high",
         "price-last-digit": "the last digit of a price is one too high",
         "first-delivery-free": "the first delivery of a conversation is free",
-        "open-session-priced": "a message in an open session has the price of the session",
-        "other-currency": "a price has another currency",
+        "open-session-priced": "a message in an open session has the session's price",
+        "other-currency": "a price has a different currency",
     },
     "error codes": {
-        "other-error-code": "a message fails with another code",
+        "other-error-code": "a message fails with a different code",
     },
     "delivery times": {
         "deliver-time-off": "deliverTime is an hour late",
@@ -82,13 +82,13 @@ _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "inbound messages": {
         "no-inbound": "no inbound message arrives",
-        "inbound-other-text": "an inbound message has another text",
-        "inbound-other-sender": "an inbound message has another sender",
-        "inbound-other-id": "an inbound message has another id",
+        "inbound-other-text": "an inbound message has a different text",
+        "inbound-other-sender": "an inbound message has a different sender",
+        "inbound-other-id": "an inbound message has a different id",
     },
     "send calls": {
-        "send-other-id": "the response to the send call has another id",
-        "send-other-status": "the response to the send call has another status",
+        "send-other-id": "the response to the send call has a different id",
+        "send-other-status": "the response to the send call has a different status",
     },
 }
 

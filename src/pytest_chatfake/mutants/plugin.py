@@ -15,7 +15,7 @@ _INI: Final[options.IniOptions] = {
     "chat_fake_mutants_ignore": (
         [],
         "linelist",
-        "names of false facts, one in a line, that --chat-fake-mutants leaves out",
+        "names of false facts that --chat-fake-mutants leaves out, one per line",
     ),
 }
 
@@ -29,11 +29,11 @@ _FLAGS: Final[options.Flags] = {
     ),
     "--chat-fake-mutants=fast": (
         "",
-        "the same, with each false fact only until a test has noticed it",
+        "the same, but with each false fact only until a test notices it",
     ),
     "--chat-fake-mutants-seconds": (
         "N",
-        "the same, and begin no more reruns after N seconds",
+        "the same, and start no more reruns after N seconds",
     ),
     "--chat-fake-mutants-fail-under": (
         "N",

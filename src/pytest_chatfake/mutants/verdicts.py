@@ -100,7 +100,7 @@ class Score:
         if unseen:
             subjects = listed(dict.fromkeys(mutants[name][0] for name in unseen))
             tests = self._exercised_by(*unseen)
-            facts = f"{len(unseen)} facts of {subjects}; no test checks them"
+            facts = f"{len(unseen)} facts on {subjects}; no test checks them"
             yield f"{SURVIVED}: {facts} (exercised by {tests})"
         yield from self.notes()
 

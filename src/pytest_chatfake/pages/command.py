@@ -8,17 +8,19 @@ from collections.abc import Callable
 
 def add_merge(add_parser: Callable[..., ArgumentParser]) -> None:
     """Add the command, as entry points of ``pytest_chatfake.commands`` do."""
-    command = add_parser("merge", help="make one result of runs on several machines")
+    command = add_parser("merge", help="merge the results of runs on several machines")
     command.set_defaults(run=_merge)
-    command.add_argument("files", nargs="+", metavar="FILE", help="what --chat-fake-data wrote")
+    command.add_argument(
+        "files", nargs="+", metavar="FILE", help="a file that --chat-fake-data wrote"
+    )
     for name, text in (
-        ("--coverage", "show what of the service the tests never tried"),
+        ("--coverage", "show which parts of the service the tests never tried"),
         ("--mutants", "show which false facts no test noticed"),
     ):
         command.add_argument(name, dest=name, action="store_true", help=text)
     for name, value, text in (
         ("--report", "PATH", "write a page of all tests to PATH"),
-        ("--fail-under", "N", "fail if less than N percent were tried; or noticed, with --mutants"),
+        ("--fail-under", "N", "fail if less than N percent were tried (with --mutants: noticed)"),
     ):
         command.add_argument(name, dest=name, metavar=value, help=text)
 

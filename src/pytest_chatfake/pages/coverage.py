@@ -74,13 +74,13 @@ _SIGNS: Final = {
         "redelivered": ("mark redeliver", "webhooks.redeliver()"),
     },
     "your app": {
-        "took an event": ("attempt took", "webhooks.connect()"),
+        "accepted an event": ("attempt took", "webhooks.connect()"),
         "refused an event": ("attempt refused", "an app that responds with 500"),
         "raised or gave no response": ("attempt raised", "an app that raises"),
-        "was tried again": ("attempt again", "webhooks.connect(retry_after=)"),
+        "saw a retry": ("attempt again", "webhooks.connect(retry_after=)"),
         "signature checked": ("attempt signed", "webhooks.connect(signer=)"),
-        "asked for the balance": ("request /v2/balance 200", "GET /v2/balance"),
-        "asked with a wrong key": ("request /v2/balance 401", "rotate_key(), GET /v2/balance"),
+        "requested the balance": ("request /v2/balance 200", "GET /v2/balance"),
+        "used a wrong key": ("request /v2/balance 401", "rotate_key(), GET /v2/balance"),
         "sent through a route": ("inside", "send_endpoint()"),
     },
     "API faults": {

@@ -35,7 +35,7 @@ def merge(files: Sequence[str], options: Callable[[str], Any]) -> tuple[list[str
     for path, run in zip(files, runs, strict=True):
         for name, expected in runs[0].configuration.items():
             if (got := run.configuration.get(name)) != expected:
-                raise refusal(path, 1, f"{name}={expected} as in {files[0]}", f"{name}={got}")
+                raise refusal(path, 1, f"{name}={expected}, as in {files[0]}", f"{name}={got}")
         for line, result in enumerate(run.results, 2):
             if result.nodeid in seen:
                 raise refusal(path, line, "each test in one file", f"{result.nodeid} again")

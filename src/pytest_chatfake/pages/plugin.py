@@ -22,7 +22,7 @@ _FLAGS = {
     ),
     "--chat-fake-coverage": (
         "",
-        "list after the run which statuses, faults and errors of the service no test tried",
+        "after the run, list which statuses, faults and errors of the service no test tried",
     ),
     "--chat-fake-coverage-fail-under": (
         "N",
@@ -31,8 +31,8 @@ _FLAGS = {
     "--chat-fake-data": (
         "FILE",
         (
-            "write page, coverage and mutants as data to FILE: python -m pytest_chatfake merge "
-            "makes one result of the files of several jobs"
+            "write page, coverage and mutants as data to FILE, so that python -m pytest_chatfake "
+            "merge can merge the files of several jobs"
         ),
     ),
 }

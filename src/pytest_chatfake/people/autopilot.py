@@ -215,14 +215,14 @@ class Autopilots:
             if autopilot._calls_the_test:
                 draw = partial(autopilot._draw, message)
                 plan = self._engine.core.call_back(
-                    "a function of autopilot()", "a length or a text", draw
+                    "an autopilot() function", "a duration or a string", draw
                 )
                 if message.state != "sent":  # another thread was faster meanwhile
                     return
             else:
                 plan = autopilot._draw(message)
         except Exception as error:  # of the test's function; the test's next call raises it
-            error.add_note(f"in a function of autopilot(), set up at {autopilot._line}")
+            error.add_note(f"in an autopilot() function, set up at {autopilot._line}")
             self._engine.core.errors.append(error)
             return
         self._plans[message.number] = plan
@@ -295,14 +295,14 @@ def draws_of(span: Span, what: str) -> Draws:
     if callable(span):
         check_function(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # so that type checkers know its type inside the lambda
-        name = f"the length that {what} returned"
+        name = f"the duration that {what} returned"
         return lambda digest: parse_delay(draw(Random(digest)), name)  # noqa: S311 - no secret
     if isinstance(span, (tuple, list)):
         if len(span) != 2:
             raise TypeError(f"{what}: expected a range such as (60, 3600), got {cited(span)}")
         least, most = (parse_delay(length, what) for length in span)
         if least > most:
-            raise ValueError(f"{what}: expected the shorter length first, got {cited(span)}")
+            raise ValueError(f"{what}: expected the shorter duration first, got {cited(span)}")
         steps = (most - least) // 1_000 + 1
         return lambda digest: least + int.from_bytes(digest) * steps // _VALUES * 1_000
     length = parse_delay(span, what)

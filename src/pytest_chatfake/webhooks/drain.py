@@ -250,7 +250,7 @@ class Drain:
         if flight.attendant is not None and not flight.target.in_process:
             kind = flight.failure and flight.failure.kind
             flight.outcome = ChatFakeError(
-                f"{kind}() needs an app in process, and {endpoint._shown} is a URL. Connect the "
+                f"{kind}() needs an in-process app, but {endpoint._shown} is a URL. Connect the "
                 f"app as wsgi= or asgi="
             )
 

@@ -54,7 +54,7 @@ class Duplicate(Fault):
         self._pause = 0 if pause is None else parse_delay(pause, "pause")
         if pause is not None and not self._pause:
             raise ValueError(
-                "pause: expected a length greater than 0; after=0 attempts it again at once"
+                "pause: expected a duration greater than 0; after=0 posts it again at once"
             )
         self._has_new_id = new_id
         super().__init__(

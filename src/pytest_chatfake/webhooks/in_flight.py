@@ -123,6 +123,6 @@ def _tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
     result: object = change(body)
     if not isinstance(result, bytes):
         raise TypeError(
-            unexpected("what the function of tamper() returned", "bytes such as body[:-1]", result)
+            unexpected("what the tamper() function returned", "bytes such as body[:-1]", result)
         )
     return result

@@ -12,7 +12,7 @@ from ..base.arguments import check_bytes, unexpected
 from ..wire.exact_json import encode
 from .core import Core
 
-_WHAT = "what the function of outbound= returned"
+_WHAT = "what the outbound= function returned"
 
 
 class Outbound:
@@ -51,9 +51,9 @@ class Outbound:
             return False
         call = partial(self.posted, body)
         try:
-            self._core.call_back("the function of outbound=", "a body", call)
+            self._core.call_back("the outbound= function", "a body", call)
         except Exception as error:
-            error.add_note(f"raised for {title}, whose body outbound= is to write")
+            error.add_note(f"raised while outbound= wrote the body of {title}")
             raise
         return True
 

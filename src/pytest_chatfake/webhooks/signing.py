@@ -90,7 +90,7 @@ def how_signed(request: WebhookRequest) -> str:
         over = f"{len(content):,} bytes, {content[:_BEGINNING]!r}..."
         return f"signed in {signer._scheme} over {over}"
     own = listed(name for name in request.headers if name not in usual)
-    return f"signed in {own} by the function of signer="
+    return f"signed in {own} by the signer= function"
 
 
 def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
@@ -271,7 +271,7 @@ def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tu
     # No error may show a secret.
     given = [secret] if secrets is None else secrets
     if not isinstance(given, (list, tuple)) or not given or None not in (secret, secrets):
-        raise TypeError("secrets: expected a list of at least one secret, and no secret beside it")
+        raise TypeError("secrets: expected a list of at least one secret, and no secret= as well")
     return tuple(map(key, cast("Sequence[object]", given)))
 
 
@@ -313,7 +313,7 @@ def _has_timestamp(template: object, what: str, needed: str) -> bool:
     plain = not any(spec or conversion for _, _, spec, conversion in parts)
     if needed not in fields or not fields <= {"timestamp", needed} or not plain:
         raise ValueError(
-            f"{what}: expected {{{needed}}} in it, and no other field than {{timestamp}} beside, "
+            f"{what}: expected {{{needed}}} in it, and no other field except {{timestamp}}, "
             f"got {cited(template)}"
         )
     return "timestamp" in fields

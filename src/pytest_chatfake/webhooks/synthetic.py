@@ -54,7 +54,7 @@ def edits(
     if raw is not None:
         body = check_bytes(raw, "raw")
         if values or paths:
-            raise ValueError("give changes= and remove=, or the whole raw=, not both")
+            raise ValueError("pass changes= and remove=, or the whole raw=, not both")
         return body
     if not values and not paths:
         return lambda body: body
@@ -160,7 +160,7 @@ def custom_event(
     given = None if id_ is None else check_str(id_, "id")
     if body is not None:
         if key is not None or resource is not None:
-            raise ValueError("give a resource and its key=, or the whole body=, not both")
+            raise ValueError("pass a resource and its key=, or the whole body=, not both")
         if isinstance(body, Mapping):
             if given is None and isinstance(own := body.get("id"), str):
                 given = own or None
@@ -170,7 +170,7 @@ def custom_event(
         return CustomEvent(name, given, "", "", body)
     field = _key_of(name) if key is None else check_str(key, "key")
     if not field:
-        raise ValueError(f"the type {cited(name)} names no key for the resource: give key=")
+        raise ValueError(f"the type {cited(name)} names no key for the resource: pass key=")
     if field in ENVELOPE_KEYS:
         raise ValueError(f"key can't be {cited(field)}: the envelope has a field of that name")
     fields = {} if resource is None else dict(check_mapping(resource, "resource"))

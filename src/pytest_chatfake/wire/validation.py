@@ -27,9 +27,9 @@ _EXPECTED = {
     "moment": "a moment in UTC with milliseconds and Z",
     "number_type": "a number",
     "string_pattern_mismatch": "the form {pattern}",
-    "string_too_short": "a text that is not empty",
-    "string_type": "a text",
-    "string_unicode": "a text without half of a letter (a lone surrogate)",
+    "string_too_short": "a non-empty string",
+    "string_type": "a string",
+    "string_unicode": "a string without lone surrogates",
     "union_tag_not_found": "an object",
 }
 

@@ -146,4 +146,4 @@ class PrivateLoop:
         finally:
             loop.close()
         if stubborn:
-            raise RuntimeError(f"the app left tasks that ignore their cancellation: {stubborn}")
+            raise RuntimeError(f"the app left tasks that ignore cancellation: {stubborn}")

@@ -46,13 +46,13 @@ def receive(sock: socket) -> tuple[Response, bool]:
             length = "0" if response.chunked else response.getheader("Content-Length", "0").strip()
             if not re.fullmatch("[0-9]{1,18}", length):
                 shown = length[:80]
-                raise HTTPException(f"the response has an impossible Content-Length: {shown!r}")
+                raise HTTPException(f"the response has an invalid Content-Length: {shown!r}")
             while part := response.read(KEEP_LIMIT):
                 start += part[: KEEP_LIMIT - len(start)]
                 size += len(part)
             if response.length:
                 raise HTTPException(
-                    f"the response is cut off: {size} of {length} bytes of its body came"
+                    f"the response is cut off: {size} of {length} bytes of its body arrived"
                 )
             # After a 1xx, either another response follows or the protocol changes.
             is_reusable = not response.will_close and response.status >= 200
@@ -61,7 +61,7 @@ def receive(sock: socket) -> tuple[Response, bool]:
         raise
     except (BadStatusLine, UnknownProtocol) as error:
         shown = (str(error).strip() or str(error))[:80]
-        raise HTTPException(f"no HTTP response: it began with {shown!r}") from error
+        raise HTTPException(f"no HTTP response: it started with {shown!r}") from error
     except (IncompleteRead, ValueError) as error:
         raise HTTPException("the response's chunks are malformed or cut off") from error
 

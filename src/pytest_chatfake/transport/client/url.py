@@ -55,7 +55,7 @@ def parse_url(url: str) -> Address:
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError(unexpected("url", "one such as 'http://127.0.0.1:8000/hooks/chat'", url))
     for is_wrong, problem in (
-        ("@" in parts.netloc, "a user in it. Use headers={'Authorization': ...} instead."),
+        ("@" in parts.netloc, "a user name in it. Use headers={'Authorization': ...} instead."),
         ("#" in url, "a fragment, which is never sent. Omit '#...'."),
         (port == 0, "port 0. Use the port that the server listens on."),
     ):

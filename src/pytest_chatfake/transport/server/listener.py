@@ -296,7 +296,7 @@ class Listener(HTTPServer):
             OSError: No port is free, or the port from before a `stop` is taken.
         """
         if self.is_running():
-            raise HTTPServerError("the listener runs already")
+            raise HTTPServerError("the listener is already running")
         # We open the socket, because werkzeug would exit the process if the port is taken.
         with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
             self.server = server = _Server(self, listening.fileno())
@@ -317,7 +317,7 @@ class Listener(HTTPServer):
             HTTPServerError: The listener is not running.
         """
         if self.server is None:
-            raise HTTPServerError("the listener does not run")
+            raise HTTPServerError("the listener is not running")
         cast("_Server", self.server).stopped.set()
         super().stop()
         for connection in list(self.connections):
