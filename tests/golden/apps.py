@@ -238,3 +238,11 @@ def test_a_campaign_of_hundreds_is_refused(chat_fake):
     named = chat_fake.messages[100]
     chat_fake.clock.advance(days=1)
     chat_fake.assert_charged(1, message=named)
+
+
+def test_one_delay_at_two_endpoints_leaves_one_mark(chat_fake):
+    for _ in range(2):
+        chat_fake.webhooks.receiver()
+    chat_fake.webhooks.delay(30, times=2)
+    chat_fake.send_text()
+    pytest.fail("no app has heard of it")

@@ -52,3 +52,11 @@ def test_what_a_later_attempt_makes_good_is_no_news(chat_fake):
     chat_fake.webhooks.connect(wsgi=page, retry_after=())
     chat_fake.webhooks.duplicate()
     chat_fake.webhooks.redeliver(chat_fake.events[0])
+
+
+@pytest.mark.asyncio
+async def test_what_waits_for_others_is_listed_in_the_order_of_events(chat_fake):
+    chat_fake.webhooks.receiver()
+    chat_fake.webhooks.reorder(by=9, status="sent")
+    chat_fake.webhooks.reorder(by=2, status="delivered")
+    await chat_fake.send_text().deliver()
