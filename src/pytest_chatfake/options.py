@@ -1,6 +1,6 @@
-"""The options of a run, from the ini file and the command line.
+"""The options of the ini file and the command line.
 
-They are loaded in every run of pytest, so heavy modules are imported inside functions.
+Every pytest run loads this module, so heavy modules are imported inside functions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 #: What the ids of a run are derived from.
 seed_key: pytest.StashKey[str] = pytest.StashKey()
 
-#: The standard error, before tests are captured.
+#: The standard error from before capturing starts.
 stderr_key: pytest.StashKey[int] = pytest.StashKey()
 
 #: Whether the listener is kept for the session.
@@ -28,11 +28,11 @@ _CHOICES = {
     "chat_fake_timeline": ("failed", "always", "never"),
 }
 
-#: Options of the ini file: default, type (None: text), help.
+#: Ini options: default, type (None: a string), help.
 IniOptions: TypeAlias = Mapping[str, tuple[Any, Any, str]]
 
-#: Options of the command line: what each takes (empty for a flag) and its help. The name of a flag
-#: may contain ``=``: argparse knows it by its whole text.
+#: Command-line options: what each takes (empty for a flag) and its help. A flag's name may contain
+#: ``=``, because argparse matches the whole text.
 Flags: TypeAlias = Mapping[str, tuple[str, str]]
 
 _INI: IniOptions = {
@@ -93,14 +93,15 @@ _OWN: Flags = {
     ),
 }
 
-#: The options that were declared, by the core and by extras; True: in the ini file.
+#: The options declared by the core and by extras; True: in the ini file.
 _declared: dict[str, bool] = {}
 
 
 def declare(parser: pytest.Parser, ini: IniOptions = _INI, flags: Flags = _OWN) -> None:
-    """Declare the options of the core, or those that an extra passes."""
+    """Declare the core's options, or those that an extra passes."""
     for name, (default, kind, text) in ini.items():
-        own = [*default] if kind == "linelist" else default  # pytest would append to it
+        # A copy, because pytest would append to it.
+        own = [*default] if kind == "linelist" else default
         parser.addini(name, text, type=kind, default=own)
     for name, (value, text) in flags.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
@@ -116,10 +117,10 @@ def any_given(config: pytest.Config, names: Iterable[str]) -> bool:
 
 
 def values(config: pytest.Config, *, without: Container[str]) -> dict[str, str]:
-    """Return the values of all options of the core and its extras, except for some."""
+    """Return the values of all options of the core and its extras, except some."""
     found: dict[str, str] = {}
     for name, is_ini in _declared.items():
-        with suppress(ValueError):  # a run inside another one may lack its plugin
+        with suppress(ValueError):  # a run inside another one may lack the option's plugin
             if name not in without:
                 found[name] = str(config.getini(name) if is_ini else config.getoption(name))
     return found
@@ -143,7 +144,7 @@ def number_given(
 
 def check(config: pytest.Config) -> None:
     """Raise a UsageError for an invalid ini option."""
-    exposure(config)  # refuses anything but an address
+    exposure(config)  # which refuses anything but an address
     for name, (*others, last) in _CHOICES.items():
         if (value := config.getini(name)) not in {*others, last}:
             raise pytest.UsageError(
@@ -151,7 +152,8 @@ def check(config: pytest.Config) -> None:
             )
     try:
         config.getini("chat_fake_strict")
-    except (TypeError, ValueError, pytest.UsageError) as error:  # depends on pytest's version
+    except (TypeError, ValueError, pytest.UsageError) as error:
+        # The class depends on pytest's version.
         raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
 
 
@@ -173,7 +175,7 @@ def exposure(config: pytest.Config) -> list[str]:
 
 
 def chosen_seed(config: pytest.Config) -> str:
-    """Return the seed of the run's ids; a random seed is the same on all workers."""
+    """Return the seed of the run's ids; all workers use the same random seed."""
     given: dict[str, str] = getattr(config, "workerinput", {})
     seed: str | None = given.get("chat_fake_seed", config.getoption("--chat-fake-seed"))
     if seed is None:
@@ -183,5 +185,5 @@ def chosen_seed(config: pytest.Config) -> str:
             "chat_fake_seed: expected fixed, random, or your own string, got nothing"
         )
     if seed == "random":
-        seed = os.urandom(4).hex()  # not `random`, which other plugins seed
+        seed = os.urandom(4).hex()  # not `random`, because other plugins seed it
     return seed

@@ -1,6 +1,6 @@
 """The pytest plugin: fixtures, the marker, and hooks. Nothing else imports it.
 
-It is loaded in every run of pytest, so heavy modules are imported inside the functions.
+Every pytest run loads it, so heavy modules are imported inside functions.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from .base import session_scope
 
         config.add_cleanup(session_scope.begin(shares=shares))
-    with suppress(OSError):  # there may be no standard error
-        config.stash[options.stderr_key] = os.dup(2)  # before tests are captured
+    with suppress(OSError):  # because there may be no standard error
+        config.stash[options.stderr_key] = os.dup(2)  # before capturing starts
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -74,7 +74,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _speak(config: pytest.Config) -> None:
-    # Some lines can't wait for a report, and go past the capture.
+    # Some lines can't wait for a report, so they bypass the capture.
     if _is_loaded():
         from .base.terminal import speak_through
 
@@ -162,7 +162,7 @@ def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
 
     fixture = None
     if "time_machine" in request.fixturenames:
-        with suppress(pytest.FixtureLookupError):  # another plugin's, and it needs the fake
+        with suppress(pytest.FixtureLookupError):  # another plugin's fixture that needs the fake
             fixture = request.getfixturevalue("time_machine")
     return fixture if isinstance(fixture, TimeMachineFixture) else None
 
@@ -192,8 +192,8 @@ def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
     # Hypothesis wraps the test in a plain function, and keeps the test as an attribute.
     hypothesis = getattr(function, "hypothesis", None)
     function = getattr(hypothesis, "inner_test", function)
-    # After the first run, anyio has put a plain function in that place. But only coroutine
-    # functions get its fixture.
+    # After the first run, anyio has replaced it with a plain function. But only coroutine functions
+    # get anyio's fixture.
     if hypothesis is not None and "anyio_backend" in request.fixturenames:
         return "async"
     return "async" if inspect.iscoroutinefunction(function) else "sync"
@@ -211,7 +211,7 @@ def chat_fake_url(pytestconfig: pytest.Config) -> str:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
-    # Last of all: after an interrupt, the session's fixtures end here.
+    # Last of all, because the session's fixtures end here after an interrupt.
     try:
         return (yield)
     finally:
@@ -222,7 +222,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
 
 
 def _is_loaded() -> bool:
-    # Only a run that has made a fake needs the rest, and in that it is cheap to import.
+    # Only a run that has made a fake needs the rest, which is then cheap to import.
     return f"{__package__}.fake.fake" in sys.modules
 
 
@@ -251,7 +251,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    _speak(item.config)  # a run inside another one may have redirected it
+    _speak(item.config)  # a run inside this one may have redirected it
     with running(item):
         if _is_loaded():
             from .fake.fake import share_open_fakes
@@ -259,7 +259,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
             share_open_fakes()
         try:
             return (yield)
-        except (KeyboardInterrupt, pytest.exit.Exception):  # the test gets no report
+        except (KeyboardInterrupt, pytest.exit.Exception):  # such a test gets no report
             if _is_loaded():
                 from .suite.reports import interrupt
 
@@ -269,8 +269,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    # The check is part of the call: it fails the test, xfail holds, output is captured, time is
-    # still frozen, and the user's servers still run.
+    # The check is part of the call phase, so it fails the test, xfail works, output is captured,
+    # time is still frozen, and the user's servers still run.
     test = current()
     test.call()
     yield
@@ -284,7 +284,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
-    # Some servers wait with their shutdown until our connections are closed.
+    # Some servers only shut down once our connections are closed.
     fake = item.stash.get(_fake_key, None)
     if fake is not None:
         from .fake.fake import service
@@ -296,7 +296,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 
 
 def pytest_enter_pdb() -> None:
-    # The time that is spent in the debugger does not count as a webhook's.
+    # Time in the debugger doesn't count towards a webhook's timeout.
     from .base.debugging import note_pdb
 
     note_pdb(is_active=True)

@@ -80,9 +80,8 @@ class History:
             return []
         caused = {id(record)}
         effects: list[Record] = []
-        for later in self.records[
-            record._index + 1 :
-        ]:  # a copy, because more may be added meanwhile
+        # A copy, because more may be added meanwhile.
+        for later in self.records[record._index + 1 :]:
             if id(later._cause) in caused:
                 caused.add(id(later))
                 effects.append(later)
@@ -90,8 +89,6 @@ class History:
 
     def has(self, record: Record) -> bool:
         """Return whether a record was added since the last reset."""
-        records, index = (
-            self.records,
-            record._index,
-        )  # read once, because a reset starts another list
+        # Read once, because a reset starts another list.
+        records, index = self.records, record._index
         return index < len(records) and records[index] is record

@@ -116,9 +116,8 @@ class Account:
         conversation = message.conversation = self._conversation(message, draft, now)
         price = draft.price if message.price is None else message.price
         if callable(price):
-            message.name(
-                len(self.messages) + 1, self._ids
-            )  # for the function, which may read the id
+            # For the function, which may read the id.
+            message.name(len(self.messages) + 1, self._ids)
             price = price(message)
             # While the function ran, another thread may have sent a message.
             check_legal(message, "accept")

@@ -65,9 +65,8 @@ def signed(value: object, what: str) -> Decimal:
         return amount(value[1:], what).copy_negate()
     if isinstance(value, int) and not isinstance(value, bool):
         value = Decimal(value)
-    if (
-        isinstance(value, Decimal) and value.is_signed() and value
-    ):  # because a NaN can't be compared
+    # Not `value < 0`, because a NaN can't be compared.
+    if isinstance(value, Decimal) and value.is_signed() and value:
         return amount(value.copy_negate(), what).copy_negate()
     return amount(value, what)
 

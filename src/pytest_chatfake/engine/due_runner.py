@@ -142,9 +142,8 @@ class DueRunner:
                 due_at = self._core.schedule.next_due()
                 if due_at is None or due_at > target:
                     return False
-                self._time.forward(
-                    due_at
-                )  # before the work is removed, because the move may be refused
+                # Before the work is removed, because the clock move may be refused.
+                self._time.forward(due_at)
                 now = target
             due = self._core.schedule.pop_due(now)
             if due is None:

@@ -73,9 +73,8 @@ class Executor:
             self.extra_verbs[verb.name](verb, what, line, now)
             return
         message = verb.message if verb.name == "deliver" else None
-        if (
-            message is not None and message.is_early
-        ):  # all devices got it together with the first one
+        # All devices got it together with the first one.
+        if message is not None and message.is_early:
             now = max(cast("int", message.delivered_at), now)
         facts, events = self._decide(verb, line, now)
         if message is not None:

@@ -187,9 +187,8 @@ def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime |
 def _stop_ticking(traveller: Traveller) -> None:
     zone: timezone | ZoneInfo = _NEUTRAL
     try:
-        if name := os.environ.get(
-            "TZ"
-        ):  # the traveller may have set it; moving in this zone keeps it
+        # The traveller may have set it; moving in this zone keeps it.
+        if name := os.environ.get("TZ"):
             zone = ZoneInfo(name)
     except (OSError, ValueError, ZoneInfoNotFoundError):
         pass

@@ -1,1 +1,1 @@
-"""Explorations: one test body in many worlds, each with other deviations."""
+"""Explorations: an extra that runs one test body in many worlds, each with other deviations."""

@@ -1,4 +1,4 @@
-"""The baseline: the snapshots of the world as written, with which other worlds are compared."""
+"""The baseline: snapshots of the world as written, with which other worlds are compared."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
 
 
 class Baseline:
-    """The snapshots of a first world, with which later ones are compared.
+    """Snapshots of a first world, with which later worlds are compared.
 
     Args:
-        until: After which step the scenario ends; 0: at its end.
-        only_waits: Whether in the first world time moves as far as in the others, but nothing
-            deviates.
+        until: The step after which the scenario ends; 0: at its end.
+        only_waits: Whether time moves as far in the first world as in the others, without
+            deviations.
 
     Attributes:
         until, only_waits: As given.
         values: The snapshots of the first world.
         learning: Whether this world is the first one, whose snapshots are kept.
-        compares: Whether the snapshots of this world are compared.
-        last_step: How many steps the scenario of the first world has.
+        compares: Whether this world's snapshots are compared.
+        last_step: The number of steps in the first world's scenario.
         learns_steps: Whether the snapshots after each step are kept.
         steps: By step: which attempts had been made, and the snapshot.
         differs_after: The steps after which this world's snapshot differed.
@@ -55,9 +55,9 @@ class Baseline:
         self.differs_after = []
 
     async def compare(self, snapshot: Snapshot, inside: Inside) -> None:
-        """Take a snapshot, and keep it while learning; else compare it with the one kept."""
+        """Take a snapshot; keep it while learning, else compare it with the one that was kept."""
         await inside.settle()
-        # Later worlds may lose all events.
+        # Later worlds may lose every event.
         if self.learning and not inside.has_attempted:
             raise ChatFakeError(
                 "assert_order_independent() has nothing to compare: no event was posted to an app. "
@@ -83,11 +83,11 @@ class Baseline:
             raise error
 
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:
-        """Take a snapshot between two steps, and keep it or compare it, without a barrier.
+        """Take a snapshot between two steps, without a barrier, and keep it or compare it.
 
-        Snapshots can be compared only if the same attempts ended in the same way as in the first
-        world; else an event is still on its way. Not if a thread of the app may be busy, nor if a
-        message was delivered before its step.
+        Snapshots can only be compared if the same attempts ended in the same way as in the first
+        world, or an event may still be on its way. They aren't compared if one of the app's threads
+        may be busy, or if a message was delivered before its step.
         """
         if self.learning:
             self.last_step = step
@@ -110,17 +110,17 @@ class Baseline:
         return not all(thread.name.startswith("chatfake") for thread in new)
 
     def differs_by(self, error: BaseException) -> bool:
-        """Return whether this is the error that says that a snapshot differs."""
+        """Return whether this is the error which says that a snapshot differs."""
         return self._differing[0] is error
 
     def blame(self, error: BaseException, cause: str) -> None:
-        """Name the cause of an error, if it says that a snapshot differs."""
+        """Name an error's cause, if the error says that a snapshot differs."""
         if self.differs_by(error):
             error.args = (because(cause, self._differing[1]),)
 
 
 def without_texts(value: Any) -> object:
-    """Return a snapshot with strings replaced by their type: the same with other ids."""
+    """Return a snapshot with strings replaced by their type, so that ids don't matter."""
     if isinstance(value, DICT):
         return Counter(repr(without_texts(pair)) for pair in value.items())
     if isinstance(value, COLLECTIONS):

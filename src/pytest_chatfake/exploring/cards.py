@@ -1,4 +1,4 @@
-"""The cards of ready-made tests: one for each class, with a line for each of its tests."""
+"""Prints the cards of ready-made tests: one for each class, with a line for each test."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import pytest
 from ..base.redaction import redacted
 from ..suite.reports import cause_of
 
-#: The first word of a line, by the outcome of its test.
+#: The first word of a line, by the test's outcome.
 _SHOWN: Final = {"passed": "ok", "failed": "FAILED", "xfailed": "expected"}
 
 _INDENT: Final = 11
 
-#: The most columns of what ``-q`` shows of a class without failures.
+#: The maximum number of columns that ``-q`` shows of a class without failures.
 _WIDTH: Final = 80
 
 
@@ -28,11 +28,11 @@ class Row(NamedTuple):
     """A line of a card.
 
     Attributes:
-        card: The name of the class, with the parameters that its test has.
+        card: The name of the class, with the parameters of its tests.
         test: The name of the test, without ``test_``.
         outcome: ``ok``, ``FAILED``, ``skipped`` or ``expected`` (to fail).
-        cause: Why it failed or was skipped; empty: it passed.
-        line: The line of its test in ``WebhookTests``.
+        cause: Why it failed or was skipped; empty if it passed.
+        line: The line of the test in ``WebhookTests``.
     """
 
     card: str
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> Row | None:
-    """Return the line of a test once its outcome is known, else None."""
+    """Return a test's line once its outcome is known, else None."""
     if report.passed and report.when != "call":
         return None
     name = getattr(item, "originalname", item.name)
@@ -59,7 +59,7 @@ def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestRe
 
 
 def locate_skip(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Report a skipped test at the user's ``connect()``, and not inside our code."""
+    """Report a skipped test at the user's ``connect()``, not inside our code."""
     if report.skipped and isinstance(report.longrepr, tuple) and isinstance(item, pytest.Function):
         tests: Any = item.instance
         code = getattr(inspect.unwrap(tests.connect), "__code__", None)
@@ -70,14 +70,14 @@ def locate_skip(item: pytest.Item, report: pytest.TestReport) -> None:
 def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:
     """Return each card's name, and its lines in the order of the class."""
     found = [Row(*row) for row in rows]
-    last = {(row.card, row.test): row for row in found}  # of a retried test, the last one
+    last = {(row.card, row.test): row for row in found}  # the last run of a retried test
     ordered = sorted(last.values(), key=attrgetter("card", "line"))
     for card, group in groupby(ordered, attrgetter("card")):
         yield card, list(group)
 
 
 def show(terminal: pytest.TerminalReporter, rows: Iterable[Sequence[Any]]) -> None:
-    """Print the cards; with ``-q``, a card without failures takes one line."""
+    """Print the cards; with ``-q``, a card without failures is one line."""
     width = terminal._tw.fullwidth
     for card, lines in cards_of(rows):
         if terminal.verbosity < 0 and all(row.outcome != _SHOWN["failed"] for row in lines):

@@ -1,10 +1,10 @@
-"""Where an app can crash in one attempt; and the crash, at one of these points.
+"""Finds the points where an app can crash in one attempt, and crashes it at one of them.
 
-An async app can crash wherever it suspends: there, all tasks that began in the attempt are
-cancelled, as when their process shuts down. Closing the coroutine would skip clean-up that awaits,
-and throwing an error into it would let its children run on. Any app can crash before and after a
-call of a function, where a :class:`SimulatedCrash` is raised; or a call can fail with an error, as
-one of a database can.
+An async app can crash wherever it suspends: all tasks that began in the attempt are then cancelled,
+as when their process shuts down. Closing the coroutine would skip clean-up that awaits, and
+throwing an error into it would let its children run on. Any app can crash before and after a
+function call, where a :class:`SimulatedCrash` is raised. Or a call can fail with an error, like a
+database call.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: How many real seconds tasks get to clean up after a crash.
+#: The real seconds that tasks get to clean up after a crash.
 _CLEAN_UP_SECONDS: Final = 0.5
 
-#: What awaits a thread in asyncio, trio, anyio and asgiref. Threads can't be ended.
+#: Functions of asyncio, trio, anyio and asgiref that await a thread, which can't be ended.
 _THREADS: Final = {
     "to_thread",
     "to_thread_run_sync",
@@ -56,11 +56,11 @@ _LINKS: Final[dict[type, tuple[str, str]]] = {
 
 
 class CrashPoint(NamedTuple):
-    """A place where an attempt can crash.
+    """A point where an attempt can crash.
 
     Attributes:
-        kind: ``"line"``, ``"before"`` or ``"after"``, as the arguments of ``crash()``.
-        name: The line, as ``app.py:41``, or the dotted name of a function.
+        kind: ``"line"``, ``"before"`` or ``"after"``, like the arguments of ``crash()``.
+        name: The line, such as ``app.py:41``, or a function's dotted name.
         nth: Which suspension at that line, or which call of that function, in the attempt.
     """
 
@@ -70,7 +70,7 @@ class CrashPoint(NamedTuple):
 
 
 class SimulatedCrash(BaseException):
-    """Ends the code of an app at a call; no ``except Exception`` catches it."""
+    """Ends an app's code at a call; no ``except Exception`` catches it."""
 
 
 _current: ContextVar[CrashWatch | None] = ContextVar("pytest_chatfake_crash_watch", default=None)
@@ -84,14 +84,15 @@ class CrashWatch:
     Args:
         point: Where to crash; None: it only counts.
         functions: Functions whose calls are points, with their names.
-        raises: The class of an error that is raised there in place of a crash.
+        raises: An error class to raise at the point in place of a crash.
 
     Attributes:
-        points: The points that the attempt came to; of suspensions, with the app's lines that led
-            there. Successive ones with the same lines are steps of one `await`: the last is kept.
+        points: The points that the attempt reached; for a suspension, with the app's lines that led
+            to it. Successive points with the same lines are steps of one `await`, so only the last
+            is kept.
         deed: What was done to the app: "crashed ..." or "got ..."; empty: nothing yet.
-        stopped: The crash as the service sees it, a connection that ended; None: there was none.
-        response: The response, if it was complete before that.
+        stopped: The crash as the service sees it, a closed connection; None: there was no crash.
+        response: The response, if it was complete before the crash or error.
     """
 
     _others_freeze: ClassVar[bool] = False
@@ -113,12 +114,13 @@ class CrashWatch:
         self._counts = Counter[CrashPoint]()
         self._main: Cancellable | None = None
         self._tasks: list[asyncio.Task[Any]] = []
-        self._doomed = 0  # how many of them were there when the app crashed
+        self._doomed = 0  # how many tasks there were when the app crashed
         self._stack = ExitStack()
 
     def begin(self, target: Target) -> None:
-        """Watch the attempt that begins here."""
-        # Each step is registered to be undone before it is done: an interrupt may come in between.
+        """Start watching an attempt."""
+        # Each step's undoing is registered before the step, because an interrupt may come in
+        # between.
         self._target = target
         if self._point is not None:
             self._freeze()
@@ -131,17 +133,18 @@ class CrashWatch:
         self._is_counting = True
 
     def end(self) -> None:
-        """Stop watching, and drop what a crash left behind."""
+        """Stop watching, and drop whatever a crash left behind."""
         self._is_counting = False
         with self._stack:
             self._tasks.clear()
             if self.deed:
-                gc.collect()  # an open transaction in a reference cycle would keep its lock
+                gc.collect()  # or an open transaction in a reference cycle would keep its lock
 
     def _freeze(self) -> None:
-        # Makes gc.collect() at the end fast: it only looks at what the attempt made. But if others
-        # froze objects, gc.unfreeze() would unfreeze theirs. Counting those is slow: do it once.
-        if CrashWatch._others_freeze or _current.get() is not None:  # this one is in another
+        # Makes gc.collect() at the end fast, as it then only looks at the attempt's objects. But if
+        # others froze objects, gc.unfreeze() would unfreeze theirs. Counting them is slow, so it is
+        # done once. With a current watch, this attempt is inside another one.
+        if CrashWatch._others_freeze or _current.get() is not None:
             return
         CrashWatch._others_freeze = gc.get_freeze_count() > 0
         if not CrashWatch._others_freeze:
@@ -149,7 +152,7 @@ class CrashWatch:
             gc.freeze()
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
-        """Return how the attempt ended for the service, given what was done to the app."""
+        """Return the attempt's outcome for the service, given what was done to the app."""
         if self.stopped is None:
             if self.deed and isinstance(outcome, Exception):
                 return self.response or Response(500, b"")  # as its server would respond
@@ -168,7 +171,7 @@ class CrashWatch:
     # At a point
 
     def count_call(self, function: FunctionType, kind: str) -> None:
-        """Count a call of a function; raise the crash or the error if it is to happen there."""
+        """Count a function call; raise the crash or the error if this is its point."""
         if not self._is_counting or function not in self._functions:
             return
         stack = dropwhile(is_ours, _calling_frames())
@@ -183,7 +186,7 @@ class CrashWatch:
         raise make_error(self._raises, f"{name} failed{at}, because webhooks.error() says so")
 
     def _count_suspension(self, awaited: object, last: CrashPoint | None) -> CrashPoint | None:
-        # `last` is what this returned at the suspension before.
+        # `last` is the result for the previous suspension.
         frames = list(_frames_of(awaited))
         lines = users_lines(frames)
         waits = not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
@@ -202,7 +205,7 @@ class CrashWatch:
         point = first._replace(nth=self._counts[first])
         self.points[point] = []
         if point == self._point:
-            self._is_counting = False  # what comes now is clean-up
+            self._is_counting = False  # from now on, the app only cleans up
             self._doomed = len(self._tasks)
             self.response = self._target.response_so_far()
             at = f" ({line})" * bool(line)
@@ -216,12 +219,12 @@ class CrashWatch:
     # Tasks
 
     async def run(self, cancellable: Cancellable, key: object, awaitable: Awaitable[T]) -> T:
-        """Await an app's code, watching it and the tasks that it begins."""
+        """Await an app's code, and watch it and the tasks that it starts."""
         if self._main is not None:  # the app uses another fake
             return await cancellable.run(key, awaitable)
         self._main = cancellable
         try:
-            if running_framework() != "trio":  # there they end with their nursery
+            if running_framework() != "trio":  # trio's tasks end with their nursery
                 self._stack.callback(self._watch_new_tasks())
             result = await cancellable.run(key, self._watched(self._await(awaitable)))
         finally:
@@ -236,7 +239,7 @@ class CrashWatch:
             result = await awaitable
         except BaseException as error:
             if _is_crash(error):
-                self._main = None  # it has ended
+                self._main = None  # the app's code has ended
                 self._end_all()
             raise
         self._has_survived = self.stopped is not None
@@ -256,13 +259,13 @@ class CrashWatch:
             try:
                 step = partial(inner.send, (yield suspended))
             except GeneratorExit:
-                inner.close()  # nothing to do if both are garbage, and it was collected first
+                inner.close()  # a no-op if both are garbage and `inner` was collected first
                 raise
             except BaseException as error:
                 step = partial(inner.throw, error)
 
     def _watch_new_tasks(self) -> Callable[[], object]:
-        # Returns what undoes it.
+        # Returns a function that undoes it.
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
         loop = asyncio.get_running_loop()
@@ -286,7 +289,7 @@ class CrashWatch:
                 self._tasks.append(task)
 
                 def close(_: object) -> None:
-                    coroutine.close()  # which may never have begun
+                    coroutine.close()  # because it may never have begun
 
                 task.add_done_callback(close)
             return task
@@ -295,7 +298,7 @@ class CrashWatch:
         return partial(loop.set_task_factory, before)
 
     async def _wait_for_tasks(self) -> None:
-        # Twice, as tasks may begin others to clean up.
+        # Twice, because tasks may start others to clean up.
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
         for _ in range(2):
@@ -309,7 +312,7 @@ class CrashWatch:
 
 
 def _calling_frames() -> Iterator[FrameType]:
-    # Behind a greenlet, as in SQLAlchemy's async sessions, the frames go on in its parent.
+    # Below a greenlet, as in SQLAlchemy's async sessions, the frames continue in its parent.
     yield from (frame for frame, _ in walk_stack(sys._getframe()))
     greenlet = sys.modules.get("greenlet")
     parent = greenlet and greenlet.getcurrent().parent
@@ -330,10 +333,11 @@ def _is_crash(error: BaseException) -> bool:
 
 
 def _frames_of(awaited: object) -> Iterator[FrameType]:
-    # The innermost last.
+    # Ordered with the innermost last.
     while awaited is not None:
         link = _LINKS.get(type(awaited))
-        if link is None:  # a step of an async generator, say, which does not show of which
+        # For example, a step of an async generator, which doesn't refer to the generator.
+        if link is None:
             found = (link for link in gc.get_referents(awaited) if type(link) in _LINKS)
             awaited = next(found, None)
             continue

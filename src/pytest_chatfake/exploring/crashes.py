@@ -1,4 +1,4 @@
-"""The arguments of ``webhooks.crash()`` and ``webhooks.error()``."""
+"""Checks the arguments of ``webhooks.crash()`` and ``webhooks.error()``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tripwires import find_function
 
 
 def crash_at(nth: int, **given: object) -> tuple[str, Attend]:
-    """Return the arguments as a test writes them, and what crashes the app there.
+    """Return the arguments as a test writes them, and a function that makes the attendant.
 
     Raises:
         TypeError, ValueError: As :meth:`.Webhooks.crash` says.
@@ -39,7 +39,7 @@ def crash_at(nth: int, **given: object) -> tuple[str, Attend]:
 
 
 def error_at(nth: int, before: object, raises: object) -> tuple[str, Attend]:
-    """Return the arguments as a test writes them, and what raises the error there.
+    """Return the arguments as a test writes them, and a function that makes the attendant.
 
     Raises:
         TypeError, ValueError: As :meth:`.Webhooks.error` says.

@@ -1,4 +1,4 @@
-"""The deviations of a world, as sentences."""
+"""Describes a world's deviations in sentences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..webhooks.faults import Concurrently, Reorder
 from .deviations import KINDS, STATUS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
-#: A sentence names at most this many events, or fewer and how many more there are.
+#: A sentence names at most this many events; if there are more, it names fewer and counts the rest.
 _NAMED = 3
 
 
 def describe(deviation: Deviation, log: WorldLog) -> str:
-    """Return the sentence about a deviation in a world."""
+    """Return the sentence about one of a world's deviations."""
     kind, start = deviation.kind, deviation.start
     if deviation.call is not None:
         return _describe_call(deviation, deviation.call, log)

@@ -1,4 +1,4 @@
-"""Deviations: what can go wrong in a world. Each is a public method of the fake."""
+"""Deviations: what can go wrong in a world. Each one is a call of a public method of the fake."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from .tripwires import find_function
 
 
 class Call(NamedTuple):
-    """A path and a method, as arguments of a fault that concerns only such requests.
+    """A path and a method, as arguments for a fault that only affects such requests.
 
     Attributes:
         path: An exact path.
-        method: For example ``GET``.
+        method: The method, such as ``GET``.
     """
 
     path: str
@@ -46,7 +46,7 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, path: str, method: str) -> Call | None:
-        """Return those of a request; None if no fault can be told to concern only such requests."""
+        """Return a request's path and method; None if no fault can select only such requests."""
         plain = re.fullmatch("((?:/[^/<?]+)*)/?", path)  # faults ignore a trailing slash
         if not plain or not (method.isalpha() and method.isupper()):
             return None
@@ -66,7 +66,7 @@ def _before_the_barrier(_after: int, near: int) -> range:
 
 
 def _past_the_barrier(_after: int, near: int) -> range:
-    # The service retries it behind all that is queued, at the next barrier.
+    # The service retries it at the next barrier, behind everything that is queued.
     return range(near, near + 1)
 
 
@@ -75,26 +75,26 @@ class Kind(NamedTuple):
 
     Attributes:
         fault: The class of the fault that a test sets up for it.
-        sentence: What happened, with gaps that :mod:`.description` fills; empty if that depends on
+        sentence: What happened, with gaps that :mod:`.description` fills; empty if it depends on
             more.
         distances: Allowed shifts, given ``after`` later attempts, ``near`` of them before the next
             barrier.
         extent: The argument that says how far it goes; empty: there is none.
-        least: The least value of that argument, and its default.
-        most: The greatest one.
-        is_time: Whether that argument is a length of time.
+        least: That argument's minimum and default.
+        most: That argument's maximum.
+        is_time: Whether that argument is a duration.
         moves_time: Whether it moves time further than the body does.
-        ways: The values that its further arguments may have, one set for each way; those of crash
-            points and calls vary.
+        ways: The values of its further arguments, one set for each way; those of crash points and
+            calls vary.
         more: The names of arguments about crash points.
         concerns: An ``"attempt"`` or a ``"call"`` of the app, which ``start=`` counts; or
             ``"everything"``.
         is_unseen: Whether the order and the moments of attempts don't show that it fired.
         is_alone: Whether it is never combined with another deviation.
         compares: Whether a correct app ends with the same snapshot as in the world as written.
-        is_survivable: Whether a correct app can survive it; else ``"all"`` leaves it out.
-        needs: What a body lacks that has nothing to try.
-        unchanged: Why the webhooks may look the same with it; empty: they never do, or may.
+        is_survivable: Whether a correct app can survive it; if not, ``"all"`` leaves it out.
+        needs: What a body lacks if it has nothing to try.
+        unchanged: Why webhooks may look unchanged despite it; empty: they never do, or may.
         alike: The kind that looks the same to the app from the next barrier on. If both are tried,
             this one is not combined with others.
     """
@@ -120,7 +120,7 @@ class Kind(NamedTuple):
 
     @property
     def verb(self) -> str:
-        """The method that a test calls for it, without the fake's name."""
+        """The method that a test calls, without the fake's name."""
         return verb_of(self.fault)
 
 
@@ -148,14 +148,14 @@ _PLAIN: Final = (
     "a plain function handles one event at a time: connect your app as wsgi=, asgi= or by its URL"
 )
 
-#: The fields that may get new values; those of ``status`` are all known (§2.3).
+#: The fields that may get new values; ``status`` isn't one, as all its values are known (§2.3).
 OPEN: Final = tuple(path for path in UNKNOWN if path != "status")
 
-#: What a call gets instead of its response.
+#: What a call may get instead of its response.
 STATUS: Final = 503
 _REFUSED: Final = (("status", STATUS),)
 
-#: Where an app can crash, by the names of the arguments.
+#: Where an app can crash, by argument name.
 PLACES: Final = ("line", "before", "after")
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -167,7 +167,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "reorder": Kind(
         Reorder,
-        "{event} arrived late",  # if no other one overtook it
+        "{event} arrived late",  # if no other event overtook it
         distances=_before_the_barrier,
         extent="by",
         least=1,
@@ -269,14 +269,14 @@ KINDS: Final[Mapping[str, Kind]] = {
         concerns="everything",
         is_unseen=True,
         is_alone=True,
-        compares=False,  # it may keep the value, or map it to one of its own
+        compares=False,  # an app may keep the value, or map it to one of its own
         unchanged=f"your webhooks have none of the fields {', '.join(OPEN)}",
     ),
     "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", _REFUSED),
     "api.lose_response": _of_a_call(api.LoseResponse, "", (), _REFUSED),
 }
 
-#: The kinds that happen at crash points.
+#: The kinds that act at crash points.
 CRASHING: Final = frozenset(name for name in KINDS if issubclass(KINDS[name].fault, Attended))
 
 #: The kinds that an exploration tries by default.
@@ -288,9 +288,9 @@ class Deviation(NamedTuple):
 
     Attributes:
         kind: One of :data:`KINDS`.
-        start: Which attempt it concerns, counted from 1; or which call of that method and path.
-        extent: How many attempts it moves past; or how many nanoseconds it waits.
-        more: The further arguments of its verb.
+        start: Which attempt it affects, counted from 1; or which call with that method and path.
+        extent: How many attempts it moves past, or how many nanoseconds it waits.
+        more: Further arguments of its verb.
     """
 
     kind: str
@@ -299,7 +299,7 @@ class Deviation(NamedTuple):
     more: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        """Write it as a test does, without the fake's name."""
+        """Write the call as a test does, without the fake's name."""
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
         return f"{KINDS[self.kind].verb}({arguments})"
 
@@ -314,28 +314,28 @@ class Deviation(NamedTuple):
 
     @property
     def is_of_an_attempt(self) -> bool:
-        """Whether it concerns an attempt."""
+        """Whether it affects an attempt."""
         return KINDS[self.kind].concerns == "attempt"
 
     @property
     def what(self) -> str:
-        """What a finding names: the kind; or what deviates everywhere, as ``evolve(...)``."""
+        """The deviation's name in a finding: its kind or, if it affects everything, its call."""
         return str(self) if KINDS[self.kind].concerns == "everything" else self.kind
 
     @property
     def call(self) -> Call | None:
-        """What the call asks for that it concerns; None: it concerns an attempt."""
+        """The path and method of the call that it affects; None: it affects an attempt."""
         more = dict(self.more)
         return Call(more["path"], more["method"]) if {*Call._fields} <= {*more} else None
 
     def set_up(self, fake: ChatFake) -> Trigger:
-        """Call its verb, and return the fault."""
+        """Call the verb, and return the fault."""
         fault: Trigger = attrgetter(KINDS[self.kind].verb)(fake)(**self._arguments())
         return fault
 
 
 def parse_deviations(only: Iterable[Any]) -> tuple[Deviation, ...]:
-    """Return the deviations that a test lists as a failure printed them."""
+    """Return the deviations that a test lists, as printed by a failure."""
     listed = check_list(only, "only", "deviations such as 'webhooks.reorder(by=1, start=2)'")
     return tuple(map(_parse, listed))
 

@@ -1,18 +1,18 @@
 """An exploration: one test body, run in one *world* after another until one fails.
 
 A world is a run of the body with its own app, fake and clock, in which something deviates: a
-webhook is redelivered here, a response is lost there.
+webhook is redelivered, a response is lost.
 
 1. The body runs as written, in a world without deviations. It has to pass. Its snapshots become the
    *baseline*, and its log shows what could deviate.
-2. It runs again with other ids. If it does something else, it is refused as not repeatable.
-3. The search names one world after another, those with few deviations first. A world fails if the
+2. It runs again with other ids. A body that does something else is refused as not repeatable.
+3. The search yields one world after another, beginning with few deviations. A world fails if the
    body raises an error, or if a snapshot differs from the baseline.
 4. Before a snapshot counts as different, the *control* is run: the same body without the deviation.
-   If that differs as well, the app changes by itself, and the deviation is not to blame. Where
+   If the control differs as well, the app changes by itself, and the deviation is not to blame. If
    threads act, a world has to fail each time it is run.
-5. The failure is explained: sentences about the deviations, a timeline, and a test to paste, which
-   was run and fails in the same way.
+5. The failure is explained with sentences about the deviations, a timeline, and a test to paste,
+   which was run and fails in the same way.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from .search import Search
 from .timeline_diff import timeline_diff
 from .world import Body, Environment, World, is_skip
 
-#: Real seconds before progress is shown, and between its lines.
+#: Real seconds before the first progress line, and between two of them.
 _QUIET: Final = 2.0
 _EVERY: Final = 0.2
 
-#: After a finding, this many worlds are tried for further kinds that fail, however long that takes:
-#: what a small body reports must not depend on milliseconds.
+#: After a finding, this many worlds are tried for further kinds that fail, however long that takes,
+#: because the report on a small body must not depend on milliseconds.
 _FURTHER: Final = 75
 
-#: How often a world is run in which threads act.
+#: How often a world is run if threads act in it.
 _RUNS: Final = 3
 
 _REMEDY: Final = (
@@ -60,16 +60,16 @@ _ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is r
 
 _BY_ITSELF: Final = "the scenario as written gives a different snapshot when it is run again"
 
-#: Takes the text of a progress line; an empty one at the end.
+#: Takes a progress line; an empty one at the end.
 Progress = Callable[[str], None]
 
 
 class ReadyMadeTest(NamedTuple):
-    """A ready-made test: its body is ours, so what it does is printed in its place.
+    """A ready-made test, whose body is ours: its equivalent code is printed instead.
 
     Attributes:
-        name: Its name.
-        as_written: Returns what it does, given what a world was compared with.
+        name: The test's name.
+        as_written: Returns the test's code, given what a world was compared with.
     """
 
     name: str
@@ -77,18 +77,18 @@ class ReadyMadeTest(NamedTuple):
 
 
 class CheckedOptions(NamedTuple):
-    """The options of an exploration, checked; :meth:`.Explorer.__call__` explains them."""
+    """The checked options of an exploration, which :meth:`.Explorer.__call__` explains."""
 
     kinds: tuple[str, ...] = DEFAULT
     limit: int = 500
     depth: int = 2
     seconds: float | None = None
     only: tuple[Deviation, ...] | None = None
-    crash_points: Mapping[FunctionType, str] | None = None  # None: no crash or error is tried
-    errors: Mapping[str, str] = {}  # that they raise, by their names
-    all_kinds: bool = False  # and not each by its name
+    crash_points: Mapping[FunctionType, str] | None = None  # None: no crashes or errors are tried
+    errors: Mapping[str, str] = {}  # the errors that they raise, by name
+    all_kinds: bool = False  # "all", not single kinds
     stop_at_first: bool = False
-    runs_again: bool = False  # the body as written, where that is all
+    runs_again: bool = False  # the body as written again, if there is nothing else
 
 
 class Exploration:
@@ -125,9 +125,9 @@ class Exploration:
         self._complete = False
         self._cannot_crash = ""
         self._is_reordered = False  # whether threads acted in another order in a second run
-        self._sometimes = ""  # what fails in some runs and passes in others
+        self._sometimes = ""  # the deviations that fail in some runs and pass in others
         self._kinds_tried = set[str]()
-        self._unfired: dict[str, str] = {}  # why nothing came of a kind's deviations
+        self._unfired: dict[str, str] = {}  # why a kind's deviations had no effect
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
@@ -167,7 +167,7 @@ class Exploration:
 
     @property
     def _why_nothing(self) -> str:
-        # Empty if a world was tried whose snapshots count.
+        # Empty if a world with snapshots to compare was tried.
         reasons = [*self._search.left_out.values(), self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
         return "" if compares and self._worlds > 1 else reasons[0]
@@ -182,7 +182,7 @@ class Exploration:
             )
 
     def _warn_if_never_awaited(self) -> None:
-        # Python itself warns of this coroutine; a finaliser of ours could swallow an interrupt.
+        # Python itself warns about this coroutine; our own finaliser could swallow an interrupt.
         async def unawaited() -> None:
             pass
 
@@ -203,7 +203,7 @@ class Exploration:
         return self
 
     def _repeat(self, first: Exploration) -> None:
-        # With a mutant one world is enough: the one that failed, or else the body as written.
+        # With a mutant, one world is enough: the one that failed, or else the body as written.
         self._first = first
         self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
         self._search = Search(kinds=self._scope.kinds, depth=0, limit=1)
@@ -223,7 +223,7 @@ class Exploration:
                 self._found.result = first._found.result
 
     async def _try_frozen(self) -> None:
-        # Whatever happens, the process gets its clocks back first.
+        # In any case, the process gets its clocks back first.
         try:
             self._environment.freeze()
             with current().following(self._code):
@@ -292,18 +292,18 @@ class Exploration:
         return await self._ran(world.deviations, world.baseline)
 
     async def _control(self, baseline: Baseline, deviations: tuple[Deviation, ...] = ()) -> World:
-        # The body as written; or a run in which only time moves, as far as in the world.
+        # The body as written, or a run in which only time moves, as far as in the world.
         only_waits = baseline.only_waits
         return await self._ran(deviations if only_waits else (), baseline, only_waits=only_waits)
 
     async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
-        # None: nothing deviated, or nothing can be said about it.
+        # None: nothing deviated, or there is no verdict.
         world = await self._ran(deviations, self._baseline)
         for _ in range(_RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
                 break
             world = await self._ran_again(world)
-        if world.server_is_single_threaded:  # so each further one would wait for a timeout
+        if world.server_is_single_threaded:  # so each further world would wait for a timeout
             self._search.left_out["webhooks_first"] = (
                 "a webhook timed out before the response of its call, so your server seems to "
                 "handle one call at a time: serve it in threads"
@@ -315,7 +315,7 @@ class Exploration:
         return await self._judged(world)
 
     async def _judged(self, world: World) -> World | None:
-        # The world, or a run that shows better what it changed; None: nothing can be said about it.
+        # The world, or a run that shows its effect more clearly; None: there is no verdict.
         last = await self._confirmed(world)
         if world.error is not None and last.error is None:
             log = world.log()
@@ -331,7 +331,7 @@ class Exploration:
         return judged
 
     async def _confirmed(self, world: World) -> World:
-        # If threads act, a failure counts only if every run fails.
+        # If threads act, a failure only counts if every run fails.
         if world.error is None or not world.deviations or not world.may_vary:
             return world
         for _ in range(_RUNS - 1):
@@ -341,7 +341,8 @@ class Exploration:
         return world
 
     async def _at_its_step(self, world: World) -> World:
-        # An app may repair a mistake by the end: does the world fail if the scenario stops earlier?
+        # An app may correct a mistake by the end: does the world fail if the scenario stops
+        # earlier?
         if world.error is None and not world.has_threads:
             for step in self._baseline.differs_after:
                 short = await self._compared(world, Baseline(until=step))
@@ -350,13 +351,13 @@ class Exploration:
         return world
 
     async def _compared(self, world: World, baseline: Baseline) -> World | None:
-        # None: the control fails as well, so the deviations are not to blame.
+        # None: the control fails as well, so the deviations aren't to blame.
         if (await self._control(baseline, world.deviations)).error is not None:
             return None
         return await self._confirmed(await self._ran(world.deviations, baseline))
 
     async def _learn_steps(self, first: World) -> None:
-        # From a second run, and only if taking snapshots between the steps changes nothing.
+        # Uses a second run, and only if taking snapshots between the steps changes nothing.
         baseline = self._baseline
         if baseline.last_step < 2 or first.has_threads:
             return
@@ -369,7 +370,7 @@ class Exploration:
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
     ) -> None:
-        # The first ones are tried until `end`; once they are many, only until `until`.
+        # The first candidates are tried until `end`; after `_FURTHER` of them, only until `until`.
         failing = {deviation.what for deviation in self._failing or ()}
         lines: list[str] = []
         tried = 0
@@ -395,7 +396,8 @@ class Exploration:
                 self._search.add(log)
                 continue
             failing.add(what)
-            number = self._search.worlds + len(lines) + 2  # these failed, and the first finding
+            # Failed worlds, the first finding included, aren't in `worlds`.
+            number = self._search.worlds + len(lines) + 2
             lines.append(f"also: {kind} (world {number}): {describe(deviations[0], log)}")
         if lines:
             self._found.note("\n".join(lines))
@@ -408,11 +410,11 @@ class Exploration:
             for kind in sorted(CRASHING):
                 self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            why = written.why_safe()  # which refuses points that the app never comes to
+            why = written.why_safe()  # which refuses points that the app never reaches
             self._cannot_crash = why if "crash" in self._scope.kinds else ""
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
-        # If all kinds were asked for, one that can't be tried is only left out.
+        # If all kinds were requested, one that can't be tried is just left out.
         if kind not in self._scope.kinds:
             return
         if not self._scope.all_kinds:
@@ -420,7 +422,7 @@ class Exploration:
         self._search.left_out[kind] = f"{problem}. {remedy}"
 
     def _progress_line(self, seconds: float) -> str:
-        # What takes longest shows whether the app is slow, or the body.
+        # The longest part shows whether the app or the body is slow.
         worlds = counted(self._search.worlds, "world")
         spent = self._environment.spent
         slowest, most = spent.most_common(1)[0]
@@ -447,13 +449,13 @@ class Exploration:
         )
 
     async def _require_repeatable(self, first: World) -> None:
-        # The ids are others, as in the next run of the suite. If threads act, one run of several
-        # has to do the same, in whatever order.
+        # The ids differ, as in the suite's next run. If threads act, one of several runs has to do
+        # the same, in any order.
         for left in reversed(range(_RUNS)):
             second = await self._ran((), Baseline(), other_ids=True)
             error = second.error
             if isinstance(error, ChatFakeError) and not isinstance(error, UndeliveredWebhooks):
-                raise error  # a refusal, which says itself what to do
+                raise error  # a refusal, which already says what to do
             may_vary = first.may_vary or second.may_vary
             is_alike = error is None and first.gist == second.gist
             is_same = is_alike and first.outline() == second.outline()
@@ -464,8 +466,7 @@ class Exploration:
                 _refuse_difference(first, second)
 
     async def _require_control(self, world: World) -> None:
-        # If the same thing fails with nothing new in it, an earlier world has left something
-        # behind.
+        # If the same run fails without anything new, an earlier world has left something behind.
         baseline = world.baseline
         again = await self._control(baseline, world.deviations)
         if (error := again.error) is None:
@@ -523,7 +524,7 @@ class Exploration:
         found.text = redacted("\n".join([note, *more]))
 
     async def _printed_test(self, world: World) -> str:
-        # A test is printed only if it was run, and failed in the same way.
+        # A test is only printed if it was run, and failed in the same way.
         baseline, row = world.baseline, self._row
         if row is None:
             body = body_as_written(self._body, world.deviations, settles=world.body_ended)

@@ -28,11 +28,11 @@ from .world import Body, Environment
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
-#: Upper bound of ``limit=`` and ``depth=``.
+#: The maximum of ``limit=`` and ``depth=``.
 _UPPER_BOUND: Final = 1_000_000
 
 
-#: Functions; or a mapping of functions to the errors that they raise.
+#: Functions, or a mapping from functions to the errors that they raise.
 CrashPoints: TypeAlias = (
     Iterable[Callable[..., Any] | str]
     | Mapping[Callable[..., Any], type[Exception] | str | None]
@@ -95,7 +95,7 @@ class Explorer:
         self._start = aware(start, "start")
         self._progress = progress
         self._item: Any = None
-        self._first: Explorer | None = None  # of the run of which this test is a rerun
+        self._first: Explorer | None = None  # the original run's, if this test is a rerun
         self.explorations: list[Exploration] = []
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ class Explorer:
         return exploration if is_async else exploration._run()
 
     def _end(self) -> None:
-        # After an interrupt they are never resumed.
+        # After an interrupt, they are never resumed.
         for exploration in self.explorations:
             exploration._environment.restore()
 
@@ -224,9 +224,9 @@ def _checked(options: ExploreOptions, call: str) -> CheckedOptions:
 def checked_points(
     points: Iterable[Any], *, tries: bool
 ) -> tuple[dict[FunctionType, str] | None, dict[str, str]]:
-    """Return the crash points, or None if they are not tried; and the errors that they raise.
+    """Return the crash points (None: none are tried), and the errors that they raise.
 
-    Functions have their dotted names, and these the names of exception classes.
+    Functions are mapped to their dotted names, and those to the names of exception classes.
     """
     given = check_list(points, "crash_points", "functions such as [Session.commit]")
     names = [find_function(point, "crash_points")[0] for point in given]

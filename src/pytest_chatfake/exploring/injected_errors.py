@@ -1,4 +1,4 @@
-"""Errors that a test raises inside its app, of any class and whatever its constructor takes."""
+"""Errors to raise inside an app: of any class, whatever its constructor takes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def find_error(what: object, argument: str) -> tuple[str, type[Exception]]:
     """Return the dotted name of an exception class, and the class.
 
     Raises:
-        TypeError: It is no subclass of ``Exception``.
-        ValueError: There is nothing of that name.
+        TypeError: It isn't a subclass of ``Exception``.
+        ValueError: Nothing has that name.
     """
     expected = "an exception class, or its name such as 'sqlite3.OperationalError'"
     found = find_named(what, argument, expected)
@@ -26,7 +26,7 @@ def find_error(what: object, argument: str) -> tuple[str, type[Exception]]:
 
 
 def make_error(kind: type[Exception], text: str) -> Exception:
-    """Return an error of a class; of a subclass if the constructor takes more than a text."""
+    """Return an error of a class, or of a subclass if the constructor takes more than a message."""
     with suppress(Exception):
         return kind(text)
 

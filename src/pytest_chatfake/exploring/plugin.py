@@ -1,6 +1,6 @@
-"""pytest's door to explorations: their fixture, and what reports and the terminal show of them.
+"""The plugin for explorations: their fixture, their section in reports, and the cards.
 
-It is loaded in every run of pytest, so its parts are imported inside functions.
+Every pytest run loads it, so its parts are imported inside functions.
 """
 
 from __future__ import annotations
@@ -27,10 +27,19 @@ _explorer_key = pytest.StashKey["Explorer"]()
 def chat_explore(
     request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig
 ) -> Generator[Explorer]:
-    """Run one test body with its webhooks in order, redelivered, reordered, refused.
+    """Runs one test body in many worlds: with webhooks redelivered, reordered, refused.
 
-    Each run is a *world* with its own fake and clock. The first one that fails is printed as a test
-    to paste.
+    Each *world* is a run with its own fake and clock. If one fails, the test fails, and a plain
+    test to paste is printed if possible::
+
+        def test_a_sale_is_charged_once(chat_explore):
+            @chat_explore
+            def world(chat_fake):
+                shop = Shop()
+                chat_fake.webhooks.connect(wsgi=shop.app, path="/hooks/chat")
+                chat_fake.send_text("Sale ends today").deliver(devices=2).read()
+                chat_fake.settle()
+                assert shop.spent == Decimal("0.05")
     """
     from ..domain.instants import aware
     from ..suite.configuring import configured
@@ -79,7 +88,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         explorer._check()
 
 
-# Not trylast: around the wrapper in which pytest notes an expected failure.
+# Not trylast, so that it wraps pytest's own wrapper, which notes expected failures.
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

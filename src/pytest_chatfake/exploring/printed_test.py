@@ -1,6 +1,6 @@
-"""Prints a world that fails as a test to paste: its deviations, and a call of the body.
+"""Prints a failing world as a test to paste: its deviations, and a call of the body.
 
-The text is never executed here, and values are written only if they are plain data.
+The text is never executed here, and values are only written if they are plain data.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from .deviations import Deviation
 _INDENT: Final = " " * 4
 _NAME: Final = "test_what_the_exploration_found"
 
-#: Markers that would parametrize the printed test, or keep it from running.
+#: Markers that would parametrize the printed test, or prevent it from running.
 _LEFT_OUT: Final = {"parametrize", "skip", "skipif", "xfail"}
 
-#: Plugins that run async tests: each has the name of its marker.
+#: Plugins that run async tests, each named like its marker.
 _ASYNC_PLUGINS: Final = ("asyncio", "anyio")
 
 _NOTHING: Final = object()
 
-#: Types whose repr() is code. A subclass's repr() may be anything, even a call.
+#: Types whose repr() is code; a subclass's repr() may be anything, even a call.
 _PLAIN: Final = {
     *(bool, bytes, float, int, str, type(None)),
     *(Decimal, UUID, dt.date, dt.datetime, dt.timedelta),
 }
 
-#: Names in such code, and how they are imported.
+#: Names in such code, and their imports.
 _IMPORTS: Final[Mapping[str, tuple[object, str]]] = {
     "Decimal": (Decimal, "from decimal import Decimal"),
     "UUID": (UUID, "from uuid import UUID"),
@@ -47,20 +47,20 @@ _IMPORTS: Final[Mapping[str, tuple[object, str]]] = {
 
 
 class NoTestError(Exception):
-    """A world can't be written as a test; the text says why."""
+    """A world can't be written as a test; the message says why."""
 
 
 class Written(NamedTuple):
     """What a test does in each world, as lines of the printed test.
 
     Attributes:
-        calls: The lines after those of the deviations.
-        is_async: Whether they await.
+        calls: The lines after the deviations.
+        is_async: Whether the lines await.
         names: The globals of the lines.
         source: The function that they call, if it is not global.
-        around: The variables that it uses from around it, with their values.
-        fixtures: The fixtures that they use.
-        imports: The lines that they need.
+        around: The enclosing variables that the function uses, with their values.
+        fixtures: The fixtures that the lines use.
+        imports: The imports that the lines need.
     """
 
     calls: Sequence[str]
@@ -73,15 +73,15 @@ class Written(NamedTuple):
 
 
 def body_as_written(body: Any, deviations: Sequence[Deviation], *, settles: bool) -> Written:
-    """Return a user's own body as it is written.
+    """Return a user's own body as written.
 
     Args:
         body: The body.
-        deviations: Those of the world that fails.
-        settles: Whether it failed only after its end.
+        deviations: The failing world's deviations.
+        settles: Whether the world only failed after the end of the body.
 
     Raises:
-        NoTestError: It has no source, or would do something else at another place.
+        NoTestError: The body has no source, or would do something else in another place.
     """
     name, is_async = getattr(body, "__name__", ""), inspect.iscoroutinefunction(body)
     if inspect.unwrap(body) is not body or not inspect.isfunction(body):
@@ -116,15 +116,16 @@ def print_test(
 
     Args:
         body: The body.
-        deviations: Those of the world that fails.
+        deviations: The failing world's deviations.
         seed: The seed of the ids in its values; empty: there are none.
-        item: pytest's item of the test that explores; None: without pytest.
+        item: pytest's item for the exploring test; None: without pytest.
 
     Raises:
         NoTestError: The body can't be indented differently.
     """
     instance = getattr(item, "instance", None)
-    is_method = instance is not None and not getattr(item, "nofuncargs", False)  # as unittest's
+    # Only pytest's items for unittest have nofuncargs.
+    is_method = instance is not None and not getattr(item, "nofuncargs", False)
     indent = _INDENT * (1 + type(instance).__qualname__.count(".")) * is_method
     above, markers, lacking = _markers(item, body)
     markers += [f"@pytest.mark.chat_fake(seed={seed!r})"] * bool(seed)
@@ -168,10 +169,10 @@ def _moved(source: str, indent: str) -> list[str]:
 
 
 def _markers(item: Any, body: Written) -> tuple[list[str], list[str], list[str]]:
-    # The imports, the markers, and what can't be written as code.
+    # The imports, the markers, and whatever can't be written as code.
     imports, markers, lacking = list[str](), list[str](), list[str]()
     own: Sequence[Any] = getattr(item, "own_markers", ())
-    for mark in reversed(own):  # the one next to `def` is first
+    for mark in reversed(own):  # the mark next to `def` is first
         if mark.name in _LEFT_OUT:
             continue
         keys = [""] * len(mark.args) + [f"{name}=" for name in mark.kwargs]
@@ -195,7 +196,7 @@ def as_code(value: Any, names: Mapping[str, Any], imports: list[str]) -> str:
     Args:
         value: The data: numbers, strings, dates, and lists and dicts of them.
         names: The globals of the code.
-        imports: Import lines that the expression needs are added here.
+        imports: A list to which the import lines for the expression are added.
     """
     text = ""
     with suppress(RecursionError):
@@ -215,5 +216,5 @@ def _is_plain(value: object) -> bool:
     if kind in {list, set, tuple}:
         return all(map(_is_plain, inside))
     zone = inside.tzinfo if kind is dt.datetime else None
-    is_utc = zone is None or zone is dt.UTC  # the repr() of others may be anything
+    is_utc = zone is None or zone is dt.UTC  # another zone's repr() may be anything
     return kind in _PLAIN and is_utc and repr(value)[-3:] not in {"inf", "nan"}

@@ -1,4 +1,4 @@
-"""The progress line of an exploration on the terminal."""
+"""Shows an exploration's progress line on the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def progress(config: pytest.Config) -> Callable[[str], None]:
-    """Return a function that shows a progress line, or does nothing without a terminal."""
+    """Return a function that shows a progress line, or a no-op without a terminal."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     if terminal is None or capture is None or terminal.verbosity < 0:

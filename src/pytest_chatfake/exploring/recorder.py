@@ -1,4 +1,4 @@
-"""The log of a world, noted while it runs."""
+"""Records the log of a world while it runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Ended(NamedTuple):
 
     Attributes:
         attempt: The attempt.
-        choice: Which first attempt it is, or repeats; 0: none that can deviate.
+        choice: The number of the first attempt that it is or repeats; 0: none that can deviate.
         response: The app's response, before faults.
     """
 
@@ -42,15 +42,15 @@ class Recorder:
 
     Args:
         inside: The fake.
-        baseline: What its snapshots are compared with.
-        note: Called with what takes time from now on.
+        baseline: The snapshots to compare with.
+        note: Called with the name of whatever takes time from now on.
         attend: As in :class:`.Observer`.
 
     Attributes:
         baseline, attend: As given.
         log: The attempts that have ended, and the barriers between them.
         settled: Whether there was a barrier.
-        waits: When ``settle()`` itself moved the clock: from and until, in nanoseconds.
+        waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Recorder:
         return not self.baseline.learning
 
     def begins(self) -> None:
-        """Note that attempts are made."""
+        """Note that time is spent on attempts."""
         self._note("in attempts")
 
     def ended(self, attempt: Attempt, choice: int, response: Response) -> None:

@@ -1,16 +1,15 @@
-"""The search: which worlds there are, in which order they are tried, and which are equal.
+"""The search: which worlds exist, in which order they are tried, and which are equal.
 
-Theory of operation
--------------------
-A world is a set of deviations. The next ones are found in the log of a world that was run, one
-deviation larger. So the search needs no model of the app: what was attempted can deviate next.
+Theory of operation ------------------- A world is a set of deviations. A world's log shows which
+worlds with one more deviation can follow. So the search needs no model of the app: whatever was
+attempted can deviate next.
 
-Worlds with fewer deviations come first; then those about one message; then those that move attempts
-less far. So the first world that fails is a simple one.
+Worlds with fewer deviations come first; then worlds about one message; then worlds that move
+attempts less far. So the first world that fails is a simple one.
 
 Runs that look identical to the app count as one world: the same attempts, in the same order, at the
-same moments, between the same barriers. There is one exception: a first attempt that is a retry, as
-its request may say so. From a world that turns out to equal an earlier one, no others grow.
+same moments, between the same barriers. There is one exception: a first attempt that is a retry,
+because its request may say so. A world that turns out to equal an earlier one isn't extended.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from .deviations import CRASHING, DEFAULT, KINDS, Call, Deviation
 
 
 class LoggedAttempt(NamedTuple):
-    """An attempt, as the log of a world has it.
+    """An attempt in a world's log.
 
     Attributes:
-        number: Which first attempt it was, as ``start=`` counts them; a repeat has the same.
+        number: Which first attempt it was, as ``start=`` counts them; a repeat has the same number.
         item: The number of its event at its endpoint, the same in every world; negative: it never
             reached the app.
         message: The number of its message; negative: a recorded one; 0: none.
         status: The event's status; empty: it has none.
-        name: The event's name; of several with the same one, from the second on with its number.
+        name: The event's name; if several events have the same, from the second on with a number.
         endpoint: The name of the endpoint, if there are several.
         overlaps: Whether it can be made at the same time as another one.
-        round: Attempts at the same time have the same number; 0: it was made alone.
-        points: Where the app can crash in it.
-        crash: How the app crashed in it, or which error it got; empty: neither.
+        round: A number that attempts at the same time share; 0: it was made alone.
+        points: Where the app can crash during it.
+        crash: How the app crashed during it, or which error it got; empty: neither.
         is_retry: Whether the service retries it, as its request may say.
     """
 
@@ -58,14 +57,14 @@ class LoggedAttempt(NamedTuple):
 
 
 class LoggedCall(NamedTuple):
-    """A call of the app, as the log of a world has it.
+    """A call of the app in a world's log.
 
     Attributes:
-        number: Which call of the same method and path it was.
+        number: Which call with this method and path it was.
         call: Its path and method.
-        has_late_webhooks: Whether it caused webhooks that came after its response.
-        is_delivered_later: Whether a message of it was delivered after its response, at the same
-            moment.
+        has_late_webhooks: Whether it caused webhooks that were posted after its response.
+        is_delivered_later: Whether one of its messages was delivered after its response, at the
+            same moment.
     """
 
     number: int
@@ -74,11 +73,11 @@ class LoggedCall(NamedTuple):
     is_delivered_later: bool = False
 
     def ways(self, kind: str) -> tuple[tuple[tuple[str, Any], ...], ...]:
-        """Return the further arguments with which a kind can deviate it, one set for each way."""
+        """Return the further arguments with which a kind can deviate the call: one set per way."""
         first, *others = ways = KINDS[kind].ways
         if kind == "webhooks_first":
             return (*[first] * self.has_late_webhooks, *others * self.is_delivered_later)
-        # A query has no effect, so an error after it is the same as a refusal.
+        # A query has no effect, so an error afterwards is the same as a refusal.
         return ways[:1] if self.call.method in {"GET", "HEAD"} else ways
 
 
@@ -94,11 +93,11 @@ class WorldLog(NamedTuple):
         attempts: The attempts and the barriers.
         calls: The calls of the app.
         unseen: The deviations that fired without a trace in the order and moments of attempts.
-        moments: When each attempt was made; of a barrier, each moment at which there was one.
-        waits: When ``settle()`` itself moved the clock: from and until.
+        moments: When each attempt was made; for a barrier, all its moments.
+        waits: The start and end of each clock move by ``settle()`` itself.
         session: How long a session lasts, in nanoseconds.
         waiting: By number, what had not been attempted yet.
-        errors: The exception classes by the crash points that raise them.
+        errors: The exception classes, by the crash points that raise them.
     """
 
     attempts: Attempts
@@ -121,8 +120,8 @@ class WorldLog(NamedTuple):
     def order(self) -> Key:
         """What reached the app, and in which order.
 
-        A first attempt that is a retry, though nothing has overtaken it, counts as another event:
-        an app that drops retries would lose it.
+        A first attempt that is a retry, without having been overtaken, counts as another event,
+        because an app that drops retries would lose it.
         """
         reached: list[int] = []
         last = 0
@@ -142,7 +141,7 @@ class WorldLog(NamedTuple):
     def pauses(self, index: int) -> set[int]:
         """Return how far the body moved time after an attempt, in nanoseconds.
 
-        Without the waits of ``settle()``: a delay that relies on them might never end.
+        The waits of ``settle()`` don't count: a delay that relies on them might never end.
         """
 
         def moved_until(moment: int) -> int:
@@ -153,11 +152,11 @@ class WorldLog(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A world to try. They sort in the order in which they are tried.
+    """A world to try. Candidates sort in the order in which they are tried.
 
     Attributes:
         is_spread: Whether its deviations concern several messages.
-        distance: How many attempts they move past, in all.
+        distance: How many attempts they move past, in total.
         order: The index of the last one's kind, and which attempts deviate.
         deviations: The deviations.
     """
@@ -168,7 +167,7 @@ class _Candidate(NamedTuple):
     deviations: tuple[Deviation, ...]
 
 
-#: A deviation, with how far it moves an attempt.
+#: A deviation, and how far it moves an attempt.
 _Found: TypeAlias = tuple[int, Deviation]
 
 
@@ -178,7 +177,7 @@ class _Slot(NamedTuple):
     Attributes:
         attempt: The attempt.
         position: Its index in the log.
-        after: How many attempts follow it in all.
+        after: How many attempts follow it in total.
         near: How many follow it before the next barrier.
     """
 
@@ -193,7 +192,7 @@ class _Options:
 
     Attributes:
         log: The log of the world.
-        taken: The deviations that it has already.
+        taken: The deviations that the world already has.
         slots: The attempts that may deviate, by number.
     """
 
@@ -203,7 +202,8 @@ class _Options:
         deviating = {deviation.start for deviation in taken if deviation.is_of_an_attempt}
         slots: dict[int, _Slot] = {}
         after = near = 0
-        for index, attempt in reversed([*enumerate(log.attempts)]):  # the first of repeats stays
+        # Reversed, so that the first of several repeats stays.
+        for index, attempt in reversed([*enumerate(log.attempts)]):
             if attempt is None:
                 near = 0
                 continue
@@ -239,7 +239,7 @@ class _Options:
                     yield distance, Deviation(kind, start, extent, *KINDS[kind].ways)
 
     def _pauses(self, kind: str) -> Iterator[_Found]:
-        # Wherever the body moves time; and if a kind moves it, after the end of a session as well.
+        # Wherever the body moves time and, if a kind moves time itself, also after a session's end.
         more = {self.log.session} if KINDS[kind].moves_time else set[int]()
         for start, slot in sorted(self.slots.items(), key=lambda item: item[1].after):
             for pause in sorted(more | self.log.pauses(slot.position)):
@@ -257,7 +257,7 @@ class _Options:
                 yield 0, Deviation(kind, start, 0, tuple(more))
 
     def _reads(self, kind: str) -> Iterator[_Found]:
-        # webhooks.drop(times=) drops deliveries in a row, so they have to be of one message.
+        # webhooks.drop(times=) drops deliveries in a row, so they have to belong to one message.
         delivered: list[int] = []  # the messages
         for slot in self.slots.values():
             message, status = slot.attempt.message, slot.attempt.status
@@ -269,7 +269,7 @@ class _Options:
                     yield 0, Deviation(kind, first + 1, times, *KINDS[kind].ways)
 
     def _calls(self, kind: str) -> Iterator[_Found]:
-        # Of one call, the webhooks may come first *and* the response be lost.
+        # A call's webhooks may come first *and* its response be lost.
         both = {"webhooks_first", "api.lose_response"}
         taken = {(other.start, other.call) for other in self.taken if {other.kind, kind} != both}
         for logged in sorted(self.log.calls, key=attrgetter("number")):
@@ -282,13 +282,13 @@ class _Options:
 def possible_deviations(
     log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation]
 ) -> Iterator[_Found]:
-    """Give the deviations that can be added to a world, with their distances, shortest first."""
+    """Yield the deviations that can be added to a world, with their distances, shortest first."""
     options = _Options(log, taken)
     streams = (options.of(kind) for kind in kinds if not (taken and KINDS[kind].is_alone))
     return heapq.merge(*streams, key=itemgetter(0))
 
 
-#: A world that was run, from which others grow: its deviations, and its log.
+#: A world that was run, to be extended: its deviations, and its log.
 _Parent: TypeAlias = tuple[tuple[Deviation, ...], WorldLog]
 
 
@@ -306,17 +306,17 @@ class Search:
         self._limit = limit
         self._seen: set[Key] = set()
         self._written: WorldLog | None = None
-        self._new: WorldLog | None = None  # of the world that was run last, if it is a new one
+        self._new: WorldLog | None = None  # the log of the last world, if that one is new
         self.cut: str = ""
         self.left_out: dict[str, str] = {}
 
     @property
     def worlds(self) -> int:
-        """How many different worlds were tried."""
+        """The number of different worlds that were tried."""
         return len(self._seen)
 
     def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
-        """Give the deviations of one world after another; call :meth:`add` with the log of each.
+        """Yield the deviations of one world after another; call :meth:`add` with each world's log.
 
         The first world has none: it is the body as written.
         """
@@ -347,7 +347,8 @@ class Search:
     def without_options(self) -> list[str]:
         """Return the kinds for which the body as written has nothing to try.
 
-        Those of the default only if they were asked for by name: every body lacks some of them.
+        Default kinds only count if they were requested by name, because every body lacks some of
+        them.
         """
         if not self._depth:
             return []

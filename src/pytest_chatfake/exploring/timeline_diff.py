@@ -1,4 +1,4 @@
-"""Where the timelines of two fakes begin to differ."""
+"""Shows where the timelines of two fakes begin to differ."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..report.labels import Labels
 from ..report.story import Story
 from ..report.timeline_text import entry_text, lines_of
 
-#: How many common lines are shown before the difference, and how many lines from there.
+#: The numbers of lines shown before the difference, and from the difference on.
 _SHARED: Final = 3
 _OWN: Final = 5
 
-#: Ids always differ: the fake's as well as the app's.
+#: Ids always differ, the fake's as well as the app's.
 _ID: Final = re.compile("[0-9a-fA-F-]{16,}")
 
 

@@ -1,7 +1,7 @@
-"""Functions that report their calls, because their code is swapped for a while.
+"""Makes functions report their calls, by swapping their code for a while.
 
-Patching a name would miss aliases, closures and decorators that keep the function; swapping its
-code reaches them all.
+Patching a name would miss aliases, closures and decorators that keep the function; swapping the
+function's code reaches them all.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def make({free}):
     return tripwire
 """
 
-#: An error before ``__exit__`` reaches it like an error of the block, or it would commit.
+#: An error before ``__exit__`` is passed to it like the block's error, or it would commit.
 _EXITS: Final = {"__exit__", "__aexit__"}
 _LEAVE: Final = "{wait}wire.original(args[0], type(error), error, error.__traceback__)"
 
 
 def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: ExitStack) -> None:
-    """Report ``"before"`` and ``"after"`` each call of a function, until a stack is closed."""
+    """Report ``"before"`` and ``"after"`` at each call of a function, until a stack is closed."""
     code, free = function.__code__, [f"_{name}" for name in function.__code__.co_freevars]
     is_async = inspect.iscoroutinefunction(function)
     prefix, wait = "async " * is_async, "await " * is_async
@@ -55,16 +55,17 @@ def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: E
     original.__kwdefaults__ = function.__kwdefaults__
     wire, made = SimpleNamespace(report=report, original=original), names["make"](*free).__code__
     constants = tuple(wire if constant == "wire" else constant for constant in made.co_consts)
-    stack.callback(setattr, function, "__code__", code)  # an interrupt may come at any time
+    # First, because an interrupt may come at any time.
+    stack.callback(setattr, function, "__code__", code)
     function.__code__ = made.replace(co_consts=constants)
 
 
 def find_function(what: object, argument: str) -> tuple[str, FunctionType]:
-    """Return the dotted name of a function, and the plain Python function inside it.
+    """Return a function's dotted name, and the plain Python function inside it.
 
     Raises:
-        TypeError: It is no function written in Python.
-        ValueError: There is nothing of that name, or it is a generator.
+        TypeError: It isn't a function written in Python.
+        ValueError: Nothing has that name, or it is a generator.
     """
     found = find_named(what, argument, "a function, or its name such as 'shop.orders.save'")
     function = getattr(inspect.unwrap(found), "__func__", found) if callable(found) else found
@@ -83,12 +84,12 @@ def find_function(what: object, argument: str) -> tuple[str, FunctionType]:
 
 
 def dotted_name(what: object, found: type | FunctionType) -> str:
-    """Return the name that something was given by, or has."""
+    """Return the name that something was given by, or else its own."""
     return what if isinstance(what, str) else f"{found.__module__}.{found.__qualname__}"
 
 
 def find_named(what: object, argument: str, expected: str) -> Any:
-    """Return what a dotted name means, and anything else as it is."""
+    """Return the object that a dotted name refers to; return anything else unchanged."""
     try:
         return _named(what) if isinstance(what, str) else what
     except (AttributeError, ImportError, ValueError) as error:
@@ -97,10 +98,10 @@ def find_named(what: object, argument: str, expected: str) -> Any:
 
 
 def _named(name: str) -> object:
-    # Also in a module that no import statement can name, such as `08_shop`.
+    # Also finds modules that no import statement can name, such as `08_shop`.
     parts = name.split(".")
     for length in range(len(parts) - 1, 0, -1):
         if (module := sys.modules.get(".".join(parts[:length]))) is not None:
-            with suppress(AttributeError):  # a module of it may not be imported yet
+            with suppress(AttributeError):  # a submodule may not be imported yet
                 return attrgetter(".".join(parts[length:]))(module)
     return pkgutil.resolve_name(name)

@@ -1,4 +1,4 @@
-"""``WebhookTests``: ready-made tests of an app that receives the service's webhooks."""
+"""``WebhookTests``: ready-made tests for an app that receives the service's webhooks."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
 from .recorder import Recorder
 
-#: If this one fails, those are skipped that would fail for the same reason.
+#: If this test fails, tests that would fail for the same reason are skipped.
 _FIRST: Final = "test_all_events_are_taken"
 
-#: If this one fails, those are skipped that compare snapshots.
+#: If this test fails, tests that compare snapshots are skipped.
 _CHANGE: Final = "test_snapshot_changes"
 
-#: Which of these two have failed in this process.
+#: Which of these two tests have failed in this process.
 _failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
 
-#: A generator has ended.
+#: Returned at the end of a generator.
 _END: Final = object()
 
 _NO_SNAPSHOT: Final = (
@@ -53,7 +53,7 @@ _NO_SNAPSHOT: Final = (
 
 _PERSON: Final = "+4915550003"
 
-#: What a test does after the scenario, with the fake and the snapshot, if there is one.
+#: A test's work after the scenario, with the fake and the snapshot, if there is one.
 _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
@@ -148,7 +148,7 @@ class WebhookTests:
 
     @pytest.fixture(name="chat_fake_config")
     def _with_tick(self, chat_fake_config: ChatFakeConfig) -> ChatFakeConfig:
-        """The configuration, with a tick: a service's events have different times."""
+        """The configuration with a tick, because a service's events have different times."""
         config = chat_fake_config
         return config.replace(tick=1) if getattr(config, "tick", 0) is None else config
 
@@ -186,7 +186,7 @@ class WebhookTests:
 
     def test_duplicates_at_once(self, webhook_run: _WebhookRun) -> None:
         """Handle an event twice at the same time; the app may refuse one, which is retried."""
-        refused: list[str] = []  # how the attempts of a pair ended; empty: one was taken
+        refused: list[str] = []  # how both attempts of a pair ended; empty: one was accepted
 
         async def retry(fake: ChatFake, _: Snapshot | None) -> None:
             attempts = list(fake.webhooks.attempts)
@@ -234,7 +234,7 @@ class WebhookTests:
             inside = Inside(fake)
             settings = inside.settings
             kind = f"{settings.naming.event_type.partition('.')[0]}.added_later"
-            is_known = settings.outbound is None  # else such an event would have another envelope
+            is_known = settings.outbound is None  # or such an event would have another envelope
             if is_known and inside.is_heard(kind):
                 await _performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
@@ -253,7 +253,7 @@ class WebhookTests:
                 )
             person = fake.recipient(_PERSON)
             await _performed(fake, person.writes("STOP"))
-            if snapshot is not None:  # it may wait for a reply
+            if snapshot is not None:  # the snapshot may wait for a reply
                 await _performed(fake, fake.settle())
                 await inside.taken(snapshot)
             await _performed(fake, person.sends("image", {"link": "https://example.test/1"}))
@@ -289,12 +289,12 @@ class _WebhookRun:
         self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
         self._raises = True
         self._ending: _Ending | None = None
-        self._is_alone = False  # whether it does only what the test to paste does
+        self._is_alone = False  # whether it only does what the test to paste does
         self._before: Any = None  # the snapshot after connect(), in the first world
         self._has_snapshot = True
         self._awaits_snapshot = False
         self._was_played = False  # whether the scenario passed in the first world
-        self._is_through = False  # whether it passed in this world
+        self._is_through = False  # whether the scenario passed in this world
         self._is_async = any(
             inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
             for function in (tests.connect, tests.scenario)
@@ -361,7 +361,7 @@ class _WebhookRun:
             errors=errors,
             all_kinds=True,
             stop_at_first="unknown_value" not in kinds,  # name each field
-            runs_again=self._name == _FIRST,  # finds an app that remembers an earlier world
+            runs_again=self._name == _FIRST,  # to find an app that remembers an earlier world
         )
         code: CodeType = self._own.__code__
         current().follow(code, is_called=self._has_own_scenario)
@@ -395,7 +395,7 @@ class _WebhookRun:
 
     @property
     def _own(self) -> Any:
-        # The function at whose lines verbs are reported.
+        # The function whose lines are reported for verbs.
         tests = type(self._tests)
         function = inspect.unwrap(tests.scenario if self._has_own_scenario else tests.connect)
         return function if inspect.isfunction(function) else WebhookTests.connect
@@ -418,7 +418,7 @@ class _WebhookRun:
         self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
 
     async def _check_before(self, snapshot: Snapshot | None, fake: ChatFake) -> None:
-        # An app that remembers an earlier world would hide what is looked for.
+        # An app that remembers an earlier world would hide bugs.
         if snapshot is None:
             return
         value = await Inside(fake).taken(snapshot)
@@ -478,7 +478,7 @@ class _WebhookRun:
         given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{wait}self.play(chat_fake{steps})"]
-        if redelivers:  # as the ending of the test does
+        if redelivers:  # like the test's own ending
             lines += [
                 "for attempt in list(chat_fake.webhooks.attempts):",
                 f"    attempt.ok or {wait}chat_fake.webhooks.redeliver(attempt.event)",
@@ -499,7 +499,7 @@ class _WebhookRun:
 
 
 class _Connected:
-    """An app that is connected for a block, given what ``connect()`` returned."""
+    """Connects an app for a block, given the result of ``connect()``."""
 
     def __init__(self, made: Any) -> None:
         self._made = made
@@ -536,13 +536,14 @@ class _Loop:
 
 
 def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Note whether one of the first two tests has failed; if it is retried, its last run counts."""
+    """Note whether one of the first two tests has failed; after retries, the last run counts."""
     name = getattr(item, "originalname", item.name)
     if report.when != "call" or name not in {_FIRST, _CHANGE}:
         return
     failed, key = _failed_in(item.session), _key_of(item, name)
     failed.discard(key)
-    if report.failed and call.excinfo is not None:  # without an error, a known failure has passed
+    # A failed report without an error is an expected failure that passed.
+    if report.failed and call.excinfo is not None:
         failed.add(key)
 
 
@@ -557,7 +558,7 @@ def _key_of(item: pytest.Item, name: str) -> tuple[object, str, str]:
 
 
 def _item_of(mapping: Any, name: str) -> Any:
-    # What has no items is refused later, by _check_class().
+    # A value without items() is refused later, by _check_class().
     return mapping.get(name) if hasattr(mapping, "get") else None
 
 
@@ -603,7 +604,7 @@ def _check_class(tests: type[WebhookTests]) -> None:
 
 
 async def _next_of(made: Any) -> Any:
-    # What connect() has returned, or yields next.
+    # What connect() returned, or yields next.
     if inspect.isgenerator(made):
         return next(made, _END)
     if inspect.isasyncgen(made):
@@ -646,7 +647,7 @@ async def _played(
 
 
 async def _settled(fake: ChatFake) -> None:
-    # What an app refuses at first, it may take when it is retried.
+    # An app may accept a retry of an event that it refused at first.
     await _performed(fake, fake.settle())
     while any(due.kind == "retry" for due in fake.clock.agenda):
         await _performed(fake, fake.clock.advance_to_next())

@@ -35,10 +35,10 @@ from .deviations import KINDS, Call, Deviation
 from .recorder import Barrier, Ended, Recorder
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
-#: A body: a function of one fake.
+#: A body: a function that takes a fake.
 Body = Callable[[ChatFake], Any]
 
-#: Of all explorations in the process, as two may have the same seed.
+#: Shared by all explorations in the process, because two may have the same seed.
 _numbers: Final = itertools.count(1)
 
 
@@ -46,12 +46,12 @@ class Environment:
     """The start of every world: a configuration, a moment, the state of ``random``.
 
     The configuration has a seed, so that ids are the same in every world. Worlds begin at
-    ``start``, unless time is frozen already.
+    ``start``, unless time is already frozen.
 
     Attributes:
         config, crash_points: As given. With crash points, the body as written shows where the app
-            can crash.
-        errors: The names of exception classes by those of the crash points that raise them.
+        can crash.
+        errors: The names of exception classes, by the names of the crash points that raise them.
         spent: Nanoseconds of real time, by what took them.
     """
 
@@ -72,10 +72,10 @@ class Environment:
         self._random = random.getstate()
         self._items: dict[tuple[bytes, int], int] = {}
         self._travel = Travel()
-        self._opened = open_fakes()  # an interrupt may come before freeze() has noted them
+        self._opened = open_fakes()  # in case an interrupt comes before freeze() has noted them
 
     def freeze(self) -> None:
-        """Freeze the clocks of the process; each world moves them by itself."""
+        """Freeze the clocks of the process; each world then moves them itself."""
         self._opened = open_fakes()  # before the first world
         self._is_open = True
         self._travel.begin_on_top(self._start)
@@ -83,28 +83,28 @@ class Environment:
     def restore(self) -> None:
         """Give the process back its clocks and ``random``, however the exploration ended.
 
-        A second call does nothing: an interrupted loop may resume it in a later test.
+        A second call is a no-op, because an interrupted loop may resume the call in a later test.
         """
         if not self._is_open:
             return
-        with ExitStack() as stack:  # even if one of them fails
+        with ExitStack() as stack:  # each step, even if one fails
             stack.callback(self._travel.end)
             stack.callback(random.setstate, self._random)
-            # An interrupt leaves a world's fake open, and a body may leave its own.
+            # An interrupt leaves a world's fake open, and a body may leave its own fakes open.
             stack.callback(shut_all_but, self._opened)
         self._is_open = False
 
     def begin_world(self) -> None:
-        """Set time and ``random`` back to where every world begins."""
+        """Reset time and ``random`` to where every world begins."""
         if not self._is_open:
             raise ClosedError("the exploration has ended: its test was interrupted")
         self._travel.begin_again()
         random.setstate(self._random)
 
     def new_key(self) -> str:
-        """Return a key that only this world has; the last characters, which are shown, never vary.
+        """Return a key that only this world has; its last characters, which are shown, never vary.
 
-        With it, a thread of the app that outlives its world can't reach another one.
+        So a thread of the app that outlives its world can't reach another world.
         """
         seed = f"{self.config.seed} explored"
         shown = derived_key(seed)[-4:]
@@ -127,16 +127,17 @@ class World:
 
     Args:
         environment: The start of every world.
-        baseline: What its snapshots are compared with.
-        deviations: What deviates in it.
+        baseline: The snapshots to compare with.
+        deviations: The world's deviations.
         other_ids: Whether its ids differ from those of other worlds.
-        only_waits: Whether it only moves time to where duplicates would come.
-        by_hand: Whether duplicates come at the next barrier at the latest, as in a printed test.
+        only_waits: Whether time only moves to the moments of duplicates, without making them.
+        by_hand: Whether duplicates are made at the next barrier at the latest, as in a printed
+            test.
 
     Attributes:
         baseline, deviations: As given.
-        fake, inside: The fake, once it was run.
-        error: What the body raised; None: it passed.
+        fake, inside: The fake, once the world was run.
+        error: The body's error; None: it passed.
         body_ended: Whether the body had ended when something was raised.
     """
 
@@ -167,7 +168,7 @@ class World:
     async def run(self, body: Body) -> None:
         """Run a body to the barrier at its end, and close the fake.
 
-        Skips, interrupts and cancellations are raised again: they are no failures.
+        Skips, interrupts and cancellations are raised again, because they aren't failures.
         """
         self._environment.begin_world()
         self._environment.note("before the first attempt")
@@ -178,7 +179,7 @@ class World:
         try:
             self._set_up()
             with warnings.catch_warnings():
-                if not self._is_written:  # elsewhere, a warning is of no use
+                if not self._is_written:  # in other worlds, a warning is no use
                     warnings.simplefilter("ignore")
                 await self._run(body)
                 self._check()
@@ -200,7 +201,7 @@ class World:
         if self._is_written and points is not None:
             attend = partial(CrashWatch, None, points)
         self._seen = Recorder(self.inside, baseline, environment.note, attend)
-        # The same order of simultaneous attempts, even with other ids.
+        # Simultaneous attempts have the same order even with other ids.
         self._ordering = self.inside.observe(self._seen, environment.config.seed or "")
         self._ordering.only_waits = self._only_waits
         self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]
@@ -240,7 +241,7 @@ class World:
 
     @property
     def failed_before_barrier(self) -> bool:
-        """Whether a body's own check failed before a barrier, and no app had raised an error."""
+        """Whether the body's own check failed before a barrier, and no app had raised an error."""
         raised = any(map(self.inside.has_failed_itself, self.inside.attempts))
         return not (raised or self.body_ended or self._seen.settled)
 
@@ -260,27 +261,27 @@ class World:
 
     @property
     def has_deviated(self) -> bool:
-        """Whether it had come to one of its deviations when it ended."""
+        """Whether one of its deviations had happened when it ended."""
         return any(fault.fired for fault in self._faults)
 
     @property
     def compares(self) -> bool:
-        """Whether a right app shows in it what it shows in the world as written."""
+        """Whether a correct app has the same snapshot in it as in the world as written."""
         return all(KINDS[deviation.kind].compares for deviation in self.deviations)
 
     @property
     def has_threads(self) -> bool:
-        """Whether attempts were made in several threads at the same time, the app's included."""
+        """Whether attempts were made in several threads at the same time, including the app's."""
         return self.inside.had_threads
 
     @property
     def may_vary(self) -> bool:
-        """Whether it had threads, or one that is not the test's has acted: also for a call."""
+        """Whether it had threads, or a thread other than the test's acted, if only for a call."""
         return self.has_threads or bool(self.calls_of_threads)
 
     @property
     def gist(self) -> object:
-        """What happened, in whatever order and with whatever ids; and the snapshots without ids."""
+        """What happened, regardless of order and ids; and the snapshots without ids."""
         ends = Counter(
             (entry.attempt.event.status, entry.attempt.event.type, _outcome(entry))
             for entry in self._ended
@@ -289,7 +290,7 @@ class World:
 
     @property
     def why_not_first(self) -> str:
-        """Why no webhook came before the response of its call; empty if one did, or none had to."""
+        """Why no webhook came before its call's response; empty if one did, or none had to."""
         requests = [
             request
             for request in self.inside.calls
@@ -309,7 +310,7 @@ class World:
 
     @property
     def unfired(self) -> dict[str, str]:
-        """Why deviations changed nothing, by their kinds."""
+        """Why deviations changed nothing, by kind."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
         kinds = [deviation.kind for deviation in self.deviations if KINDS[deviation.kind].unchanged]
         made = [attempt for attempt in self._attempts if self.inside.is_posted(attempt)]
@@ -335,7 +336,7 @@ class World:
         return self.inside.seed if any(each in text for each in self.inside.ids) else ""
 
     def require_chances(self, kinds: Sequence[str]) -> None:
-        """Refuse a body in which nothing can deviate: it would pass untested."""
+        """Refuse a body in which nothing can deviate, because it would pass untested."""
         calls = (deviation.call for _, deviation in possible_deviations(self.log(), kinds, ()))
         if any(map(self.inside.was_made, self._attempts)) or any(calls):
             return
@@ -350,7 +351,7 @@ class World:
         """Say which attempts can't crash without crash points; empty if all can.
 
         Raises:
-            ChatFakeError: None came past one of the crash points.
+            ChatFakeError: No attempt reached one of the crash points.
         """
         watches = [watch for watch in map(self._watch_of, self._attempts) if watch]
         reached = {point.name for watch in watches for point in watch.points}
@@ -376,12 +377,12 @@ class World:
 
     @property
     def call_in_process(self) -> str:
-        """A call without a socket, where a lost response raises no error of an HTTP client."""
+        """A call without a socket, whose lost response doesn't raise an HTTP client's error."""
         calls = (call for call in self.inside.calls if call.accepted and call.in_process)
         return next((f"{call.method} {call.path}" for call in calls), "")
 
     def require_all_fired(self) -> None:
-        """Refuse deviations that never happened: they were found with another body."""
+        """Refuse deviations that never happened, because they were found with another body."""
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
             if self.inside.is_short(fault):
                 problem = "fewer attempts follow before the next barrier"
@@ -395,7 +396,7 @@ class World:
             )
 
     def log(self) -> WorldLog:
-        """Return what the search needs to know of the world."""
+        """Return what the search needs to know about the world."""
         waiting = partial(self._waiting, self._endpoints(), self.inside.names)
         attempts = [
             None if isinstance(entry, Barrier) else self._logged(entry, waiting)
@@ -434,7 +435,7 @@ class World:
         )
 
     def _deed(self, attempt: Attempt) -> str:
-        # What happened to the app in the attempt, and whether it had responded; empty: nothing.
+        # What happened to the app during the attempt, and whether it had responded; empty: nothing.
         watch = self._watch_of(attempt)
         if watch is None or not watch.deed:
             return ""
@@ -455,7 +456,7 @@ class World:
             self._environment.item(event, endpoints[endpoint]),
             self.inside.number_of(event),
             event.status or "",
-            names.get(event, self.inside.name_of(event)),  # a reset has forgotten it
+            names.get(event, self.inside.name_of(event)),  # for an event from before a reset
             self.inside.place_of(endpoint) if len(endpoints) > 1 else "",
             self.inside.overlaps(endpoint),
         )
@@ -472,9 +473,9 @@ class World:
                 yield LoggedCall(numbers[call], call, key in late, key in delivered)
 
     def outline(self) -> list[str]:
-        """Return what happened, without ids: the same in two runs of one body.
+        """Return what happened, without ids, so that two runs of one body have the same outline.
 
-        Barriers are left out, as a thread of the app may call the API before one or after it.
+        Barriers are left out, because the app's threads may call the API before or after one.
         """
         endpoints = self._endpoints()
         return [
@@ -485,7 +486,7 @@ class World:
 
     @property
     def calls_of_threads(self) -> list[str]:
-        """The verbs that threads of the app called, and where."""
+        """The verbs that the app's threads called, and where."""
         verbs = (record for record in self.inside.records if isinstance(record, VerbRecord))
         return [f"{verb.what} {verb.line.place}" for verb in verbs if verb.line.by_app]
 
@@ -501,27 +502,27 @@ def _outcome(entry: Ended) -> int | str | None:
 
 
 def is_failure(error: BaseException) -> bool:
-    """Return whether an error is a failure: no skip, interrupt or cancellation."""
+    """Return whether an error is a failure, rather than a skip, an interrupt or a cancellation."""
     is_exception = isinstance(error, Exception) or type(error).__name__ == "Failed"  # pytest's own
     return is_exception and not is_skip(error) and not _is_of_an_alarm(error)
 
 
 def _is_of_an_alarm(error: BaseException) -> bool:
-    # pytest-timeout fails a test by raising from the handler of a signal.
+    # pytest-timeout fails a test by raising from a signal handler.
     handler = signal.getsignal(signal.SIGALRM) if hasattr(signal, "SIGALRM") else None
     code = getattr(handler, "__code__", None)
     return any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
 
 
 def is_skip(error: BaseException) -> bool:
-    """Return whether an error leaves the test without a result, as a skip and an xfail do."""
+    """Return whether an error leaves the test without a result, like a skip or an xfail."""
     names = {kind.__name__ for kind in type(error).__mro__}
     is_outcome = "OutcomeException" in names and type(error).__name__ != "Failed"
     return is_outcome or "SkipTest" in names
 
 
 def _require_no_coroutine(result: object) -> None:
-    # It would never run, and the test would be green.
+    # It would never run, and the test would pass.
     if inspect.iscoroutine(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
         if inspect.iscoroutine(result):
             result.close()  # or Python warns that it was never awaited

@@ -1,1 +1,1 @@
-"""From recorded events to a configuration: an extra, which no other room imports."""
+"""Learning: an extra that derives a configuration from recorded events."""

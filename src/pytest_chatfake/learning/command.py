@@ -1,4 +1,4 @@
-"""The program's command ``learn``: it prints the configuration that recordings show."""
+"""The program's command ``learn``: prints the configuration that recordings show."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A configuration that recorded events show, as code, with the evidence for each setting.
+"""Writes the configuration that recorded events show, as code, with evidence for each setting.
 
-Agreement is not truth: three messages agree with many configurations. So only what enough messages
-to enough people show is code; all else is a comment.
+Agreement is not truth: three messages agree with many configurations. So a setting is only code if
+enough messages to enough people show it; everything else is a comment.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..wire.naming import Naming
 from ..wire.recordings import read_recording
 from .evidence import Evidence, Seen, code
 
-#: What fewer messages show, or messages to fewer people, stays a comment.
+#: A setting shown by fewer messages, or to fewer people, stays a comment.
 _MESSAGES: Final = 20
 _PEOPLE: Final = 3
 
-#: The settings that every configuration has, and their defaults.
+#: The settings of every configuration, and their defaults.
 _DEFAULTS: Final[dict[str, object]] = {
     "config.currency": defaults.CURRENCY,
     "config.price": DEFAULT_PRICE,
@@ -36,10 +36,10 @@ _DEFAULTS: Final[dict[str, object]] = {
     **{f"naming.{field.name}": field.default for field in fields(Naming)},
 }
 
-#: Settings that each call can override: several values are no contradiction.
+#: Settings that each call can override, so several values don't contradict each other.
 _OF_CALLS: Final = ("config.sender", "config.origin_type")
 
-#: Rows of a table of prices.
+#: The rows of a price table.
 _TABLES: Final = ("price.", "origin.")
 
 _PRICE: Final = """\
@@ -66,10 +66,10 @@ class _Part(NamedTuple):
     """A section of the printed code.
 
     Attributes:
-        begin: The line before them.
+        begin: The line before the settings.
         form: The line of a setting; ``key`` is its name as code, ``off`` makes it a comment.
         fits: What a value has to be, as code.
-        end: The lines behind them.
+        end: The lines after the settings.
     """
 
     begin: str
@@ -90,13 +90,13 @@ _PARTS: Final = {
     "extra": _Part("    extra={", "        {off}{key}: {value},", ".+", "    },"),
 }
 
-# The beginnings of the kinds of lines, in the order in which they are printed.
+# How each kind of line begins, in the order of printing.
 _CODE: Final = ""
 _WRONG: Final = "# contradicted: "
 _SEEN: Final = "# seen, but there is no setting for it: "
 _UNKNOWN: Final = "# unknown: "
 
-#: What events can't show, and what is not looked for.
+#: Settings that events can't show, or that are not looked for.
 _NEVER: Final = """\
 opening_balance, balance_amount: ask your provider whether the balance includes held money
 on_insufficient_balance, insufficient_balance_code: ask what happens if the balance is too low
@@ -124,7 +124,8 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
         expected = "expected an object with an id, a status and a totalPrice"
         raise ValueError(f"no event has a message: {'; '.join(problems[:9]) or expected}")
     evidence.relate()
-    shown_by_events = chain.from_iterable(event.shown for event in seen)  # too many for a list
+    # Not a list, because there are too many events.
+    shown_by_events = chain.from_iterable(event.shown for event in seen)
     settings = dict.fromkeys(chain(_DEFAULTS, shown_by_events))
     lines: dict[str, list[str]] = {kind: [] for kind in (_CODE, _WRONG, _SEEN, _UNKNOWN)}
     for name, part in _PARTS.items():
@@ -155,7 +156,7 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
 
 
 def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
-    # First one of the kinds above, then the line: a value that events contradict is no code.
+    # One of the kinds above, and the line: a value that events contradict isn't code.
     name = setting.partition(".")[2]
     events = [event for event in seen if setting in event.shown]
     values = [event.shown[setting] for event in events]
@@ -176,7 +177,7 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
         rows = {name for event in events for name in event.shown if name.startswith(_TABLES)}
         few = min(_few([event for event in events if row in event.shown]) for row in rows)
     if few and setting.startswith("extra."):
-        value = "..."  # it may be private
+        value = "..."  # the value may be private
     is_usual = value == code(_DEFAULTS.get(setting, ...))
     note = "the default: " if is_usual else few and f"too few {few}"
     line = part.form.format(name=name, value=value, key=code(name), off="# " * bool(note))
@@ -184,7 +185,7 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
 
 
 def _few(events: Sequence[Seen]) -> str:
-    # What a comment begins with; empty if enough messages and people show the setting.
+    # The beginning of a comment; empty if enough messages and people show the setting.
     if len({event.id for event in events}) < _MESSAGES:
         return "messages: "
     people = {event.person for event in events} - {None}

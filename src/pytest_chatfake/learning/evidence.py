@@ -1,7 +1,7 @@
-"""What recorded events show of an account's settings.
+"""What recorded events show about an account's settings.
 
-A field is recognised by its place and the shape of its values, never by a majority: other fields
-may look alike and be more frequent.
+Fields are recognised by their place and the shape of their values, never by a majority, because
+other fields may look alike and be more frequent.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ _MISSING: Final = "..."
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """What one event of a message shows.
+    """What one event about a message shows.
 
-    Kept small, as a file may have a million events: they share equal parts, and ids are hashes.
+    It is kept small, because a file may have a million events: equal parts are shared, and ids are
+    hashes.
 
     Attributes:
         source: Where it was recorded, with ``number``.
@@ -41,7 +42,7 @@ class Seen:
         names: The account's own fields of its message, without the error.
         texts: Their values, as code.
         shown: The settings that it shows, as code, by names such as ``naming.to_key``.
-        person: The address of the recipient, as code, if a field has it.
+        person: The recipient's address, as code, if a field has it.
     """
 
     source: str
@@ -55,14 +56,14 @@ class Seen:
     person: str | None = None
 
     def text(self, name: str) -> str:
-        """Return the value of a field, as code."""
+        """Return a field's value, as code."""
         return self.texts[self.names.index(name)]
 
 
-#: A telephone number as code, perhaps with the channel before or behind it.
+#: A telephone number as code, possibly with the channel before or after it.
 _ADDRESS: Final = re.compile(r'"(?:[a-z]+:)?\+?\d{6,15}(?:@[a-z.]+)?"')
 
-#: The fields of all messages that did not fail, whatever the account (§2.3).
+#: The fields of all messages that did not fail, in any account (§2.3).
 _ACCEPTED: Final = {"bizType", "conversation", "createTime", "currency", "sendTime", "type"}
 
 
@@ -70,7 +71,7 @@ class Evidence:
     """What events show: first each by itself (:meth:`add`), then all together (:meth:`relate`).
 
     Attributes:
-        events: The events of messages.
+        events: The events about messages.
         odd: How often something was seen for which there is no setting.
         varying: The account's own fields with several values.
     """
@@ -79,10 +80,10 @@ class Evidence:
         self.events: list[Seen] = []
         self.odd: Counter[str] = Counter()
         self.varying: list[str] = []
-        self._shared: dict[tuple[Any, ...], Any] = {}  # what several events have in common
-        self._last: dict[int, Seen] = {}  # of each message
-        self._received: dict[int, int | None] = {}  # when, by the hash of the body
-        self._arrivals: dict[str, tuple[int, bool]] = {}  # of conversations
+        self._shared: dict[tuple[Any, ...], Any] = {}  # parts that several events have in common
+        self._last: dict[int, Seen] = {}  # by message
+        self._received: dict[int, int | None] = {}  # when bodies were received, by their hashes
+        self._arrivals: dict[str, tuple[int, bool]] = {}  # by conversation
         self._present: set[str] = set()
         self._writers: set[str] = set()
         self._reached: set[str] = set()
@@ -144,14 +145,14 @@ class Evidence:
         self.events.append(seen)
 
     def _charge_per(self, message: _Fields) -> str | None:
-        # Only a message that is sent into an open session shows it: is it charged again?
+        # Only a message that is sent into an open session shows whether it is charged again.
         price = bool(message["totalPrice"])
         session = str(_object(message.get("conversation")).get("id", message["id"]))
         if arrived := moment(message, "deliverTime"):
             self._arrivals.setdefault(session, (arrived, price))
         began, was_charged = self._arrivals.get(session, (0, False))
         is_in_session = 0 < began < (moment(message, "sendTime") or 0)
-        # After a message that cost nothing, a message without a price shows nothing.
+        # After a free message, another one without a price shows nothing.
         if is_in_session and message["status"] == "sent" and (price or was_charged):
             return "message" if price else "conversation"
         return None
@@ -175,7 +176,7 @@ class Evidence:
         """Add what only all events together show; call it once, after the last :meth:`add`."""
         messages = len(self._last)
         for done_with in (self._last, self._received, self._arrivals):
-            done_with.clear()  # make room for the columns
+            done_with.clear()  # to make room for the columns
         columns: dict[str, set[str]] = {}
         for event in self.events:
             for key, text in zip(event.names, event.texts, strict=True):
@@ -212,11 +213,11 @@ class Evidence:
     def _addresses(
         self, columns: Mapping[str, set[str]], messages: int
     ) -> tuple[list[str], list[str], list[str]]:
-        # The keys that may hold the recipient, the sender, and anybody's address at all.
+        # The keys that may hold the recipient's, the sender's, and anybody's address.
         numbers = [key for key in columns if all(map(_ADDRESS.fullmatch, columns[key]))]
         international = [key for key in numbers if all("+" in text for text in columns[key])]
         written = [key for key in numbers if columns[key] & self._writers]
-        people = [  # what is unique for each message may also be its number
+        people = [  # a value that is unique to each message may also be its number
             key
             for key in numbers
             if len(columns[key]) < messages or key in international or key in written
@@ -229,13 +230,13 @@ class Evidence:
             lambda key: (key in written, key in international, len(columns[key])),
         )
         if to and all(key in international for key in to):
-            people = international  # then another number is no address
+            people = international  # so other numbers aren't addresses
         if to and not from_:
             from_ = [key for key in people if key not in to]
         return to, from_, people
 
     def _originals(self, unique: Mapping[str, set[str]]) -> list[str]:
-        # The platform's id differs in each message, and is called like its brand or begins as
+        # The platform's id differs in each message, and is named after the brand or begins as
         # usual.
         brand = re.findall("[a-z]*", self.events[0].shown["naming.message_key"].strip('"'))[0]
         prefixes = {key: _prefix(texts) for key, texts in unique.items()}
@@ -245,7 +246,8 @@ class Evidence:
         return found if any(prefixes[key] for key in found) else []
 
     def _show_table(self) -> None:
-        # Several prices are no contradiction if the origin type or the country explains them.
+        # Several prices don't contradict each other if the origin type or the country explains
+        # them.
         priced = [event for event in self.events if "config.price" in event.shown]
         prices = [event.shown["config.price"] for event in priced]
         if len({*prices}) < 2:
@@ -254,7 +256,7 @@ class Evidence:
         people = [(event.person or "").strip('"') for event in priced]
         tables = [
             [f"origin.{origin}" for origin in origins],
-            # From a country's code to less than shows a person.
+            # From a country code to fewer digits than would identify a person.
             *([f"price.{person[:length]}" for person in people] for length in range(3, 8)),
         ]
         # Each row has one price.
@@ -264,12 +266,12 @@ class Evidence:
         for event, price, row in zip(priced, prices, tables[0], strict=True) if tables else ():
             shown = {"config.price": "by origin type or by recipient"}
             if is_clear:
-                shown = {"config.price": "price", row: price}  # the function that is printed
+                shown = {"config.price": "price", row: price}  # the price function to print
             event.shown = self._share(event.shown | shown)
 
 
 def _prefix(texts: Collection[str]) -> str:
-    # Up to a separator, as what follows it may be an id.
+    # Only up to a separator, because an id may follow it.
     first, last = min(texts, default=""), max(texts, default="")
     ends = [match.end() for match in re.finditer("[.:_-]", first)]
     common = [first[1:end] for end in ends if first[0] == '"' and last.startswith(first[:end])]
@@ -283,14 +285,14 @@ def _best(found: Iterable[_T], rank: Callable[[_T], Any]) -> list[_T]:
 
 
 def _with_objects_of(before: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, ...]:
-    # What did not change stays one object: a file may have a million events.
+    # Unchanged values stay one object, because a file may have a million events.
     if before == texts:
         return before
     return tuple([old if old == new else new for old, new in zip(before, texts, strict=True)])
 
 
 def code(value: object) -> str:
-    """Return a value as Python code; a text in double quotes."""
+    """Return a value as Python code, with strings in double quotes."""
     return quoted(value) if isinstance(value, str) else repr(value)
 
 

@@ -1,1 +1,1 @@
-"""Would your tests notice one false fact at a time? An extra, which no room of the core imports."""
+"""Mutants: an extra that checks whether your tests notice one false fact at a time."""

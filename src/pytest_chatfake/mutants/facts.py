@@ -1,8 +1,8 @@
-"""Mutants: false facts that the app receives, to find out which facts your tests check.
+"""Mutants: false facts for the app, to find out which facts your tests check.
 
-A mutant changes bytes on their way to the app, and nothing else: the fake records the truth. It
-falsifies one fact, and not what follows from it. A redelivered event is as false as before, because
-mutants of events decide only by facts that can't change any more.
+A mutant only changes bytes on their way to the app; the fake records the truth. It falsifies one
+fact, but not the facts that follow from it. A redelivered event is as false as the first time,
+because mutants of events only depend on facts that can't change any more.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..wire.exact_json import encode
 
 _T = TypeVar("_T")
 
-#: Subjects, mutants and their sentences, in the order in which they are shown.
+#: Subjects, mutants and their sentences, in the order of the report.
 _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
     "prices": {
         "price-times-ten": "a price is ten times as high",
@@ -92,7 +92,7 @@ _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 
-#: The subject and the sentence of each mutant, by its name.
+#: Each mutant's subject and sentence, by name.
 MUTANTS: Final[Mapping[str, Sequence[str]]] = {
     name: (subject, sentence)
     for subject, sentences in _SUBJECTS.items()
@@ -101,7 +101,7 @@ MUTANTS: Final[Mapping[str, Sequence[str]]] = {
 
 
 class _Facts(NamedTuple):
-    """What a mutant may look at; ``message`` and ``status`` are those of an event."""
+    """What a mutant may look at; ``message`` and ``status`` are the event's."""
 
     settings: Any
     account: Any
@@ -109,7 +109,7 @@ class _Facts(NamedTuple):
     status: str | None = None
 
 
-#: Takes the objects in a body, the outermost last, and returns the one in which a field is.
+#: Takes the objects in a body, the outermost last, and returns the one that has a field.
 _Find: TypeAlias = Callable[[list[Any], _Facts], Any]
 
 
@@ -122,7 +122,7 @@ def _resource(objects: list[Any], facts: _Facts) -> Any:
 
 
 def _inbound(objects: list[Any], facts: _Facts) -> Any:
-    assert facts.status is None  # else it is about a message of the fake
+    assert facts.status is None  # if not, the event is about a message of the fake
     return next(fields for fields in objects if {"from", "id"} <= fields.keys())
 
 
@@ -134,15 +134,15 @@ def _sent(objects: list[Any], facts: _Facts) -> Any:
 def _field(
     path: str, change: Callable[[Any, _Facts], object], find: _Find = _resource
 ) -> Callable[..., bytes]:
-    # The bytes stay the same if there is no such field, or if the false value is the true one.
+    # The bytes stay the same if the field is missing, or if the false value equals the true one.
     def changed(body: bytes, facts: _Facts) -> bytes:
-        objects: list[Any] = []  # those inside others come first
+        objects: list[Any] = []  # inner objects come first
 
         def collected(fields: Any) -> Any:
             objects.append(fields)
             return fields
 
-        with suppress(Exception), localcontext(EXACT):  # the test may have emitted anything
+        with suppress(Exception), localcontext(EXACT):  # because the test may have emitted anything
             document = json.loads(
                 body, object_hook=collected, parse_float=Decimal, parse_int=Decimal
             )
@@ -169,7 +169,7 @@ _EVENTS: Final = {
         "totalPrice",
         lambda price, facts: (
             price
-            # If each message is charged, there is no price of a session.
+            # If each message is charged, a session has no price.
             if price or facts.settings.rules.charge_per == "message"
             else max(
                 message.charged for message in facts.account.messages_in(facts.message.conversation)
@@ -230,7 +230,8 @@ _BALANCES: Final = {
                 for entry in facts.account.ledger.entries
                 if entry.kind == "hold"
                 and facts.account.find(entry.message_id).state in {"failed", "dropped"}
-                and facts.settings.balance_amount == "available"  # the total includes it anyway
+                # The total includes held money anyway.
+                and facts.settings.balance_amount == "available"
             )
         ),
     ),
@@ -248,10 +249,10 @@ _RESPONSES: Final[Mapping[str, Callable[[Reply], Reply]]] = {
     "balance-truncated": Reply.cut_off,
 }
 
-#: Functions of the true headers of a signature, and of those of a day before.
+#: Functions that take a signature's true headers, and those of a day before.
 _HEADERS: Final[Mapping[str, Callable[[Any, Any], dict[str, str]]]] = {
     "signature-missing": lambda _, __: {},
-    # In hex or base64 it is longer than a timestamp, and than an event's id without its prefix.
+    # In hex or base64, a signature is longer than a timestamp or an event's id without prefix.
     "signature-wrong": lambda truth, _: {
         name: re.sub(r"[0-9A-Za-z+/]{27,}", lambda run: other_id(run[0]), text)
         for name, text in truth.items()
@@ -265,12 +266,13 @@ class Mutation:
 
     Args:
         name: A key of :data:`MUTANTS`; None: the app receives the truth.
-        plain: The true run of the same test. There a lost event got the response that it is
-            recorded with; if there was none, with 200.
+        plain: The same test's true run. A lost event gets the response recorded there, or else a
+            200.
 
     Attributes:
         name: As given.
-        exercised: The mutants that changed bytes for the app; without a ``name``, those that would.
+        exercised: The mutants that changed bytes for the app or, without a ``name``, that would
+            have.
         responses: How the app responded to the truth, by the attempt's number in its fake and the
             event's status.
 
@@ -288,7 +290,7 @@ class Mutation:
     def _choose(
         self, rows: Mapping[str, Callable[..., _T]], truth: _T, noted: set[str], *facts: object
     ) -> _T:
-        # Without a name nothing is falsified: the run finds out which mutants are worth a rerun.
+        # Without a name, nothing is falsified: the run finds out which mutants are worth a rerun.
         chosen = truth
         for name in rows.keys() & self._asked:
             false = rows[name](truth, *facts)
@@ -299,8 +301,8 @@ class Mutation:
 
     @contextmanager
     def falsify(self, attempt: Attempt) -> Generator[None]:
-        """Falsify an attempt while it is made, and note whether the app looked at it."""
-        if not attempt._effect._counts:  # a forgery must neither be lost nor get through
+        """Falsify an attempt while it is made, and note whether the app read the event."""
+        if not attempt._effect._counts:  # a forgery must neither get lost nor get through
             yield
             return
         noted: set[str] = set()
@@ -309,7 +311,7 @@ class Mutation:
         is_genuine = flight.signer is None and not flight.changes
         key = flight.ordinal, event.status
         lost = f"no-{event.status}"
-        with suppress(StopIteration):  # a thread may still attempt events of a closed fake
+        with suppress(StopIteration):  # a thread may still attempt a closed fake's events
             engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
             message = engine.account.find(event.message_id or "")
             facts = _Facts(engine.settings, engine.account, message, event.status)
@@ -322,29 +324,29 @@ class Mutation:
 
             def forged(request: WebhookRequest) -> dict[str, str]:
                 truth = stale = sign(signer, request)
-                # Call other signers only once: they may count.
+                # Call other signers only once, because they may count calls.
                 if isinstance(signer, OwnSigner):
                     stale = signer(replace(request, timestamp=request.timestamp - 86_400))
                 return self._choose(_HEADERS, truth, noted, stale)
 
             flight.signer = forged
-        if lost in self._asked and flight.attendant is None:  # webhooks.crash() needs its event
+        if lost in self._asked and flight.attendant is None:  # webhooks.crash() needs the event
             noted.add(lost)
             flight.outcome = None if self.name is None else self.responses.get(key, ACCEPTED)
         yield
         error = getattr(flight.outcome, "error", flight.outcome)
-        # An app that refuses the signature has not read the event.
+        # An app that refuses the signature hasn't read the event.
         unread = (401, 403) if is_genuine else range(400, 500)
         is_unread = self.name is None and getattr(flight.outcome, "status", None) in unread
         if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
         if self.name is None:
             self._asked -= self.exercised  # once is enough
-            if error is None:  # of several fakes, the first one's
+            if error is None:  # if there are several fakes, the first one's
                 self.responses.setdefault(key, flight.outcome)
 
     def misreport(self, api: AccountApi, reply: Callable[[], Reply], is_balance: bool) -> Reply:
-        """Return the response to a balance query or to a send call."""
+        """Return a false response to a balance request or a send call."""
         truth = reply()
         bodies, replies = (_BALANCES, _RESPONSES) if is_balance else (_SENT, {})
         facts = _Facts(api._engine.settings, api._engine.account)

@@ -1,6 +1,6 @@
-"""pytest's door to the mutants: their options, and a keyword of the marker.
+"""The plugin for mutants: their options, and a keyword for the marker.
 
-It is loaded in every run of pytest, so the rest is imported only if an option asks for mutants.
+Every pytest run loads it, so the rest is only imported if an option asks for mutants.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(reruns, "chatfake-reruns")
 
 
-@pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
+@pytest.hookimpl(optionalhook=True)  # the fake's plugin may be disabled
 def pytest_chatfake_fields(fields: dict[str, Any]) -> None:
-    """Take out the marker's keyword: it is about the run, and no field of the fake."""
+    """Take out the marker's keyword, which is about the run and not a field of the fake."""
     from ..base.arguments import check_bool
 
     check_bool(fields.pop("mutants", True), "mutants")

@@ -1,8 +1,8 @@
-"""The private names of other libraries that reruns need, each with its reason.
+"""Private names of other libraries that reruns need, each with the reason.
 
 No public interface runs a test twice in one process, and a process for each mutant takes two to
-three times as long. If a new release of a library renames one of these, ``.ci/run`` notices: it
-also runs the whole suite with the newest version of everything.
+three times as long. ``.ci/run`` notices if a library's new release renames one of these: it also
+runs the whole suite with the newest version of everything.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 
 def leave_junit_out(patch: pytest.MonkeyPatch, config: Any) -> None:
-    """Keep the reruns' properties out of the JUnit file: its fixtures write to it directly."""
+    """Keep the reruns' properties out of the JUnit file, to which its fixtures write directly."""
     junit = config.pluginmanager.get_plugin("junitxml")
     patch.setitem(config.stash, getattr(junit, "xml_key", None), None)
 
@@ -27,16 +27,16 @@ def _leave_out(*_: object) -> None:
 
 
 def copied(item: Any) -> Any:
-    """Return a copy of a test; running it leaves traces only in the stash that both share.
+    """Return a copy of a test that, when run, only leaves traces in the stash that both share.
 
-    A test collected anew would have other fixtures. The instance of its class, the bound method and
-    the errors that unittest reported have no public name.
+    A newly collected test would have other fixtures. The instance of its class, the bound method
+    and the errors that unittest reported have no public name.
     """
     again = copy(item)
     again.user_properties = []
     again.add_report_section = _leave_out
     for name in ("_obj", "_instance", "_excinfo") if getattr(item, "cls", None) else ():
-        again.__dict__.pop(name, None)  # from the run before
+        again.__dict__.pop(name, None)  # from the previous run
     return again
 
 
@@ -44,14 +44,14 @@ def copied(item: Any) -> Any:
 def same_examples(item: Any) -> Generator[None]:
     """Let Hypothesis try the same examples in each rerun, without shrinking or a database.
 
-    A test's settings are read when it is decorated; after that, only this attribute has them.
+    A test's settings are read when it is decorated; later, only this attribute has them.
     """
     hypothesis: Any = sys.modules.get("hypothesis")
     function = getattr(item, "obj", None)
     with pytest.MonkeyPatch.context() as patch:
         for owner, name in (
             (getattr(function, "__func__", function), "_hypothesis_internal_use_settings"),
-            (getattr(item, "cls", None), "settings"),  # of a state machine
+            (getattr(item, "cls", None), "settings"),  # a state machine's
         ):
             given = getattr(owner, name, None)
             if hypothesis is not None and isinstance(given, hypothesis.settings):

@@ -1,7 +1,7 @@
-"""After a run, its tests are run again with one false fact at a time.
+"""Runs the tests again after a run, with one false fact at a time.
 
-Terminal, reports, debuggers and counts never see a rerun. Wrappers of other plugins do run, because
-a test may need them.
+The terminal, reports, debuggers and counts never see a rerun. But wrappers of other plugins do run,
+because a test may need them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .verdicts import (
     Score,
 )
 
-#: Where a worker of xdist sends its verdicts.
+#: The key under which an xdist worker sends its verdicts.
 _OUTPUT: Final = "chat_fake_mutants"
 
 #: Hooks that would report a rerun; the reruns themselves read ``pytest_runtest_logreport``.
@@ -50,28 +50,28 @@ _REPORTING: Final = {
 
 _PACKAGE: Final = f"{__name__.partition('.')[0]}."
 
-#: A rerun may take ten times as long as its test, and two real seconds in any case.
+#: A rerun may take ten times as long as its test, or two real seconds if that is longer.
 _TIMES_AS_LONG: Final = 10
 _LEAST_SECONDS: Final = 2.0
 
 
 class LimitReached(BaseException):
-    """A rerun takes too long. No ``Exception``, so that no app swallows it."""
+    """A rerun takes too long. Not an ``Exception``, so that no app swallows it."""
 
 
 class Reruns:
-    """The plugin of a run with mutants: it notes what each test exercises, and reruns the tests.
+    """The plugin of a run with mutants: notes what each test exercises, and reruns the tests.
 
     Args:
         config: Has the options.
 
     Attributes:
         mutants: All mutants, and how many are ignored.
-        least: How many percent of them must be killed.
-        verdicts: By test, what became of each of the others.
+        least: The percentage of them that must be killed.
+        verdicts: By test, the verdicts on the others.
 
     Raises:
-        ValueError: An option is no number, or out of range; or an ignored mutant is unknown.
+        ValueError: An option is not a number, or out of range; or an ignored mutant is unknown.
     """
 
     def __init__(self, config: Any) -> None:
@@ -86,7 +86,7 @@ class Reruns:
         self._plan: list[tuple[Any, float]] = []
         self.verdicts: dict[str, dict[str, str]] = {}
         self._reports: list[pytest.TestReport] = []
-        # These are about the current rerun; the run itself has no mutant and no limit.
+        # The state of the current rerun; the run itself has no mutant and no limit.
         self._again = ""
         self._mutant: str | None = None
         self._truth: Mutation | None = None
@@ -99,9 +99,9 @@ class Reruns:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Run a test with the mutant of this rerun, if any, and interrupt it if it hangs.
+        """Run a test with this rerun's mutant, if any, and interrupt the test if it hangs.
 
-        It comes last, so that the alarms of other plugins are set around it.
+        This wrapper is the innermost, so that other plugins' alarms are set around it.
         """
         began = monotonic()
         current().again = self._again
@@ -129,14 +129,14 @@ class Reruns:
         return self._mutation.misreport(api, reply, is_balance)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the reports of the current test; of one that is retried, those of its last try."""
+        """Keep the reports of the current test; if it is retried, those of the last try."""
         self._reports = [*self._reports * (report.when != "setup"), report]
 
     # The reruns
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> Generator[None, object, object]:
-        """Rerun the tests after the run, so that durations and coverage are those of the run."""
+        """Rerun the tests after the run, so that durations and coverage are the run's own."""
         done = yield
         if self._plan and not (session.shouldfail or session.shouldstop):
             hooks_of = session.gethookproxy
@@ -172,7 +172,8 @@ class Reruns:
                 if monotonic() >= end:
                     break
                 verdicts[name] = self._run(item, name)
-                if not self._mutation.exercised:  # only in the run itself, by chance
+                # By chance, it was only exercised in the run itself.
+                if not self._mutation.exercised:
                     del verdicts[name]
                 elif is_fast and verdicts[name] == KILLED:
                     done.add(name)
@@ -184,11 +185,12 @@ class Reruns:
     def _is_repeatable(self, item: Any, end: float) -> bool:
         if self._run(item, None) == SURVIVED:
             return True
-        self._tear_down(item, None)  # mutants of an earlier test may have left false facts there
+        # An earlier test's mutants may have left false facts in wider fixtures.
+        self._tear_down(item, None)
         return monotonic() < end and self._run(item, None, "once more") == SURVIVED
 
     def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
-        # On a copy, so that the test keeps nothing of its reruns.
+        # Uses a copy, so that the test keeps nothing from its reruns.
         self._tear_down(item, item)
         again = copied(item)
         # Formatting a traceback takes longer than the test.
@@ -196,7 +198,7 @@ class Reruns:
         self._again = f" {when}, {mutant}"
         self._mutant, self._truth = mutant, self._truth if mutant else None
         with suppress(LimitReached), same_examples(again):
-            # With itself as the next test, the copy is torn down, but its module is not.
+            # With itself as the next test, the copy is torn down, but not its module.
             self._part_of("pytest_runtest_protocol", _is_needed)(item=again, nextitem=item)
         self._truth = self._truth or self._mutation
         failed = {report.when for report in self._reports if report.failed}
@@ -205,12 +207,12 @@ class Reruns:
         return KILLED if "call" in failed else BROKEN if failed else SURVIVED
 
     def _tear_down(self, item: Any, following: Any) -> None:
-        # Which test follows decides which fixtures live on, and only the caller knows.
+        # The next test decides which fixtures live on, and only the caller knows it.
         call, item = self._part_of("pytest_runtest_teardown", _finalises), copied(item)
         pytest.CallInfo.from_call(lambda: call(item=item, nextitem=following), "teardown")
 
     def _part_of(self, name: str, is_called: Callable[[Any], bool], hooks: Any = None) -> Any:
-        # Reruns are invisible to other plugins: only some implementations of a hook are called.
+        # Reruns are invisible to other plugins, so only some implementations of a hook are called.
         manager = self._config.pluginmanager
         found = getattr(hooks or manager.hook, name).get_hookimpls()
         called = [one.plugin for one in found if is_called(one)]
@@ -221,19 +223,19 @@ class Reruns:
     @property
     def _error(self) -> str:
         found: Any = next((report.longrepr for report in self._reports if report.failed), TOO_LONG)
-        crash = getattr(found, "reprcrash", None)  # only of a fixture there is a traceback
+        crash = getattr(found, "reprcrash", None)  # only a fixture's error has a traceback
         return shortened(str(crash.message if crash else found).partition("\n")[0])
 
-    # What is shown
+    # Output
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Add the verdicts of an xdist worker."""
+        """Add an xdist worker's verdicts."""
         self.verdicts.update(getattr(node, "workeroutput", {}).get(_OUTPUT, {}))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Set the exit status before others look at it; in an xdist worker, send the verdicts."""
+        """Set the exit status before others read it; in an xdist worker, send the verdicts."""
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[_OUTPUT] = self.verdicts
         else:
@@ -252,7 +254,7 @@ class Reruns:
 
 
 class _Quiet:
-    """The hooks of a test without those that report it: only the reruns get its reports."""
+    """A test's hooks without those that report it, because only the reruns get its reports."""
 
     def __init__(self, hooks: Any, reruns: Reruns) -> None:
         self._hooks = hooks
@@ -276,12 +278,12 @@ class _Silence:
 
 
 def _is_of_others(hook: Any) -> bool:
-    # What this package adds to a report takes long, and a rerun's report is never shown.
+    # This package's additions to a report take long, and a rerun's report is never shown.
     return not getattr(hook.function, "__module__", "").startswith(_PACKAGE)
 
 
 def _is_needed(hook: Any) -> bool:
-    # Not pytest-rerunfailures, say: a mutant that is killed must not get a second chance.
+    # Not pytest-rerunfailures, for example: a killed mutant must not get a second chance.
     return bool(hook.wrapper or hook.hookwrapper or hook.plugin_name == "runner")
 
 
@@ -291,7 +293,7 @@ def _finalises(hook: Any) -> bool:
 
 @contextmanager
 def _alarm(seconds: float) -> Generator[None]:
-    # Only a signal interrupts a test that hangs, and only in the main thread of a Unix process.
+    # Only a signal can interrupt a hanging test, and only in the main thread of a Unix process.
     is_main = threading.current_thread() is threading.main_thread()
     if seconds == inf or not (is_main and hasattr(signal, "setitimer")):
         yield
@@ -300,11 +302,12 @@ def _alarm(seconds: float) -> Generator[None]:
     def end(_: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code.co_name != "from_call":
             frame = frame.f_back
-        if frame is not None:  # pytest catches errors only there
+        if frame is not None:  # pytest only catches errors inside these frames
             raise LimitReached
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # again, if it only ended a task
+    # Repeatedly, in case it only ended a task.
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
     try:
         yield
     finally:

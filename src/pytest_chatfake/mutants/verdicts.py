@@ -7,19 +7,19 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..base.views import counted, listed
 
-#: The verdicts on a mutant in one test. In the whole run, the first of these counts.
+#: The verdicts on a mutant in one test; in the whole run, the first of these wins.
 VERDICTS: Final = ("killed", "not run", "limit reached", "failed in setup or teardown", "survived")
 KILLED, NOT_RUN, TOO_LONG, BROKEN, SURVIVED = VERDICTS
 
-#: Notes on a test that fails with the truth, before its mutants or after them. After them, a
-#: fixture of its module or session may have kept a false fact.
+#: Notes on a test that fails with the truth, either before its mutants or after them, because a
+#: module's or session's fixture may have kept a false fact.
 NOTES: Final = ("not repeatable", "kills may be false")
 NOT_REPEATABLE, TOO_GOOD = NOTES
 
-#: For each test, the verdicts on the mutants that it exercises, and its notes with their errors.
+#: For each test, the verdicts on the mutants that it exercises, and notes with their errors.
 Verdicts: TypeAlias = Mapping[str, Mapping[str, str]]
 
-#: How many tests a line names.
+#: The maximum number of tests that a line names.
 _MAX_TESTS: Final = 3
 
 
@@ -42,9 +42,9 @@ class Score:
 
     Args:
         mutants: Subject and sentence by name, in the order of the lines.
-        ignored: How many of them are left out.
+        ignored: How many mutants are left out.
         verdicts: The verdicts on the others.
-        least: How many percent must be killed.
+        least: The percentage that must be killed.
 
     Attributes:
         headline: How many were killed.
@@ -74,11 +74,11 @@ class Score:
 
     @property
     def is_enough(self) -> bool:
-        """Whether as many were killed as must be."""
+        """Whether enough mutants were killed."""
         return self._percent >= self._least
 
     def fates(self) -> list[Fate]:
-        """Return the verdict on each mutant that was exercised, the killed ones last."""
+        """Return the verdict on each exercised mutant, the killed ones last."""
         rows = [
             Fate(sentence, self._found[name], self._exercised_by(name))
             for name, (_, sentence) in self._mutants.items()
@@ -87,7 +87,7 @@ class Score:
         return sorted(rows, key=lambda row: -VERDICTS.index(row.verdict))
 
     def lines(self) -> Iterator[str]:
-        """Give the lines of the summary; survivors of one subject share a line if none was seen."""
+        """Yield the lines of the summary; unseen survivors of one subject share a line."""
         yield self.headline
         mutants, found = self._mutants, self._found
         seen = {mutants[name][0] for name in found if found[name] != SURVIVED}

@@ -1,1 +1,1 @@
-"""What a run of pytest shows on request, in files and on the terminal: an extra."""
+"""Pages: an extra that shows a pytest run in files, and what its tests never tried."""

@@ -1,4 +1,4 @@
-"""What a run shows of each test beside its failure; collected in xdist workers as well."""
+"""Collects what a run shows about each test besides its failure, also in xdist workers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .coverage import exercised
 
 
 class Collector:
-    """Looks at the fakes of each test before they are gone.
+    """Looks at each test's fakes before they are gone.
 
     Args:
-        timelines: Whether to keep the timelines, and not only what was exercised.
+        timelines: Whether to keep the timelines, or only what was exercised.
     """
 
     def __init__(self, *, timelines: bool) -> None:
@@ -31,22 +31,22 @@ class Collector:
     def pytest_runtest_makereport(
         self, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Put what was collected into the last report of a test."""
+        """Put the collected data into a test's last report."""
         report = yield
         if call.when == "teardown":
             record_of(report).update(self.collected())
         return report
 
-    @pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
+    @pytest.hookimpl(optionalhook=True)  # the fake's plugin may be disabled
     def pytest_chatfake_forget(self, story: Story) -> None:
-        """Look at a fake that is forgotten before its test is over."""
+        """Look at a fake whose records are discarded before its test is over."""
         with log_errors("what a test exercised"):
             entries = story.trace.records[story.begin_of_test() :]
-            if entries:  # a fake of a wider scope may have done nothing in this test
+            if entries:  # a fake with a wider scope may have done nothing in this test
                 self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
     def collected(self) -> dict[str, Any]:
-        """Return what was collected of a test, ready for JSON, and start anew."""
+        """Return the collected data of a test, ready for JSON, and start over."""
         for story in active_stories.stories():
             self.pytest_chatfake_forget(story)
         collected = {

@@ -1,4 +1,4 @@
-"""The program's command ``merge``: one result of runs on several machines."""
+"""The program's command ``merge``: one result for runs on several machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite has exercised of the service: transitions, money, faults, responses, edges."""
+"""What a suite has exercised: transitions, money, faults, responses, edges."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..webhooks.forgeries import Forgery
 
 _KINDS: Final[tuple[type[Fault], ...]] = (*FAULTS, Forgery)
 
-#: What a suite can try, in the order of the report. Each name has a pattern of the signs that show
-#: it (see ``_signs``), and the verbs that try it.
+#: What a suite can try, in the order of the report. Each name has a pattern for the signs of it
+#: (see ``_signs``), and the verbs that try it.
 _SIGNS: Final = {
     "transitions": {
         "sent": ("rule (new|joined|given).*", "send_text()"),
@@ -90,7 +90,7 @@ _SIGNS: Final = {
     "time": {"time moved": ("kind clock", "clock.advance()")},
 }
 
-#: What can't happen if each message is charged.
+#: Items that can't happen if each message is charged.
 _SHARED: Final = frozenset({"rule .*-open", "rule .*-held", "rule .*-late"})
 
 
@@ -109,7 +109,7 @@ ITEMS: Final = tuple(
 
 
 def _signs(record: Record) -> Iterator[str]:
-    # In the words that the patterns above look for.
+    # Uses the words that the patterns above match.
     yield f"kind {kind_of(record)}"
     yield from (f"mark {mark.kind}" for mark in record._marks)
     if record._rule is not None:
@@ -138,7 +138,7 @@ def _signs(record: Record) -> Iterator[str]:
 
 
 def exercised(found: Iterable[Record], per: ChargePer) -> set[str]:
-    """Return what a fake has exercised, as ``group: name``; and what it charges for."""
+    """Return what a fake has exercised, as ``group: name``, and what it charges for."""
     signs = "\n".join({sign for record in found for sign in _signs(record)})
     shown = [item for item in ITEMS if re.search(f"^{item.sign}$", signs, re.MULTILINE)]
     return {per, *map(item_name, shown)}
@@ -151,12 +151,12 @@ def possible(seen: Iterable[str]) -> list[Item]:
 
 
 def item_name(item: Item) -> str:
-    """Return the name of an item in the data of a run."""
+    """Return an item's name in a run's data."""
     return f"{item.group}: {item.name}"
 
 
 def tried(seen: Iterable[str]) -> dict[str, tuple[list[Item], list[Item]]]:
-    """Return for each group what was exercised, and what never was."""
+    """Return, for each group, what was exercised and what never was."""
     known, groups = set(seen), dict[str, tuple[list[Item], list[Item]]]()
     for item in possible(known):
         sides = groups.setdefault(item.group, ([], []))

@@ -1,4 +1,4 @@
-"""The data of a run as a file of JSON lines, which ``merge`` reads.
+"""A run's data as a file of JSON lines, which ``merge`` reads.
 
 The first line is about the run, and the last one shows that the file is complete::
 
@@ -22,17 +22,17 @@ from .result import Result
 
 _FORMAT: Final = 1
 
-#: The mutants of a run: subject and sentence by name; and how many of them are ignored.
+#: A run's mutants: subject and sentence by name; and how many of them are ignored.
 Mutants: TypeAlias = tuple[Mapping[str, Sequence[str]], int]
 
 
 @dataclass
 class RunData:
-    """The data of a run, ready for JSON.
+    """A run's data, ready for JSON.
 
     Attributes:
         configuration: The options that must agree before runs are merged.
-        facts: What a page shows of the run, by heading.
+        facts: What a page shows about the run, by heading.
         mutants: The mutants; None: the run had none.
         status: The exit status.
         results: The results of its tests.
@@ -46,7 +46,7 @@ class RunData:
 
 
 def written(run: RunData) -> str:
-    """Return the text of a file with the data of a run."""
+    """Return the text of a file with a run's data."""
     head = {"made by": _maker(), **vars(run)}
     del head["results"]
     lines = [json.dumps(part) for part in (head, *map(vars, run.results))]
@@ -54,11 +54,11 @@ def written(run: RunData) -> str:
 
 
 def read(path: str) -> RunData:
-    """Read a file with the data of a run.
+    """Read a file with a run's data.
 
     Raises:
         OSError: The file can't be read.
-        ValueError: It is another kind of file, of another version, or damaged.
+        ValueError: The file is of another kind or version, or damaged.
     """
     *lines, last = Path(path).read_text("utf-8", "replace").splitlines() or [""]
     first = [*lines, last][0]
@@ -72,7 +72,7 @@ def read(path: str) -> RunData:
 
 
 def refusal(path: str, line: int, expected: str, got: str) -> ValueError:
-    """Return the error about a line because of which a file can't be used."""
+    """Return the error about a line that makes a file unusable."""
     return ValueError(f"{path}:{line}: expected {expected}, got {shortened(got) or 'nothing'}")
 
 

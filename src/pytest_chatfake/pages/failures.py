@@ -1,4 +1,4 @@
-"""What a page shows of a failure; collected in xdist workers as well."""
+"""Records what a page shows about failures, also in xdist workers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Failures:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record the text of a failure, before others add its timeline to it."""
+        """Record a failure's text, before others add its timeline."""
         report = yield
         if report.failed:
             record_of(report)["failure"] = _text_of(item, call, report)
         return report
 
-    @pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
+    @pytest.hookimpl(optionalhook=True)  # the fake's plugin may be disabled
     def pytest_chatfake_section(self, report: pytest.TestReport, section: Section) -> None:
-        """Record what a failure shows of a fake, and draw it."""
+        """Record what a failure shows about a fake, and draw the timeline."""
         record = record_of(report)
         with log_errors("the picture of a timeline"):
             picture = section.picture(styled=False)
@@ -43,7 +43,7 @@ class Failures:
     def pytest_chatfake_finding(
         self, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record the line that stands for a failure until it is opened; all else is on record."""
+        """Record the line that summarises a failure; everything else is already recorded."""
         report = yield
         if call.excinfo is not None and report.failed:
             _note_finding(report, call.excinfo.value)
@@ -63,9 +63,9 @@ def _text_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
 
 
 def _note_finding(report: pytest.TestReport, error: BaseException) -> None:
-    # Without a fake, the failure says it all. An expectation of the fake says itself what is wrong,
-    # and an error of the app names its event. Of a plain `assert`, the first odd thing in the
-    # timeline says more.
+    # Without a fake, the failure says it all. The fake's own expectations say what is wrong, and an
+    # app's error names its event. After a plain `assert`, the first odd thing in the timeline says
+    # more.
     found = current().finding_about(error)
     if found is None and not active_stories.stories():
         return

@@ -1,4 +1,4 @@
-"""Several runs as one result, as if one run had had all their tests."""
+"""Merges several runs into one result, as if one run had had all their tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .data import read, refusal
 from .page import totals
 from .summary import Summary
 
-#: The exit statuses of a run that passed, and of one without tests (with ``-k``, for example).
+#: The exit statuses of runs that passed, or had no tests (with ``-k``, for example).
 _FINE = {0, 5}
 
 
@@ -20,8 +20,8 @@ def merge(files: Sequence[str], options: Callable[[str], Any]) -> tuple[list[str
     """Write the page of several runs; return the lines to print, and whether all is well.
 
     Args:
-        files: What ``--chat-fake-data`` wrote.
-        options: Gives what an option was given, by its name.
+        files: Files written by ``--chat-fake-data``.
+        options: Returns an option's value, by name.
 
     Raises:
         OSError: A file can't be read.

@@ -1,7 +1,7 @@
-"""The page of a run: all tests, each with its timeline, in one file.
+"""Writes the page of a run: all tests, each with its timeline, in one file.
 
-``page.html`` is its frame. It works without its script, which only adds a filter, copy buttons, and
-the causes and effects of a timeline's row.
+``page.html`` is its frame. The page works without its script, which only adds a filter, copy
+buttons, and the causes and effects of a timeline's row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .result import OUTCOMES, Result
 if TYPE_CHECKING:
     from ..mutants.verdicts import Score
 
-#: With more tests, those that passed have no picture, or the page would be too large.
+#: If there are more tests, those that passed have no picture, or the page would be too large.
 _PICTURED: Final = 100
 
 
@@ -36,10 +36,10 @@ def page(
     """Write the page.
 
     Args:
-        runs: What is shown of each run, by heading.
+        runs: What to show about each run, by heading.
         tests: The tests.
         seen: What the suite exercised; None: the page doesn't show that.
-        score: The score of the mutants; None: the run had none.
+        score: The mutants' score; None: the run had none.
     """
     ordered, are_few = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
     parts = {
@@ -171,7 +171,7 @@ def _highlights(lines: Sequence[str]) -> str:
 
 
 def _scrolling(title: str, text: str) -> str:
-    # With a tabindex, the keyboard can reach and scroll a text that is wider than the page.
+    # A tabindex lets the keyboard reach and scroll a text that is wider than the page.
     return text and (
         f'<h3>{title}</h3><pre tabindex="0" role="group" aria-label="{title}">{escape(text)}</pre>'
     )

@@ -1,6 +1,6 @@
-"""pytest's door to the pages of runs: their options, and the plugin of a run that has one.
+"""The plugin for pages: their options, and the plugin of a run that has a page.
 
-It is loaded in every run of pytest, so its parts are imported inside functions.
+Every pytest run loads it, so its parts are imported inside functions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..options import any_given, declare
 if TYPE_CHECKING:
     from ..report.section import Section
 
-#: Names, placeholders and helps.
+#: Names, placeholders and help texts.
 _FLAGS = {
     "--chat-fake-report": (
         "PATH",
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     declare(parser, {}, _FLAGS)
 
 
-@pytest.hookimpl(tryfirst=True)  # so that others judge the run before it is shown
+@pytest.hookimpl(tryfirst=True)  # so that others judge the run before this one shows it
 def pytest_configure(config: pytest.Config) -> None:
     """Register the parts that the options ask for; an xdist worker only collects."""
     if not any_given(config, _FLAGS):
@@ -64,12 +64,12 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from None
 
 
-@pytest.hookimpl(optionalhook=True)  # the plugin of the fake may be left out
+@pytest.hookimpl(optionalhook=True)  # the fake's plugin may be disabled
 def pytest_chatfake_section(item: pytest.Item, report: pytest.TestReport, section: Section) -> None:
     """Draw a failure for pytest-html.
 
-    Not as one of its "extras": these are shown in all rows of a test, even that of a rerun that
-    passed.
+    Not as one of pytest-html's "extras", which are shown in all rows of a test, even for a rerun
+    that passed.
     """
     if item.config.getoption("htmlpath", None):
         from ..suite.reports import log_errors, record_of
@@ -81,5 +81,5 @@ def pytest_chatfake_section(item: pytest.Item, report: pytest.TestReport, sectio
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
-    """Add the pictures below the text of a failure."""
+    """Add the pictures below a failure's text."""
     data.extend(getattr(report, "chat_fake", {}).get("pictures", ()))

@@ -1,4 +1,4 @@
-"""The result of one test, as pages and data files have it."""
+"""The result of one test, for pages and data files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from ..base.redaction import redacted
 from ..suite.reports import record_of
 
-#: How a test may end, in the order in which a page shows them.
+#: The outcomes of tests, in the order of the page.
 OUTCOMES: Final = (
     "failed",
     "error",
@@ -23,7 +23,7 @@ OUTCOMES: Final = (
     "passed",
 )
 
-#: The fields that the reports of a test's phases add to.
+#: The fields to which the reports of a test's phases add.
 _COLLECTED: Final = (
     "highlights",
     "sections",
@@ -39,15 +39,15 @@ class Result:
     """The result of one test, ready for JSON.
 
     Attributes:
-        nodeid: Its name.
+        nodeid: The test's node id.
         line: Its line in its file.
-        is_over: Whether all of its phases have ended; False if the run was interrupted in it.
+        is_over: Whether all of its phases have ended; False if the run was interrupted during it.
         worst: The first of ``OUTCOMES`` that one of its phases had.
         seconds: How long it took, in real time.
-        failure: What its failure says.
-        finding: What the fake says of the failure, in a line; empty: nothing.
-        highlights: What to look at in its failure.
-        sections: The text and the picture of each timeline that its failure shows.
+        failure: The failure's text.
+        finding: What the fake says about the failure, in a line; empty: nothing.
+        highlights: What to look at in the failure.
+        sections: The text and the picture of each timeline in the failure.
         raised: The tracebacks of errors that routes raised.
         timelines: The text and the picture of each fake's timeline.
         findings: The findings of other extras, each with its timelines.
@@ -79,13 +79,13 @@ class Result:
 
     @property
     def place(self) -> tuple[int, str, int, str]:
-        """Where the page shows it: by outcome, then in the order of the files, also with xdist."""
+        """The place on the page: by outcome, then in the order of the files, also with xdist."""
         file = self.nodeid.partition("::")[0]
         return OUTCOMES.index(self.outcome), file, self.line, self.nodeid
 
     @property
     def reason(self) -> str:
-        """The line that is shown until it is opened: why it failed, or what was found."""
+        """The line to show until the test is opened: why it failed, or what was found."""
         if found := (self.row and self.row[3]) or self.finding:
             return str(found)
         error = re.search("^E +(.+)", self.failure, re.MULTILINE)
@@ -93,7 +93,7 @@ class Result:
         return error[1] if error else self.failure.partition("\n")[0] or results
 
     def add(self, report: pytest.TestReport) -> None:
-        """Add the report of one phase."""
+        """Add a phase's report."""
         self.worst = min(self.worst, _outcome(report), key=OUTCOMES.index)
         self.seconds += report.duration
         if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]

@@ -22,7 +22,7 @@ from .summary import Summary, file_at
 
 OK: Final = pytest.ExitCode.OK
 
-#: Suffixes of data files. Not ``.py``: that is a test after an option whose value was forgotten.
+#: Suffixes of data files. Not ``.py``, which is a test after an option without its value.
 _SUFFIXES: Final = (".jsonl", ".json", ".data", ".txt", "")
 
 
@@ -31,12 +31,12 @@ class Run:
 
     Args:
         config: Has the options.
-        collector: Asked for what an interrupted test would have reported.
+        collector: Asked for the data of an interrupted test.
         own: The names of options that need not agree before runs are merged.
 
     Raises:
-        ValueError: ``--chat-fake-coverage-fail-under`` is no percentage, or a file's suffix is
-            wrong.
+        ValueError: ``--chat-fake-coverage-fail-under`` is not a percentage, or a file has the wrong
+            suffix.
     """
 
     def __init__(self, config: pytest.Config, collector: Collector, own: Container[str]) -> None:
@@ -49,17 +49,17 @@ class Run:
         self._results: dict[str, Result] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add the report to the result of its test."""
+        """Add a report to its test's result."""
         self._result(report).add(report)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Collect from a test that Ctrl-C ends, because it gets no report."""
+        """Collect the data of a test that Ctrl-C ends, because it gets no report."""
         try:
             return (yield)
         except (KeyboardInterrupt, pytest.exit.Exception):
             result = self._result(item)
-            if not result.is_over:  # else its report has it
+            if not result.is_over:  # if it is over, its report has the data
                 result.add_record(self._collector.collected())
             raise
 
@@ -95,7 +95,7 @@ class Run:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show coverage, and which files were written."""
+        """Show the coverage, and which files were written."""
         for title, lines in self._summary.sections():
             terminalreporter.section(title)
             for line in lines:
@@ -103,6 +103,6 @@ class Run:
 
 
 def _now() -> float:
-    # Tests may freeze every clock, but not the one of the file system.
+    # Tests may freeze every clock, but not the file system's.
     with TemporaryFile() as file:
         return os.fstat(file.fileno()).st_mtime

@@ -1,4 +1,4 @@
-"""What a run shows at its end, or several runs on different machines together."""
+"""The summary at the end of a run, or of several runs on different machines."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .result import Result
 
 
 def file_at(folder: Path, options: Callable[[str], Any], name: str, *suffixes: str) -> Path | None:
-    """Return the path of the file that an option asks for; None if it was not given.
+    """Return the path of the file that an option names; None if the option was not given.
 
     Args:
-        folder: What the path is relative to.
-        options: Returns the value of an option.
+        folder: The folder that the path is relative to.
+        options: Returns an option's value.
         name: The option.
-        *suffixes: Those that the file may have.
+        *suffixes: The suffixes that the file may have.
 
     Raises:
-        ValueError: It has another suffix.
+        ValueError: The file has another suffix.
     """
     given: str | None = options(name)
     path = None if given is None else folder / given
@@ -37,10 +37,10 @@ class Summary:
     """The end of one run, or of several as if they were one.
 
     Args:
-        folder: What paths are relative to.
-        options: Returns the value of an option.
-        prefix: What the names of the options begin with.
-        least: The option that says how many percent must be exercised.
+        folder: The folder that paths are relative to.
+        options: Returns an option's value.
+        prefix: The beginning of the options' names.
+        least: The option with the percentage that must be exercised.
 
     Attributes:
         page_at: Where to write the page; None: there is none.
@@ -59,11 +59,11 @@ class Summary:
         self.mutants: list[str] = []
 
     def conclude(self, runs: Sequence[RunData], least_killed: float) -> bool:
-        """Write the page; return whether it is written, and enough was exercised and killed.
+        """Write the page; return whether that succeeded, and enough was exercised and killed.
 
         Args:
             runs: The data of the runs.
-            least_killed: How many percent of the mutants must be killed.
+            least_killed: The percentage of mutants that must be killed.
         """
         self.results = [result for run in runs for result in run.results]
         score = None
@@ -97,7 +97,7 @@ class Summary:
         return True
 
     def sections(self) -> Iterator[tuple[str, Iterable[str]]]:
-        """Give the title and the lines of each printed section."""
+        """Yield the title and the lines of each printed section."""
         if self._counts:
             yield "chat_fake coverage", self._lines_of_coverage()
         if self._written:

@@ -162,9 +162,8 @@ class Autopilots:
     def add(self, autopilot: Autopilot) -> None:
         with self._engine.core.lock:
             self._autopilots[autopilot._to].append(autopilot)
-            if (
-                self._watch not in self._engine.executor.watchers
-            ):  # fakes without autopilots pay nothing
+            # Fakes without autopilots pay nothing.
+            if self._watch not in self._engine.executor.watchers:
                 self._engine.executor.watchers.append(self._watch)
                 for kind in _KINDS:
                     self._engine.executor.due_handlers[kind] = partial(self._run, kind)

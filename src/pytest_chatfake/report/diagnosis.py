@@ -173,9 +173,8 @@ class Diagnosis:
         self.story.mentioned.extend(messages[:_MAX_MENTIONED])
         self.story.explained.update(messages)
         yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
-        if (
-            self._engine.settings.rules.charge_per == "message"
-        ):  # no message shares a session's charge
+        # No message shares a session's charge.
+        if self._engine.settings.rules.charge_per == "message":
             return
         sharing = {
             message.conversation: message

@@ -156,9 +156,8 @@ class Highlights:
         # same event, or a later one of the message.
         if not (isinstance(attempt, Attempt) and attempt._was_made and attempt._message):
             return ""
-        if isinstance(
-            attempt._effect, Forgery
-        ):  # a forgery has a new id, so nothing happened before
+        # A forgery has a new id, so nothing happened before.
+        if isinstance(attempt._effect, Forgery):
             return ""
         latest = ""
         for before in self._trace.of(attempt._message):

@@ -115,9 +115,8 @@ class Attempt(Record):
 
     _retried: int = 0  # how many of the endpoint's retries are used up, including this one
     _is_redelivered: bool = False  # by redeliver(), which faults ignore
-    _faults: tuple[
-        Fault, ...
-    ] = ()  # those that changed it, in order; one that makes it fail is last
+    # The faults that changed it, in order; one that makes it fail is last.
+    _faults: tuple[Fault, ...] = ()
     _flight: Flight = field(default_factory=Flight)
 
     # Its end
@@ -304,9 +303,8 @@ class Fault(Trigger):
     #: Whether other faults and the endpoint count the attempt, and whether it may be retried.
     _counts: ClassVar[bool] = True
 
-    _attend: Attend | None = (
-        None  # makes the attendant that crashes the app, or raises an error in it
-    )
+    # Makes the attendant that crashes the app, or raises an error in it.
+    _attend: Attend | None = None
     _details: str = ""  # details for the mark
     _mark: Mark
 

@@ -63,9 +63,8 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     is_dated = any(
         re.sub(r"\d", "", headers[name]) != re.sub(r"\d", "", old.get(name, "")) for name in signing
     )
-    newest = sign(
-        retired(signer), request
-    )  # one secret only, or another one's signature would stay valid
+    # One secret only, or another one's signature would stay valid.
+    newest = sign(retired(signer), request)
     cut = {name: value[:-4] for name, value in newest.items() - longer.items()}
     others = signed(body=event._posted(event.body), _id=event.id)  # the same if no id is signed
     times = [name for name in signing if is_dated and headers[name].isdecimal()]

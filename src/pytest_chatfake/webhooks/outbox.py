@@ -75,9 +75,8 @@ class Outbox:
         self.attempts: list[Attempt] = []
         self.seen: int = 0
         self._by_message = GrowingIndex(self.events, attrgetter("_message"))
-        self._of_messages = (
-            0  # how many events are about messages; their ids have a sequence of their own
-        )
+        # How many events are about messages, whose ids have their own sequence.
+        self._of_messages = 0
         self._custom: Counter[str] = Counter()  # how many events there are of each other type
         self._recorded: dict[str, int] = {}  # the numbers of recorded messages, by id
         self.queue: deque[Attempt] = deque()

@@ -106,9 +106,8 @@ class Watchdog:
     def _ends(self) -> bool:
         with self._lock:
             thread, self._thread = self._thread, None
-            if (
-                self._watched
-            ):  # an item was added since the last look; a later add() starts a new thread
+            # An item was added since the last look; a later add() starts a new thread.
+            if self._watched:
                 self._thread = thread
             return self._thread is None
 

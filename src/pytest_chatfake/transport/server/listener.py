@@ -175,9 +175,8 @@ class _Connection(WSGIRequestHandler):
         self.close_connection = True
 
     def handle_expect_100(self) -> bool:
-        return (
-            True  # too early, because `run_wsgi` sends the 100 once the end of the body is certain
-        )
+        # Too early, because `run_wsgi` sends the 100 once the end of the body is certain.
+        return True
 
     def run_wsgi(self) -> None:
         """Read a request to its end, so that the next one can begin, and respond."""
