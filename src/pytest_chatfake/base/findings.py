@@ -31,7 +31,6 @@ class Finding:
     notes: list[str] = field(default_factory=list[str])
 
     def note(self, text: str) -> None:
-        """Add a note to the error."""
         assert self.error is not None
         self.error.add_note(text)
         self.notes.append(text)

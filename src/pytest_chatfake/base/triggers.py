@@ -122,5 +122,4 @@ class Triggers(Generic[_T]):
         return trigger
 
     def clear(self) -> None:
-        """Forget all faults."""
         self.ever.clear()

@@ -80,7 +80,6 @@ class Account:
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
     def find(self, id_: str) -> MessageState | None:
-        """Return the message with this id, if any."""
         return self._by_id.first(id_)
 
     def numbered(self, number: int) -> MessageState | None:
@@ -88,7 +87,6 @@ class Account:
         return self.messages[number - 1] if 0 < number <= len(self.messages) else None
 
     def messages_in(self, conversation: ConversationRecord) -> Sequence[MessageState]:
-        """Return the messages of a conversation, in order."""
         return self._by_conversation.all(conversation)
 
     def messages_with(self, body: str) -> Sequence[MessageState]:

@@ -106,7 +106,6 @@ class People(dict[str, PersonRecord]):
             )
 
     def messages_to(self, address: str) -> Sequence[MessageState]:
-        """Return the messages to an address, in order."""
         return self._by_address.all(address)
 
     def decide(self, what: str, address: str, changes: Mapping[str, Any], now: int) -> PersonFact:
@@ -118,7 +117,6 @@ class People(dict[str, PersonRecord]):
         return PersonFact(before, after, now)
 
     def apply(self, fact: PersonFact) -> None:
-        """Apply a change that was decided."""
         self[fact.after.address] = fact.after
 
     def follow_ups(self, fact: Fact | PersonFact) -> Iterator[Verb]:

@@ -82,6 +82,5 @@ class Schedule:
         return (due_of(key), *self.work.pop(key))
 
     def clear(self) -> None:
-        """Forget everything."""
         self._heap.clear()
         self.work.clear()

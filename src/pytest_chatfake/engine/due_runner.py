@@ -24,7 +24,7 @@ _MAX_DUE = 100_000
 
 
 class DueRunner:
-    """Runs due work when process time reaches it, whoever moved time.
+    """Runs due work when process time reaches it, no matter what moved time.
 
     The lock is held while the schedule is read, and while a piece of work runs.
     """
@@ -37,7 +37,6 @@ class DueRunner:
         self._move: ClockRecord | None = None  # the last move
 
     def reset(self) -> None:
-        """Forget the last clock move."""
         self._move = None
 
     def next_due(self) -> int | None:
@@ -46,7 +45,6 @@ class DueRunner:
             return self._core.schedule.next_due()
 
     def is_due(self) -> bool:
-        """Return whether work is due now."""
         with self._core.lock:
             return self._core.schedule.is_due(self._time.read())
 

@@ -3,7 +3,7 @@
 The caller holds the engine's lock. Everything that can fail comes before the first change, so a
 verb happens as a whole or not at all. Its consequences (an open chat reads a delivered message)
 follow immediately, at the same moment, with the same line and cause. By then, the verb has
-happened, so its consequences must happen, too: if the ``extra=`` function fails for one of them,
+happened, so its consequences can't be refused: if the ``extra=`` function fails for one of them,
 the event is sent without the extra fields, and the error is raised after the last consequence.
 """
 

@@ -46,7 +46,6 @@ class Plan:
         return bool(self._steps)
 
     def enqueue(self, step: PlannedStep) -> None:
-        """Add a step at the end."""
         self._dropped.pop(id(step.subject), None)
         self._steps.append(step._replace(task=running_task()))
 

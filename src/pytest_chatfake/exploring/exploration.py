@@ -590,5 +590,4 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
 
 
 def body_name(body: Body) -> str:
-    """Return the name of a body in texts."""
     return getattr(body, "__name__", type(body).__name__)

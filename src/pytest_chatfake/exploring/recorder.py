@@ -78,12 +78,10 @@ class Recorder:
         self._note("in attempts")
 
     def ended(self, attempt: Attempt, choice: int, response: Response) -> None:
-        """Add an attempt to the log."""
         self._note("between and after attempts")
         self.log.append(Ended(attempt, choice, response))
 
     def barrier(self) -> None:
-        """Note that there was a barrier."""
         self.settled = True
 
     def flushed(self, now: int) -> None:
@@ -97,7 +95,6 @@ class Recorder:
             self.log[-1] = Barrier((*last.moments, now))
 
     def waited(self, began: int, now: int) -> None:
-        """Note a wait."""
         self.waits.append((began, now))
 
     async def compare(self, snapshot: Snapshot) -> None:

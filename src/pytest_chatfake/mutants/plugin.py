@@ -43,7 +43,6 @@ _FLAGS: Final[options.Flags] = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
     options.declare(parser, _INI, _FLAGS)
 
 

@@ -120,12 +120,10 @@ class Reruns:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_chatfake_attempt(self, attempt: Any) -> Any:
-        """Falsify what the app receives in an attempt."""
         return self._mutation.falsify(attempt)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_chatfake_reply(self, api: Any, reply: Callable[[], Any], is_balance: bool) -> Any:
-        """Falsify a response to the app."""
         return self._mutation.misreport(api, reply, is_balance)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -230,7 +228,6 @@ class Reruns:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Add an xdist worker's verdicts."""
         self.verdicts.update(getattr(node, "workeroutput", {}).get(_OUTPUT, {}))
 
     @pytest.hookimpl(wrapper=True)

@@ -39,7 +39,6 @@ _FLAGS = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
     declare(parser, {}, _FLAGS)
 
 

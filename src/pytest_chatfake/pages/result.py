@@ -93,7 +93,6 @@ class Result:
         return error[1] if error else self.failure.partition("\n")[0] or results
 
     def add(self, report: pytest.TestReport) -> None:
-        """Add a phase's report."""
         self.worst = min(self.worst, _outcome(report), key=OUTCOMES.index)
         self.seconds += report.duration
         if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
@@ -103,7 +102,6 @@ class Result:
         self.is_over = self.is_over or report.when not in {"setup", "call"}
 
     def add_record(self, record: dict[str, Any]) -> None:
-        """Add what was recorded in a phase."""
         self.finding = self.finding or record.get("finding", "")
         for name in _COLLECTED:
             getattr(self, name).extend(record.get(name, []))

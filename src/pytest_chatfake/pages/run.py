@@ -49,7 +49,6 @@ class Run:
         self._results: dict[str, Result] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add a report to its test's result."""
         self._result(report).add(report)
 
     @pytest.hookimpl(wrapper=True)

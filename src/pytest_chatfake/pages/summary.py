@@ -86,7 +86,6 @@ class Summary:
         return is_written and kills_enough and not self._falls_short
 
     def write(self, path: Path, text: str) -> bool:
-        """Write a file, and return whether that succeeded."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")

@@ -103,7 +103,6 @@ class Drain:
 
     @property
     def observer(self) -> Observer | None:
-        """The extra that observes attempts, if any."""
         return None if self.ordering is None else self.ordering.observer
 
     def enable_ordering(self) -> Ordering:

@@ -202,7 +202,6 @@ class Endpoints:
         return found
 
     def connect(self, endpoint: Endpoint) -> None:
-        """Add an endpoint, which gets the events from now on."""
         self.ever.append(endpoint)
         self.threaded = self.threaded or endpoint._target.threaded
         self._listening = {}
@@ -219,7 +218,6 @@ class Endpoints:
             endpoint._reset()
 
     def close(self) -> None:
-        """Close the connections and threads of all endpoints."""
         with ExitStack() as stack:
             for endpoint in self.ever:
                 stack.callback(endpoint._target.close)

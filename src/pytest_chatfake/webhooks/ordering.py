@@ -142,7 +142,6 @@ class Ordering:
         self._repeats.append(TimedRepeat(due, repeat.event, repeat.endpoint, what, fault.line))
 
     def attendant_of(self, attempt: Attempt) -> Attendant | None:
-        """Return the attendant of an attempt, if it has one."""
         failure = attempt._flight.failure
         if failure is not None and failure._attend is not None:
             return failure._attend()

@@ -27,7 +27,6 @@ class Outbound:
         self._posted: dict[bytes, bytes] = {}
 
     def reset(self) -> None:
-        """Forget all bodies."""
         self._posted.clear()
 
     def posted(self, body: bytes) -> bytes:

@@ -19,5 +19,5 @@ SENDER: Final = "+15550199"
 #: What is charged (§1).
 CHARGE_PER: Final = "conversation"
 
-#: Whether each event has an id of its own (§2.2).
+#: Whether each event has its own id (§2.2).
 EVENT_IDS: Final = "unique"

@@ -65,7 +65,6 @@ class AsgiTarget(Target):
         }
 
     def clone(self) -> AsgiTarget:
-        """Return another target for the same app."""
         clone = copy(self)
         clone._awaited = Cancellable()
         return clone

@@ -46,7 +46,6 @@ class Cancellable:
         self._why: Exception | None = None
 
     def is_awaiting(self, key: object) -> bool:
-        """Return whether code is awaited under this key."""
         return self._key is key
 
     def call_soon(self, key: object, function: Callable[[], object]) -> bool:

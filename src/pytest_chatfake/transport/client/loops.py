@@ -71,7 +71,7 @@ def new_event() -> LoopEvent:
         import trio  # noqa: PLC0415 - it runs, so it is there
 
         return trio.Event()
-    import asyncio  # noqa: PLC0415 - costs 30 ms where nobody else uses it
+    import asyncio  # noqa: PLC0415 - costs 30 ms if nothing else uses it
 
     return asyncio.Event()
 

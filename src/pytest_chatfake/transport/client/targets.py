@@ -131,7 +131,6 @@ class UrlTarget(Target):
         self._client.close()
 
     def close(self) -> None:
-        """End the thread and close the connection."""
         try:
             self._worker.close()
         finally:
@@ -154,11 +153,9 @@ class HandlerTarget(Target, Generic[RequestT]):
         self.overlaps: bool = any(map(inspect.iscoroutinefunction, (function, call)))
 
     def clone(self) -> HandlerTarget[RequestT]:
-        """Return another target for the same function."""
         return HandlerTarget(self._app, portal=self._portal)
 
     def attempt(self, request: RequestT) -> Response:
-        """Call the function."""
         result = self._app(request)
         if inspect.isawaitable(result):
             return self._portal.run(self._wait(request, result))

@@ -62,7 +62,6 @@ class Watchdog:
         self._pause = threading.Event()  # never set
 
     def add(self, watched: Watched) -> None:
-        """Watch an item from now on."""
         self._watched[watched] = None  # first, because the thread may be about to end
         if not self._runs():
             with self._lock:
@@ -70,7 +69,6 @@ class Watchdog:
                     self._thread = self._begin()
 
     def remove(self, watched: Watched) -> None:
-        """Stop watching an item."""
         self._watched.pop(watched, None)
 
     def _runs(self) -> bool:

@@ -69,7 +69,6 @@ class WsgiTarget(Target):
         return clone
 
     def attempt(self, request: OutgoingRequest) -> Response:
-        """Call the app in this thread."""
         with connections_kept():
             return self._call(request)
 
@@ -78,7 +77,6 @@ class WsgiTarget(Target):
         return await self._worker.call_async(self._call, request)
 
     def close(self) -> None:
-        """End the thread."""
         self._worker.close()
 
     def _call(self, request: OutgoingRequest) -> Response:
