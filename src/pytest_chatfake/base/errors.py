@@ -4,12 +4,12 @@ As everywhere in Python, bad arguments raise ``TypeError`` or ``ValueError``, fa
 ``AssertionError``. The other errors are about the state of things::
 
     ChatFakeError
-    ├── IllegalTransition      the message's status does not allow this verb
-    ├── NotAwaited             async mode: a result is read before its steps were awaited
+    ├── IllegalTransition      the state of a message or a recipient rules a verb out
+    ├── NotAwaited             async mode: a result was read before its steps were awaited
     ├── ClockError             time can't be moved like this
-    ├── ClosedError            the fake is used after its test
-    ├── NotRepeatable          an explored body does not do the same thing twice
-    ├── UndeliveredWebhooks    at the end of a test: what it overlooked; or an endless loop
+    ├── ClosedError            a fake was used after it was closed
+    ├── NotRepeatable          an explored body does something else in each run
+    ├── UndeliveredWebhooks    at the end of a test: it overlooked something; or an endless loop
     └── UnusedFault            at the end of a test: a fault never fired, all else is right
 
     InjectedError              what webhooks.error() raises in the app
@@ -24,7 +24,7 @@ class ChatFakeError(Exception):
 
 
 class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """The message's status does not allow this verb (§3); nothing has changed."""
+    """The state of the message or the recipient rules this verb out (§3); nothing has changed."""
 
 
 class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
@@ -44,22 +44,23 @@ class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """A test overlooked something, such as a failed webhook; raised at the end of its function.
+    """A test overlooked something, such as a failed webhook.
 
-    The message says what the test overlooked, each with its line: a failed attempt that the test
-    neither caused nor read, an event that is still queued or that no endpoint listens for, an
-    unused fault, an ``after()`` without a verb. With ``strict=False``, each is a
-    :class:`WebhookWarning` instead.
+    This error is raised at the end of the test function. Its message lists what the test
+    overlooked, each with its line: a failed attempt that the test neither caused nor read, an event
+    that is still queued or that no endpoint listens for, an unused fault, an ``after()`` without a
+    verb. With ``strict=False``, each is a :class:`WebhookWarning` instead.
 
     In the middle of a test, this error means an endless loop: each attempt caused another event.
     """
 
 
 class UnusedFault(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """A fault never fired, so the test didn't try what it meant to; raised when its function ends.
+    """A fault never fired, so the test didn't try what it meant to.
 
-    The message has the line that set the fault up and, if known, why it did not fire. If the test
-    overlooked something else as well, the fault is one line of :class:`UndeliveredWebhooks`.
+    This error is raised at the end of the test function. Its message has the line that set the
+    fault up and, if known, why the fault did not fire. If the test overlooked something else as
+    well, the fault is one line of :class:`UndeliveredWebhooks`.
     """
 
 
@@ -72,7 +73,7 @@ class InjectedError(Exception):
 
 
 class WebhookWarning(UserWarning):
-    """A test overlooked something, and ``strict`` is False; the message has the lines.
+    """A test overlooked something, with ``strict=False``; the message has the lines.
 
     An unused fault that a fixture set up always causes this warning, because the fault may be meant
     for other tests.

@@ -73,7 +73,7 @@ def related(error: BaseException) -> Iterator[BaseException]:
 
 def _unlinked(error: BaseException) -> Iterator[Callable[[], object]]:
     # Yields how to relink a frame before unlinking it, because an interrupt may come in between.
-    import pytest  # noqa: PLC0415 - only pytest asks for this
+    import pytest  # noqa: PLC0415 - only called under pytest
 
     if error.__traceback__ is None:
         return
@@ -142,7 +142,7 @@ def raised_at(error: Exception, line: Line) -> Exception:
     code = compile(ast.Module([raising], []), line.file, "exec")
     code = code.replace(co_firstlineno=line.number)
     with suppress(Exception):
-        exec(code, {"error": error})  # noqa: S102 - nothing but that
+        exec(code, {"error": error})  # noqa: S102 - only raises the error
     return error
 
 

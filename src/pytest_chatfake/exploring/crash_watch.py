@@ -266,7 +266,7 @@ class CrashWatch:
 
     def _watch_new_tasks(self) -> Callable[[], object]:
         # Returns a function that undoes it.
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
+        import asyncio  # noqa: PLC0415 - running, so imported
 
         loop = asyncio.get_running_loop()
         before: Any = loop.get_task_factory()
@@ -299,7 +299,7 @@ class CrashWatch:
 
     async def _wait_for_tasks(self) -> None:
         # Twice, because tasks may start others to clean up.
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
+        import asyncio  # noqa: PLC0415 - running, so imported
 
         for _ in range(2):
             await asyncio.wait(self._tasks, timeout=_CLEAN_UP_SECONDS)

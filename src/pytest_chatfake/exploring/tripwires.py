@@ -48,7 +48,7 @@ def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: E
     leave = _LEAVE.format(wait=wait) if function.__name__ in _EXITS else "False"
     source = _SOURCE.format(free=", ".join(free), prefix=prefix, wait=wait, leave=leave)
     names: dict[str, Callable[..., FunctionType]] = {}
-    exec(compile(source, __file__, "exec"), names)  # noqa: S102 - the text above
+    exec(compile(source, __file__, "exec"), names)  # noqa: S102 - executes the text above
     original = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )

@@ -86,8 +86,8 @@ class ChatFakeConfig:
         naming: The names in place of the channel brand (§1).
         webhook_url: The URL that webhooks go to from the start; None: none until ``connect()``.
         timeout: How long your app may take to respond, in real seconds; None: no limit (assumed).
-        seed: What ids are derived from: the same seed gives the same ids. None: new ids for every
-            fake; under pytest, the test's node id and the ini option ``chat_fake_seed``.
+        seed: What ids are derived from: the same seed gives the same ids. None: under pytest, the
+            test's node id and the ini option ``chat_fake_seed``; else new ids for every fake.
         mode: ``"sync"`` or ``"async"``; None: under pytest, the test function's mode, else sync.
         retry_after: When a failed attempt is retried: seconds or ``timedelta``s after the failure,
             one for each retry (assumed: none).

@@ -124,7 +124,7 @@ def _title(app: object) -> str:
 
 
 def _is_async(app: Callable[..., Any]) -> bool:
-    called = getattr(app, "__call__", None)  # noqa: B004 - its kind matters, not whether it is there
+    called = getattr(app, "__call__", None)  # noqa: B004 - to see if it is async
     return inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called)
 
 

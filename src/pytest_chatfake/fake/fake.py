@@ -104,8 +104,8 @@ class ChatFake:
             assert fake.balance.charged == Decimal("0.10")
 
     In async mode, ``await`` everything that acts: a message, a chain of verbs, and every call that
-    returns a ``Pending``. While steps are pending, reading anything but :attr:`timeline` raises
-    ``NotAwaited``.
+    returns a ``Pending``. While steps are pending, reading results raises ``NotAwaited``; only
+    :attr:`timeline` can be read.
 
     Pass amounts as a ``Decimal``, an ``int`` or a string, in the configuration's currency; results
     are exact ``Decimal``s. After :meth:`close`, you can still read results, but all calls that act
@@ -304,7 +304,7 @@ class ChatFake:
 
         Raises:
             ValueError: The address is empty, the number of devices is out of range, or the chat
-                would be open on a phone that is off.
+                would be open although the phone is off or the number is not registered.
         """
         engine = self._engine
         engine.refuse_closed()
@@ -511,7 +511,7 @@ class ChatFake:
         return self._engine.pending()
 
     def set_balance(self, available: Money) -> Pending[None]:
-        """Set the available amount, with an adjustment (assumed).
+        """Set the available amount, by posting an adjustment (assumed).
 
         Args:
             available: 0 or more.
@@ -716,8 +716,8 @@ class ChatFake:
             chat_fake.wait_until(lambda: shop.spent == Decimal("0.05"))
 
         Real time passes, but the fake's clock does not move. The fake settles before each call of
-        the predicate, and other threads and tasks go on. In an exploration, it doesn't settle: it
-        only posts held-back webhooks, before the first call.
+        the predicate, and other threads and tasks go on. In an exploration, the fake doesn't
+        settle; it only posts held-back webhooks, before the first call.
 
         Args:
             predicate: A function without arguments, or a coroutine function. It is called until it

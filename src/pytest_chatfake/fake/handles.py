@@ -172,13 +172,13 @@ class Message:
         """Fail the message after it was sent: a ``failed`` event, and the hold is released (§3).
 
         Args:
-            code: The error code; the description has ``131026`` and ``100`` (§7.2).
-            message: The ``errorMessage``; required for any other code.
+            code: The error code (§7.2).
+            message: The ``errorMessage``; required unless the code is ``131026`` or ``100``.
             platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
 
         Raises:
             IllegalTransition: The message's status does not allow it.
-            ValueError: The description does not have the code, and no message is given.
+            ValueError: The code requires a message, and none is given.
         """
         why = _failure(code, message, platform_error)
         self._at.perform(Verb("fail", self._state, (why,)), "fail()")
@@ -367,13 +367,13 @@ class Submission:
         """Reject the message: a ``failed`` event, before anything was sent (§3 rule 4).
 
         Args:
-            code: The error code; the description has ``100`` and ``131026`` (§7.2).
-            message: The ``errorMessage``; required for any other code.
+            code: The error code (§7.2).
+            message: The ``errorMessage``; required unless the code is ``100`` or ``131026``.
             platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
 
         Raises:
             IllegalTransition: The message was already accepted or rejected.
-            ValueError: The description does not have the code, and no message is given.
+            ValueError: The code requires a message, and none is given.
             ClosedError: The submission is from before a reset.
         """
         why = _failure(code, message, platform_error)

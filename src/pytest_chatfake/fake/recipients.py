@@ -44,19 +44,23 @@ class Recipient:
     # Verbs (§3)
 
     def goes_offline(self) -> Self:
-        """Turn the phone off, which closes the chat; nothing arrives (§3 rule 2)."""
+        """Turn the phone off: the chat closes, and nothing arrives (§3 rule 2)."""
         return self._change("goes_offline()", online=False, chat_open=False)
 
     def comes_online(self) -> Self:
         """Turn the phone on: messages that are still ``sent`` are delivered, in order.
 
         Nothing arrives while the person blocks the sender or messages to them are withheld.
-        Messages that were sent meanwhile, or that a script delivers later, stay ``sent`` (assumed).
+        Messages that were sent during that time, or that a script delivers later, stay ``sent``
+        (assumed).
         """
         return self._change("comes_online()", online=True)
 
     def blocks(self) -> Self:
-        """Block the sender: messages sent meanwhile stay ``sent`` for good (§3 rule 2, assumed)."""
+        """Block the sender (§3 rule 2).
+
+        Messages that are sent during the block stay ``sent`` for good (assumed).
+        """
         return self._change("blocks()", blocked=True)
 
     def unblocks(self) -> Self:

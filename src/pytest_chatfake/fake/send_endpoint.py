@@ -115,7 +115,7 @@ def _json_object(request: Request) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise ValueError("the body is not JSON") from None
     if not isinstance(body, dict):
-        raise ValueError("the body is not a JSON object")  # noqa: TRY004 - a response, no error
+        raise ValueError("the body is not a JSON object")  # noqa: TRY004 - becomes a 400
     return cast("dict[str, Any]", body)
 
 

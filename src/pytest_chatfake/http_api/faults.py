@@ -108,7 +108,7 @@ class ApiFault(Trigger):
         self._others[_target(shortened(path), shown_method(method) if self._method else None)] += 1
         return False
 
-    def _is_over(self, now: int) -> bool:  # noqa: ARG002 - one of a length of time may be
+    def _is_over(self, now: int) -> bool:  # noqa: ARG002 - RateLimit needs it
         # A rate limit may end before a request for which it would fire.
         return False
 

@@ -95,7 +95,7 @@ class Autopilot:
         read = None if self._read is None else self._read(digest[16:])
         plan = FlightPlan(self, message, fails, deliver, read)
         if self._replies is not None:
-            random = Random(f"{self._seed} {message.number}")  # noqa: S311 - no secret
+            random = Random(f"{self._seed} {message.number}")  # noqa: S311 - not a secret
             plan.reply = self._replies(message, random)
             plan.pause = self._reply(random.randbytes(8))
         return plan
@@ -295,7 +295,7 @@ def draws_of(span: Span, what: str) -> Draws:
         check_function(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # so that type checkers know its type inside the lambda
         name = f"the duration that {what} returned"
-        return lambda digest: parse_delay(draw(Random(digest)), name)  # noqa: S311 - no secret
+        return lambda digest: parse_delay(draw(Random(digest)), name)  # noqa: S311 - not a secret
     if isinstance(span, (tuple, list)):
         if len(span) != 2:
             raise TypeError(f"{what}: expected a range such as (60, 3600), got {cited(span)}")

@@ -342,7 +342,7 @@ class Fault(Trigger):
         }
         return self._where.items() <= has.items()
 
-    def _meet(self, attempt: Attempt, delays: Delays) -> bool:  # noqa: ARG002 - some delay it
+    def _meet(self, attempt: Attempt, delays: Delays) -> bool:  # noqa: ARG002 - some kinds need it
         # Changes or delays a first attempt; returns whether to make it now.
         self._shape(attempt)
         return True
@@ -354,7 +354,7 @@ class Fault(Trigger):
         else:
             attempt._note(self)
 
-    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:  # noqa: ARG002 - some delay it
+    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:  # noqa: ARG002 - some kinds need it
         # Returns an attempt's repeat if both are made at the same time.
         return attempt._repeated(self)
 

@@ -149,7 +149,7 @@ class HmacSigner:
         *,
         secrets: Sequence[str | bytes] | None = None,
         header: str = "X-Signature",
-        format: str = "t={timestamp},s={signature}",  # noqa: A002 - the face's own name
+        format: str = "t={timestamp},s={signature}",  # noqa: A002 - a public name
         content: str = "{timestamp}.{body}",
         timestamp_header: str | None = None,
         digest: str = "sha256",

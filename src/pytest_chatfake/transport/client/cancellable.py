@@ -102,7 +102,7 @@ class Cancellable:
             self._key = self._schedule = self._end = None
 
     async def _run_in_asyncio(self, awaitable: Awaitable[T]) -> T:
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
+        import asyncio  # noqa: PLC0415 - running, so imported
 
         task = asyncio.current_task()
         assert task is not None
@@ -129,7 +129,7 @@ class Cancellable:
         return result
 
     async def _run_in_trio(self, awaitable: Awaitable[T]) -> T:
-        import trio  # noqa: PLC0415 - it runs, so it is there
+        import trio  # noqa: PLC0415 - running, so imported
 
         scope = trio.CancelScope()
         self._schedule = trio.lowlevel.current_trio_token().run_sync_soon

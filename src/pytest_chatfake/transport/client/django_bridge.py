@@ -28,7 +28,7 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
     loop in this thread, no thread would wait, so the code would run in another thread, outside the
     test's transaction.
     """
-    import asyncio  # noqa: PLC0415 - asgiref has it
+    import asyncio  # noqa: PLC0415 - asgiref imports it anyway
 
     from asgiref.sync import async_to_sync  # noqa: PLC0415 - Django brings it
 

@@ -56,11 +56,11 @@ def running_task() -> object | None:
 async def checkpoint() -> None:
     """Let a pending cancellation take effect."""
     if running_framework() == "trio":
-        import trio  # noqa: PLC0415 - it runs, so it is there
+        import trio  # noqa: PLC0415 - running, so imported
 
         await trio.lowlevel.checkpoint_if_cancelled()
     else:
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
+        import asyncio  # noqa: PLC0415 - running, so imported
 
         await asyncio.sleep(0)
 
@@ -68,7 +68,7 @@ async def checkpoint() -> None:
 def new_event() -> LoopEvent:
     """Return an event of the running framework."""
     if running_framework() == "trio":
-        import trio  # noqa: PLC0415 - it runs, so it is there
+        import trio  # noqa: PLC0415 - running, so imported
 
         return trio.Event()
     import asyncio  # noqa: PLC0415 - costs 30 ms if nothing else uses it
@@ -91,13 +91,13 @@ def plain_context() -> contextvars.Context:
 async def gather(functions: Sequence[AsyncFunction]) -> None:
     """Run coroutine functions concurrently, each in its own task; they begin in order."""
     if running_framework() == "trio":
-        import trio  # noqa: PLC0415 - it runs, so it is there
+        import trio  # noqa: PLC0415 - running, so imported
 
         async with trio.open_nursery() as nursery:
             for function in functions:
                 nursery.start_soon(function)
     else:
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
+        import asyncio  # noqa: PLC0415 - running, so imported
 
         await asyncio.gather(*(function() for function in functions))
 
@@ -110,14 +110,14 @@ async def background_task(function: AsyncFunction) -> AsyncGenerator[None]:
     the function is raised at the end.
     """
     if running_framework() == "trio":
-        import trio  # noqa: PLC0415 - it runs, so it is there
+        import trio  # noqa: PLC0415 - running, so imported
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(function)
             yield
             nursery.cancel_scope.cancel()
     else:
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
+        import asyncio  # noqa: PLC0415 - running, so imported
 
         task = asyncio.create_task(function())
         yield
@@ -159,7 +159,7 @@ def _responds(call_soon: Callable[[Callable[[], object]], object]) -> bool:
 
 
 def _bridge_to_asyncio(timeout: float) -> LoopBridge:
-    import asyncio  # noqa: PLC0415 - it runs, so it is there
+    import asyncio  # noqa: PLC0415 - running, so imported
 
     loop = asyncio.get_running_loop()
 
@@ -177,7 +177,7 @@ def _bridge_to_asyncio(timeout: float) -> LoopBridge:
 
 
 def _bridge_to_trio(timeout: float) -> LoopBridge:
-    import trio  # noqa: PLC0415 - it runs, so it is there
+    import trio  # noqa: PLC0415 - running, so imported
 
     token = trio.lowlevel.current_trio_token()
 

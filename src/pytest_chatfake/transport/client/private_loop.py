@@ -103,7 +103,7 @@ class PrivateLoop:
     def _runs_here(self) -> bool:
         if self._loop is None:
             return False
-        import asyncio  # noqa: PLC0415 - it is there when a loop is
+        import asyncio  # noqa: PLC0415 - imported if a loop runs
 
         return asyncio._get_running_loop() is self._loop
 
@@ -127,7 +127,7 @@ class PrivateLoop:
         self, tasks: set[asyncio.Task[Any]], loop: asyncio.AbstractEventLoop
     ) -> set[asyncio.Task[Any]]:
         # Returns the tasks that don't end.
-        import asyncio  # noqa: PLC0415 - it is there when a task is
+        import asyncio  # noqa: PLC0415 - imported if a task runs
 
         left = {task for task in tasks if not task.done()}
         for task in left:
@@ -137,7 +137,7 @@ class PrivateLoop:
         return left
 
     def _wind_up(self, loop: asyncio.AbstractEventLoop) -> None:
-        import asyncio  # noqa: PLC0415 - it is there when a loop is
+        import asyncio  # noqa: PLC0415 - imported if a loop runs
 
         try:
             stubborn = self._cancel(asyncio.all_tasks(loop), loop)

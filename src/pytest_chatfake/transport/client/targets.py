@@ -70,7 +70,7 @@ class Target(ABC):
         """
         return False
 
-    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - for those that can
+    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - subclasses need it
         """From another thread, end the attempt at this request, with ``why`` as its error.
 
         Returns:
@@ -78,10 +78,10 @@ class Target(ABC):
         """
         return False
 
-    def hang_up(self) -> None:  # noqa: B027 - most have nothing to close
+    def hang_up(self) -> None:  # noqa: B027 - a no-op for most targets
         """Close idle connections; a running attempt is finished."""
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to give up
+    def close(self) -> None:  # noqa: B027 - a no-op for most targets
         """End connections and threads. Calling this again is a no-op."""
 
 
@@ -122,7 +122,7 @@ class UrlTarget(Target):
             self._client.abort()
         return True
 
-    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - it has its own
+    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - has its own error
         """End the attempt, which may have begun after `disconnect`."""
         return self.disconnect(request)
 
@@ -149,7 +149,7 @@ class HandlerTarget(Target, Generic[RequestT]):
         self._portal = portal
         self._awaited = Cancellable()
         # Plain functions can't overlap, because they all run in the test's thread.
-        call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
+        call = getattr(function, "__call__", None)  # noqa: B004 - it may be async
         self.overlaps: bool = any(map(inspect.iscoroutinefunction, (function, call)))
 
     def clone(self) -> HandlerTarget[RequestT]:

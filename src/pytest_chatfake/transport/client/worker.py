@@ -91,7 +91,7 @@ class Worker:
 
 
 async def _wait_in_asyncio(future: Future[Any], grace: float) -> None:
-    import asyncio  # noqa: PLC0415 - it runs, so it is there
+    import asyncio  # noqa: PLC0415 - running, so imported
 
     loop = asyncio.get_running_loop()
     task = cast("asyncio.Task[Any]", asyncio.current_task())
@@ -115,7 +115,7 @@ async def _wait_in_asyncio(future: Future[Any], grace: float) -> None:
 
 
 async def _wait_in_trio(future: Future[Any], grace: float) -> None:
-    import trio  # noqa: PLC0415 - it runs, so it is there
+    import trio  # noqa: PLC0415 - running, so imported
 
     token = trio.lowlevel.current_trio_token()
     ended = trio.Event()
