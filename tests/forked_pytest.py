@@ -5,8 +5,6 @@ So one process imports them, waits, and forks for each run: whatever a run does 
 (Django's settings, say) ends with it.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json
@@ -19,7 +17,6 @@ import tempfile
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -54,7 +51,7 @@ def test_imports():
 """
 
 
-def run_pytest(folder: Path, *arguments: str, **environ: str) -> pytest.RunResult:
+def run_pytest(folder, *arguments, **environ):
     """Run pytest in a folder, as `python -m pytest` would be there, with all plugins.
 
     On workers of xdist it has few.
@@ -80,15 +77,13 @@ def run_pytest(folder: Path, *arguments: str, **environ: str) -> pytest.RunResul
     return pytest.RunResult(status, output.read_text("utf-8", "replace").splitlines(), [], 0)
 
 
-def _environment() -> dict[str, str]:
+def _environment():
     # In CI, and where colours are asked for, pytest prints more.
     ours = re.compile("PYTEST_|CI$|BUILD_NUMBER$|FORCE_COLOR$|PY_COLORS$")
     return {key: value for key, value in os.environ.items() if not ours.match(key)}
 
 
-def _run_pytest_anew(
-    folder: Path, output: Path, environ: dict[str, str], arguments: tuple[str, ...]
-) -> int:
+def _run_pytest_anew(folder, output, environ, arguments):
     with output.open("w") as file:
         return subprocess.run(
             [sys.executable, "-m", "pytest", *arguments],
@@ -103,7 +98,7 @@ def _run_pytest_anew(
 
 
 @cache
-def _server() -> Any:
+def _server():
     """The process that forks for each run; it ends with ours."""
     server = subprocess.Popen(
         [sys.executable, __file__],
@@ -119,7 +114,7 @@ def _server() -> Any:
 # What follows runs in that process.
 
 
-def _serve() -> None:
+def _serve():
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(0, 1)
@@ -134,7 +129,7 @@ def _serve() -> None:
         answers.flush()
 
 
-def _fork(folder: str, output: str, environ: dict[str, str], *arguments: str) -> int:
+def _fork(folder, output, environ, *arguments):
     process = os.fork()
     if process:
         return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])

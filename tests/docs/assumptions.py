@@ -4,47 +4,37 @@ A check does what its row says with a fake that is configured by nothing, and re
 column "in short" must say.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, HmacSigner, IllegalTransition, Message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
-    Check: TypeAlias = Callable[[ChatFake], object]
+from pytest_chatfake import ChatFake, HmacSigner, IllegalTransition
 
 ANNA = "+4915550001"
 
 
-def call(fake: ChatFake, path: str = "/v2/balance", method: str = "GET", **options: Any) -> Any:
+def call(fake, path="/v2/balance", method="GET", **options):
     key = {"X-API-Key": fake.api_key}
     return Client(fake.wsgi_app).open(path, method=method, **{"headers": key} | options)
 
 
-def resource(message: Message, index: int = -1) -> dict[str, Any]:
-    found: dict[str, Any] = message.events[index].json()["chatMessage"]
-    return found
+def resource(message, index=-1):
+    return message.events[index].json()["chatMessage"]
 
 
-def failed_and_rejected(fake: ChatFake) -> list[dict[str, Any]]:
+def failed_and_rejected(fake):
     return [resource(one) for one in (fake.send_text().fail(), fake.submit_text().reject())]
 
 
-def refusal(verb: Callable[[], object]) -> str:
+def refusal(verb):
     with pytest.raises(IllegalTransition) as refused:
         verb()
     return type(refused.value).__name__
 
 
 #: The checks, by the names of their rows. What takes more than an expression is a function below.
-CHECKS: dict[str, Check] = {
+CHECKS = {
     "opening-balance": lambda fake: str(fake.balance.available),
     "currency": lambda fake: call(fake).json["currency"],
     "conversation-type": lambda fake: resource(fake.send_text().deliver())["conversation"]["type"],
@@ -68,33 +58,33 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def row(check: Check) -> Check:
+def row(check):
     """Register the check of the row of that name."""
     CHECKS[check.__name__.replace("_", "-")] = check
     return check
 
 
 @row
-def price(fake: ChatFake) -> object:
+def price(fake):
     assert str(fake.send_text(origin_type="utility", to="+44").total_price) == "0.05"
     return str(fake.send_text().total_price)
 
 
 @row
-def held_in_balance(fake: ChatFake) -> object:
+def held_in_balance(fake):
     fake.send_text()
     return {99.95: "available", 100: "total"}[call(fake).json["amount"]]
 
 
 @row
-def no_key(fake: ChatFake) -> object:
+def no_key(fake):
     found = [call(fake, headers=key) for key in ({"X-API-Key": "wrong"}, {"X-API-Key": ""}, {})]
     ((status, _),) = {(response.status_code, response.text) for response in found}
     return status
 
 
 @row
-def other_paths(fake: ChatFake) -> object:
+def other_paths(fake):
     path, method = call(fake, "/v2/messages"), call(fake, method="POST")
     errors = path.json["error"], method.json["error"]
     assert [path.status_code, method.status_code] == [404, 405]
@@ -103,7 +93,7 @@ def other_paths(fake: ChatFake) -> object:
 
 
 @row
-def event_ids(fake: ChatFake) -> object:
+def event_ids(fake):
     fake.webhooks.connect(
         handler=lambda request: 500 if request.number == 1 else 200, retry_after=[1]
     )
@@ -115,7 +105,7 @@ def event_ids(fake: ChatFake) -> object:
 
 
 @row
-def event_order(fake: ChatFake) -> object:
+def event_order(fake):
     receivers = [fake.webhooks.receiver(), fake.webhooks.receiver()]
     fake.send_text().deliver().read()
     assert [
@@ -127,7 +117,7 @@ def event_order(fake: ChatFake) -> object:
 
 
 @row
-def grouping(fake: ChatFake) -> object:
+def grouping(fake):
     first, second = fake.send_text(to="+1"), fake.send_text(to="+1")
     other, typed = fake.send_text(to="+2"), fake.send_text(to="+1", origin_type="utility")
     assert first.conversation == second.conversation
@@ -140,32 +130,32 @@ def grouping(fake: ChatFake) -> object:
 
 
 @row
-def default_recipient(fake: ChatFake) -> object:
+def default_recipient(fake):
     (address,) = {fake.send_text().to, fake.send_text(origin_type="utility").to}
     return address
 
 
 @row
-def failed_conversation(fake: ChatFake) -> object:
+def failed_conversation(fake):
     conversation = fake.send_text().fail().conversation
     return "used again" if fake.send_text().conversation == conversation else "left"
 
 
 @row
-def expired_conversation(fake: ChatFake) -> object:
+def expired_conversation(fake):
     conversation = fake.send_text().deliver().conversation
     fake.clock.advance(hours=24)
     return refusal(lambda: fake.send_text(conversation=conversation))
 
 
 @row
-def origin_type(fake: ChatFake) -> object:
+def origin_type(fake):
     assert fake.send_text(origin_type="anything").origin_type == "anything"
     return resource(fake.send_text())["conversation"]["originType"]
 
 
 @row
-def expiry_instant(fake: ChatFake) -> object:
+def expiry_instant(fake):
     fake.send_text().deliver()
     fake.clock.advance(hours=24, microseconds=-1)
     assert fake.conversations[0].state == "open"
@@ -174,7 +164,7 @@ def expiry_instant(fake: ChatFake) -> object:
 
 
 @row
-def drop_instant(fake: ChatFake) -> object:
+def drop_instant(fake):
     message = fake.send_text()
     fake.clock.advance(days=30, microseconds=-1)
     assert not message.dropped
@@ -183,7 +173,7 @@ def drop_instant(fake: ChatFake) -> object:
 
 
 @row
-def dropped_status(fake: ChatFake) -> object:
+def dropped_status(fake):
     message = fake.send_text()
     fake.clock.advance(days=30)
     fake.assert_statuses(message, "sent")
@@ -191,7 +181,7 @@ def dropped_status(fake: ChatFake) -> object:
 
 
 @row
-def open_price(fake: ChatFake) -> object:
+def open_price(fake):
     fake.send_text().deliver()
     message = fake.send_text(price="7")
     estimate = resource(message)["totalPrice"]
@@ -202,13 +192,13 @@ def open_price(fake: ChatFake) -> object:
 
 
 @row
-def charge_per(fake: ChatFake) -> object:
+def charge_per(fake):
     fake.send_text().deliver()
     return "message" if fake.send_text().deliver().charged else "conversation"
 
 
 @row
-def two_pending(fake: ChatFake) -> object:
+def two_pending(fake):
     first, second = fake.send_text(), fake.send_text()
     second.deliver()
     fake.assert_held("0.05", message=first)
@@ -218,7 +208,7 @@ def two_pending(fake: ChatFake) -> object:
 
 
 @row
-def late_delivery(fake: ChatFake) -> object:
+def late_delivery(fake):
     fake.send_text().deliver()
     late = fake.send_text()
     fake.clock.advance(days=2)
@@ -226,26 +216,26 @@ def late_delivery(fake: ChatFake) -> object:
 
 
 @row
-def failed_price(fake: ChatFake) -> object:
+def failed_price(fake):
     (price,) = {one["totalPrice"] for one in failed_and_rejected(fake)}
     return price
 
 
 @row
-def failed_create_time(fake: ChatFake) -> object:
+def failed_create_time(fake):
     failed, rejected = failed_and_rejected(fake)
     return "present" if "createTime" in {*failed, *rejected} else "absent"
 
 
 @row
-def after_failed(fake: ChatFake) -> object:
+def after_failed(fake):
     message = fake.send_text().fail()
     (kind,) = {refusal(verb) for verb in (message.deliver, message.read, message.fail)}
     return kind
 
 
 @row
-def read_at_once_times(fake: ChatFake) -> object:
+def read_at_once_times(fake):
     message = fake.send_text()
     fake.clock.advance(60)
     shown = resource(message.read())
@@ -253,7 +243,7 @@ def read_at_once_times(fake: ChatFake) -> object:
 
 
 @row
-def second_device_time(fake: ChatFake) -> object:
+def second_device_time(fake):
     message = fake.send_text().deliver()
     fake.clock.advance(60)
     message.deliver()
@@ -262,14 +252,14 @@ def second_device_time(fake: ChatFake) -> object:
 
 
 @row
-def read_in_private(fake: ChatFake) -> object:
+def read_in_private(fake):
     message = fake.send_text(to=fake.recipient(ANNA, read_receipts=False)).read()
     fake.assert_statuses(message, "sent", "delivered")
     return message.status
 
 
 @row
-def sent_while_blocked(fake: ChatFake) -> object:
+def sent_while_blocked(fake):
     person = fake.recipient(ANNA).blocks()
     blocked = fake.send_text(to=person)
     person.unblocks()
@@ -280,7 +270,7 @@ def sent_while_blocked(fake: ChatFake) -> object:
 
 
 @row
-def back_online(fake: ChatFake) -> object:
+def back_online(fake):
     person = fake.recipient(ANNA, online=False)
     messages = [fake.send_text(to=person) for _ in range(2)]
     person.comes_online()
@@ -289,7 +279,7 @@ def back_online(fake: ChatFake) -> object:
 
 
 @row
-def scripted_delivery(fake: ChatFake) -> object:
+def scripted_delivery(fake):
     person = fake.recipient(ANNA, online=False)
     message = fake.send_text(to=person).after(60).deliver()
     person.comes_online()
@@ -297,14 +287,14 @@ def scripted_delivery(fake: ChatFake) -> object:
 
 
 @row
-def scripted_reading(fake: ChatFake) -> object:
+def scripted_reading(fake):
     message = fake.send_text(to=ANNA).deliver().after(60).read()
     fake.recipient(ANNA).opens_chat()
     return message.status
 
 
 @row
-def let_through(fake: ChatFake) -> object:
+def let_through(fake):
     person = fake.recipient(ANNA, online=False)
     message = fake.send_text(to=person)
     fake.recipient(ANNA, withheld=True)
@@ -316,7 +306,7 @@ def let_through(fake: ChatFake) -> object:
 
 
 @row
-def arrival_in_chat(fake: ChatFake) -> object:
+def arrival_in_chat(fake):
     message, other = fake.send_text(to=ANNA), fake.send_text(to="+2")
     fake.recipient(ANNA).blocks().opens_chat().unblocks()
     fake.recipient("+2").goes_offline()
@@ -326,20 +316,20 @@ def arrival_in_chat(fake: ChatFake) -> object:
 
 
 @row
-def open_chat(fake: ChatFake) -> object:
+def open_chat(fake):
     message = fake.send_text(to=ANNA)
     fake.recipient(ANNA).opens_chat()
     return [event.status for event in message.deliver().events]
 
 
 @row
-def not_registered(fake: ChatFake) -> object:
+def not_registered(fake):
     message = fake.send_text(to=fake.recipient(ANNA, registered=False))
     return [event.status for event in message.events]
 
 
 @row
-def devices(fake: ChatFake) -> object:
+def devices(fake):
     message = fake.send_text(to=fake.recipient(ANNA, devices=3))
     message.deliver(devices=1).deliver().deliver()
     fake.assert_statuses(message, "sent", *["delivered"] * 4)
@@ -347,7 +337,7 @@ def devices(fake: ChatFake) -> object:
 
 
 @row
-def balance_too_low(fake: ChatFake) -> object:
+def balance_too_low(fake):
     fake.set_balance("0.01")
     message = fake.send_text()
     fake.assert_available("-0.04")
@@ -355,13 +345,13 @@ def balance_too_low(fake: ChatFake) -> object:
 
 
 @row
-def balance_code(fake: ChatFake) -> object:
+def balance_code(fake):
     with ChatFake(on_insufficient_balance="fail", opening_balance="0") as poor:
         return resource(poor.send_text())["errorCode"]
 
 
 @row
-def no_money_event(fake: ChatFake) -> object:
+def no_money_event(fake):
     fake.send_text()
     fake.top_up("1")
     fake.set_balance("2")
@@ -370,7 +360,7 @@ def no_money_event(fake: ChatFake) -> object:
 
 
 @row
-def receivers_response(fake: ChatFake) -> object:
+def receivers_response(fake):
     receiver = fake.webhooks.receiver()
     for status in (200, 204, 299, 300, 404, 500):
         receiver.respond(status, times=1)
@@ -380,7 +370,7 @@ def receivers_response(fake: ChatFake) -> object:
 
 
 @row
-def retries(fake: ChatFake) -> object:
+def retries(fake):
     fake.webhooks.receiver().respond(500)
     fake.send_text()
     fake.clock.advance(days=1)
@@ -388,7 +378,7 @@ def retries(fake: ChatFake) -> object:
 
 
 @row
-def redelivery(fake: ChatFake) -> object:
+def redelivery(fake):
     receiver = fake.webhooks.receiver()
     message = fake.send_text()
     with fake.webhooks.drop(times=None), fake.webhooks.tamper(times=None):
@@ -399,7 +389,7 @@ def redelivery(fake: ChatFake) -> object:
 
 
 @row
-def barriers(fake: ChatFake) -> object:
+def barriers(fake):
     receiver = fake.webhooks.receiver()
     fake.webhooks.lose_response()
     fake.send_text()
@@ -408,7 +398,7 @@ def barriers(fake: ChatFake) -> object:
 
 
 @row
-def disabling(fake: ChatFake) -> object:
+def disabling(fake):
     fake.webhooks.connect(handler=lambda _: 500)
     for _ in range(20):
         fake.send_text()
@@ -416,14 +406,14 @@ def disabling(fake: ChatFake) -> object:
 
 
 @row
-def signing(fake: ChatFake) -> object:
+def signing(fake):
     receiver = fake.webhooks.receiver()
     fake.send_text()
     return list(receiver.requests[0].headers)
 
 
 @row
-def rotation(fake: ChatFake) -> object:
+def rotation(fake):
     receiver = fake.webhooks.receiver()
     fake.webhooks.connect(handler=receiver, signer=HmacSigner("old"))
     fake.webhooks.rotate_secret("new")
@@ -435,7 +425,7 @@ def rotation(fake: ChatFake) -> object:
 
 
 @row
-def names(fake: ChatFake) -> object:
+def names(fake):
     event = fake.send_text().fail().events[-1].json()
     named = {event["type"], *event, *event["chatMessage"]}
     assert {"chat.message.updated", "chatMessage", "chatMessageId", "chatApiError"} <= named
@@ -443,21 +433,21 @@ def names(fake: ChatFake) -> object:
 
 
 @row
-def other_events(fake: ChatFake) -> object:
+def other_events(fake):
     receiver = fake.webhooks.receiver(events="*")
     fake.webhooks.emit_event("chat.inbound_message.received", {})
     return list(receiver.events[-1].json())[-1]
 
 
 @row
-def inbound_messages(fake: ChatFake) -> object:
+def inbound_messages(fake):
     receiver = fake.webhooks.receiver(events="*")
     fake.recipient(ANNA).writes("STOP")
     return [receiver.events[0].type, *receiver.events[0].json()["chatInboundMessage"]]
 
 
 @row
-def send_call(fake: ChatFake) -> object:
+def send_call(fake):
     fake.send_endpoint()
     order = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
     response = call(fake, "/v2/messages", "POST", json=order)
@@ -465,7 +455,7 @@ def send_call(fake: ChatFake) -> object:
     return response.status_code, response.json["status"]
 
 
-def send_with_a_key(fake: ChatFake, to: str) -> int:
+def send_with_a_key(fake, to):
     order = {"to": to, "type": "text", "text": {"body": "Hello"}}
     headers = {"X-API-Key": fake.api_key, "Idempotency-Key": "order-17"}
     response = call(fake, "/v2/messages", "POST", json=order, headers=headers)
@@ -474,7 +464,7 @@ def send_with_a_key(fake: ChatFake, to: str) -> int:
 
 
 @row
-def repeated_send(fake: ChatFake) -> object:
+def repeated_send(fake):
     fake.send_endpoint()
     send_with_a_key(fake, "+1")
     send_with_a_key(fake, "+1")
@@ -482,18 +472,18 @@ def repeated_send(fake: ChatFake) -> object:
 
 
 @row
-def idempotency_key(fake: ChatFake) -> object:
+def idempotency_key(fake):
     fake.send_endpoint(idempotency_header="Idempotency-Key")
     return [send_with_a_key(fake, to) for to in ("", "+1", "+1", "+2")]
 
 
 @row
-def extra_fields(fake: ChatFake) -> object:
+def extra_fields(fake):
     plain, more = fake.send_text(), fake.send_text(extra={"tag": 1})
     return "absent" if {"tag"} == set(resource(more)) - set(resource(plain)) else "present"
 
 
 @row
-def milliseconds(fake: ChatFake) -> object:
+def milliseconds(fake):
     fake.clock.advance(microseconds=999_999)
     return resource(fake.send_text())["sendTime"]

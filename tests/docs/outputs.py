@@ -3,18 +3,16 @@
 Run as a script, it writes into each page what is printed now: ``python -m tests.docs.outputs``
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile
 from pathlib import Path
 
 from ..forked_pytest import run_pytest
-from .pages import INI, PAGES, ShownOutput, shown_outputs
+from .pages import INI, PAGES, shown_outputs
 
 
-def printed(shown: ShownOutput, folder: Path) -> list[str]:
+def printed(shown, folder):
     """Run the code as the page's command says, and give the lines that pytest prints."""
     *options, file = shown.arguments
     (folder / file).write_text("\n".join([*shown.code.lines, ""]), "utf-8")
@@ -27,12 +25,12 @@ def printed(shown: ShownOutput, folder: Path) -> list[str]:
     return [line.rstrip() for line in piped.splitlines()]
 
 
-def timeless(lines: list[str]) -> list[str]:
+def timeless(lines):
     """Return printed lines without how long the run took."""
     return [re.sub(r" in \d+\.\d+s$", "", line) for line in lines]
 
 
-def recorded(text: str) -> str:
+def recorded(text):
     """Return the text of a page with each output as it is printed now."""
     lines = text.splitlines()
     for shown in reversed(shown_outputs(text)):

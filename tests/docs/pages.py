@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..forked_pytest import run_pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -31,7 +28,7 @@ asyncio_default_fixture_loop_scope = function
 """
 
 
-def name(page: Path) -> str:
+def name(page):
     """A page's path from the project's root."""
     return page.relative_to(ROOT).as_posix()
 
@@ -44,9 +41,9 @@ class Fence(NamedTuple):
     lines: list[str]
 
 
-def fences(text: str) -> Iterator[Fence]:
+def fences(text):
     """Give the fenced blocks of a page."""
-    block: Fence | None = None
+    block = None
     for number, line in enumerate(text.splitlines()):
         if block is None and line.lstrip().startswith("```"):
             block = Fence(line.rstrip().removeprefix("```"), number + 1, [])
@@ -59,7 +56,7 @@ def fences(text: str) -> Iterator[Fence]:
         raise ValueError(f"the block at line {block.start} does not end")
 
 
-def module_of(text: str) -> str:
+def module_of(text):
     """The Python blocks of a page as one module, in which each line keeps its number.
 
     There is no way to leave a block out: whatever is marked as Python, in whatever words, is
@@ -83,25 +80,25 @@ class ShownOutput(NamedTuple):
     output: Fence
 
     @property
-    def arguments(self) -> list[str]:
+    def arguments(self):
         """The words of the command after ``pytest``; the last is the file that holds the code."""
         command, _, _ = self.output.lines[0].partition(" | ")
         return command.removeprefix("$ pytest ").split()
 
     @property
-    def pipe(self) -> str:
+    def pipe(self):
         """The command that reads what pytest prints; ``cat`` if there is none."""
         return self.output.lines[0].partition(" | ")[2] or "cat"
 
 
-def shown_outputs(text: str) -> list[ShownOutput]:
+def shown_outputs(text):
     """Give the blocks of a page that are followed by their output.
 
     Raises:
         ValueError: An output does not follow code, or does not begin with ``$ pytest``.
     """
-    found: list[ShownOutput] = []
-    before: Fence | None = None
+    found = []
+    before = None
     for block in fences(text):
         if block.info == "console":
             if before is None or before.info != "python":
@@ -113,7 +110,7 @@ def shown_outputs(text: str) -> list[ShownOutput]:
     return found
 
 
-def defined_in(module: str) -> set[str]:
+def defined_in(module):
     """The names of the tests that a module defines, those in classes included."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     tree = ast.parse(module)
@@ -130,7 +127,7 @@ class Outcome(NamedTuple):
     output: str
 
 
-def run(modules: dict[str, str], folder: Path) -> Outcome:
+def run(modules, folder):
     """Run modules as a user would: in a process of their own, with all plugins, warnings as errors.
 
     A process keeps what pages do to it (Django's settings, say) from all others.
@@ -141,7 +138,7 @@ def run(modules: dict[str, str], folder: Path) -> Outcome:
     options = ("-rA", "-p", "no:cacheprovider", "-p", "no:inline_snapshot")
     result = run_pytest(folder, *options, *modules)
     output = result.stdout.str()
-    passed: dict[str, set[str]] = {file: set() for file in modules}
+    passed = {file: set() for file in modules}
     for file, test in re.findall(r"^PASSED (\S+?\.py)::(?:\w+::)*(\w+)", output, re.MULTILINE):
         passed[file].add(test)
     return Outcome(passed, result.ret == 0, output)

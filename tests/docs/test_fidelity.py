@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import inspect
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 import time_machine
@@ -16,9 +16,6 @@ from section_marks import MARK
 
 from .assumptions import CHECKS
 from .pages import DOCS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 START = 1_767_268_800  # 2026-01-01T12:00:00Z
 
@@ -32,14 +29,14 @@ class Row(NamedTuple):
     setting: str
 
     @property
-    def short(self) -> str:
+    def short(self):
         """The value in which what the fake does ends."""
         found = re.search(r"`([^`]+)`$", self.does)
         assert found is not None, f"{self.name}: {self.does!r} does not end in a value"
         return found[1]
 
 
-def rows() -> Iterator[Row]:
+def rows():
     """Read the tables of what is assumed."""
     text = (DOCS / "explanation" / "fidelity.md").read_text("utf-8")
     for line in text.split("## Where it is silent")[1].splitlines():
@@ -52,22 +49,22 @@ ROWS = {row.name: row for row in rows()}
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_the_fake_does_what_the_row_says(name: str) -> None:
+def test_the_fake_does_what_the_row_says(name):
     with time_machine.travel(START, tick=False), ChatFake() as fake:
         said = ast.literal_eval(ROWS[name].short)
         assert said == CHECKS[name](fake)
 
 
-def test_every_row_has_its_check_and_every_check_its_row() -> None:
+def test_every_row_has_its_check_and_every_check_its_row():
     assert set(CHECKS) == set(ROWS)
 
 
-def test_every_row_names_a_section() -> None:
+def test_every_row_names_a_section():
     section = re.compile(rf" \(\[{MARK.pattern}\]\)$")
     assert [name for name in ROWS if not section.search(ROWS[name].point)] == []
 
 
-def test_the_knobs_of_the_rows_are_there() -> None:
+def test_the_knobs_of_the_rows_are_there():
     fields = {field.name for field in dataclasses.fields(ChatFakeConfig)}
     arguments = {
         argument
@@ -88,7 +85,7 @@ def test_the_knobs_of_the_rows_are_there() -> None:
             assert knob in known[kind]
 
 
-def test_every_knob_of_the_configuration_that_is_assumed_has_a_row() -> None:
+def test_every_knob_of_the_configuration_that_is_assumed_has_a_row():
     text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
     assumed = set(re.findall(r"^- `(\w+)`:\s+`[^`]+`\s+\(assumed\)", text, re.MULTILINE))
     named = {word for row in ROWS.values() for word in re.findall(r"\w+", row.setting)}

@@ -1,9 +1,6 @@
 """Every Python block of the documentation is run. The build of the site checks its links."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +9,6 @@ from pytest_chatfake import WebhookTests
 
 from .outputs import printed, timeless
 from .pages import PAGES, ROOT, defined_in, module_of, name, run, shown_outputs
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: The modules of the pages with code, by the names of their files. A page may show a failing test
 #: alone, with its output.
@@ -32,9 +26,7 @@ READY_MADE = {name for name in vars(WebhookTests) if name.startswith("test_")}
 
 
 @pytest.mark.parametrize("files", BATCHES, ids=lambda files: files[0])
-def test_the_code_of_pages_runs_and_each_of_their_tests_passes(
-    files: list[str], tmp_path: Path
-) -> None:
+def test_the_code_of_pages_runs_and_each_of_their_tests_passes(files, tmp_path):
     modules = {file: MODULES[file] for file in files}
 
     outcome = run(modules, tmp_path)
@@ -48,14 +40,14 @@ def test_the_code_of_pages_runs_and_each_of_their_tests_passes(
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "```console" in page.read_text("utf-8")], ids=name
 )
-def test_a_failing_test_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+def test_a_failing_test_prints_what_the_page_shows(page, tmp_path):
     for shown in shown_outputs(page.read_text("utf-8")):
         now = printed(shown, tmp_path)
         expected = timeless(shown.output.lines[1:])
         assert timeless(now) == expected, "run python -m tests.docs.outputs"
 
 
-def test_every_mark_of_a_section_leads_to_it() -> None:
+def test_every_mark_of_a_section_leads_to_it():
     texts = {page: page.read_text("utf-8") for page in section_marks.PAGES}
     not_linked = [name(p) for p, text in texts.items() if section_marks.linked(text, p) != text]
     in_two_lines = [name(p) for p, text in texts.items() if re.search(r"§\d\s*\n\s*rule", text)]
@@ -64,18 +56,18 @@ def test_every_mark_of_a_section_leads_to_it() -> None:
     assert in_two_lines == []
 
 
-def test_no_mark_of_a_merge_is_left_in_a_page() -> None:
+def test_no_mark_of_a_merge_is_left_in_a_page():
     lines = {name(page): page.read_text("utf-8").splitlines() for page in PAGES}
     assert [page for page in lines if "=======" in lines[page]] == []
 
 
-def test_every_page_that_a_search_should_show_is_there() -> None:
+def test_every_page_that_a_search_should_show_is_there():
     searches = (ROOT / "tests" / "by_hand" / "searches.txt").read_text("utf-8")
     expected = set(re.findall(r"^[^#\n]+ = (.+)$", searches, re.MULTILINE))
     assert expected <= {name(page).removesuffix(".md") for page in PAGES}
 
 
-def test_the_services_sections_are_numbered_as_the_description_is() -> None:
+def test_the_services_sections_are_numbered_as_the_description_is():
     subsections = {"2": 5, "4": 2, "7": 2}
     rules = {"3": 6, "5": 4, "6": 4}
     expected = {f"§{n}" for n in range(1, 10)}

@@ -1,14 +1,11 @@
 """The reference names every public member, and shows what the fake does."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json
 import re
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -26,20 +23,20 @@ from pytest_chatfake.pages import plugin as pages_plugin
 from .pages import DOCS, ROOT, fences
 
 REFERENCE = {path.name: path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md")}
-PUBLIC: dict[str, Any] = {name: getattr(pytest_chatfake, name) for name in pytest_chatfake.__all__}
+PUBLIC = {name: getattr(pytest_chatfake, name) for name in pytest_chatfake.__all__}
 CLASSES = {name: thing for name, thing in PUBLIC.items() if isinstance(thing, type)}
 
 #: The classes, by the headings of their sections.
 DESCRIBED = {**CLASSES, "chat_fake.api": AccountApi}
 
 
-def sections() -> dict[str, str]:
+def sections():
     """The sections of the reference, by the public name that each has as its heading."""
     section = re.compile(r"^##+ `([\w.]+)`\n(.*?)(?=^###? |\Z)", re.MULTILINE | re.DOTALL)
     return {name: text for page in REFERENCE.values() for name, text in section.findall(page)}
 
 
-def rows(section: str) -> list[tuple[str, str]]:
+def rows(section):
     """The first names of list items, and of the rows under the head Member, and what follows."""
     listed = r"^- (`[^`]+`(?:,\s+`[^`]+`)*):\s(.*(?:\n  .*)*)"
     tables = re.findall(r"^\| Member \|.*\n((?:\|.*\n?)+)", section, re.MULTILINE)
@@ -47,16 +44,16 @@ def rows(section: str) -> list[tuple[str, str]]:
     return re.findall(listed, section, re.MULTILINE) + [(cell, text) for cell, _, text in parts]
 
 
-def lines(section: str) -> set[str]:
+def lines(section):
     """The members that are named."""
     return {name for cell, _ in rows(section) for name in re.findall(r"`(\w+)[(`]", cell)}
 
 
-def members(cls: type) -> set[str]:
+def members(cls):
     """The public members of a class: what it defines, and the attributes that it describes."""
     if fields := getattr(cls, "model_fields", None):
         return set(fields)
-    found: list[str] = []
+    found = []
     for base in [base for base in cls.__mro__ if "chatfake" in base.__module__]:
         described = (inspect.getdoc(base) or "").partition("\nAttributes:\n")[2]
         attributes = re.findall(r"^    (\w+): ", described.partition("\n\n")[0], re.MULTILINE)
@@ -64,7 +61,7 @@ def members(cls: type) -> set[str]:
     return {name for name in found if not name.startswith("_")}
 
 
-def methods(cls: type) -> set[str]:
+def methods(cls):
     """The public methods that users call; pytest calls the tests."""
     found = {
         name for name in members(cls) if inspect.isfunction(inspect.getattr_static(cls, name, 0))
@@ -72,7 +69,7 @@ def methods(cls: type) -> set[str]:
     return {name for name in found if not name.startswith("test_")}
 
 
-def arguments(method: Any, left_out: str = "") -> str:
+def arguments(method, left_out=""):
     """How a table shows a method's arguments, without those that its row's text names."""
     given = list(inspect.signature(method).parameters.values())[1:]
     kept = [one.replace(annotation=one.empty) for one in given if f"`{one.name}`" not in left_out]
@@ -81,7 +78,7 @@ def arguments(method: Any, left_out: str = "") -> str:
 
 
 @pytest.mark.parametrize("name", [name for name, cls in DESCRIBED.items() if methods(cls)])
-def test_every_method_is_shown_with_its_arguments(name: str) -> None:
+def test_every_method_is_shown_with_its_arguments(name):
     expected, shown = {}, {}
     for cell, text in rows(sections()[name]):
         for method, given in re.findall(r"`(?!test_)(\w+)(\([^`]*\))`", cell):
@@ -93,7 +90,7 @@ def test_every_method_is_shown_with_its_arguments(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DESCRIBED)
-def test_every_member_is_named_and_has_a_docstring(name: str) -> None:
+def test_every_member_is_named_and_has_a_docstring(name):
     cls = DESCRIBED[name]
     assert members(cls) == lines(sections().get(name, ""))
     for member in vars(cls).values():
@@ -101,7 +98,7 @@ def test_every_member_is_named_and_has_a_docstring(name: str) -> None:
             assert member.__doc__ or member.__name__.startswith("_"), member
 
 
-def test_every_public_name_is_in_the_reference_and_documented_on_the_site() -> None:
+def test_every_public_name_is_in_the_reference_and_documented_on_the_site():
     named = {name for page in REFERENCE.values() for name in re.findall(r"`(\w+)", page)}
     assert set(PUBLIC) <= named
     assert {name for name in sections() if name.isidentifier()} <= set(PUBLIC)
@@ -111,7 +108,7 @@ def test_every_public_name_is_in_the_reference_and_documented_on_the_site() -> N
 
 
 @pytest.mark.parametrize("config", [ChatFakeConfig, Naming])
-def test_fields_have_the_defaults_that_are_shown(config: Any) -> None:
+def test_fields_have_the_defaults_that_are_shown(config):
     text = REFERENCE["configuration.md"]
     shown = dict(re.findall(r"^- `(\w+)`:\s+`([^`]+)`", text, re.MULTILINE))
     made = config()
@@ -120,7 +117,7 @@ def test_fields_have_the_defaults_that_are_shown(config: Any) -> None:
         assert default == getattr(made, field.name), field.name
 
 
-def test_fixtures_and_options_are_described() -> None:
+def test_fixtures_and_options_are_described():
     parser = Mock()
     for part in (plugin, pages_plugin, mutants_plugin):
         part.pytest_addoption(parser)
@@ -137,7 +134,7 @@ def test_fixtures_and_options_are_described() -> None:
     assert sorted(arguments) == sorted(described_here)
 
 
-def test_the_mutants_are_described_in_the_words_of_a_report() -> None:
+def test_the_mutants_are_described_in_the_words_of_a_report():
     page = REFERENCE["mutants.md"].partition("## The mutants\n")[2]
     shown = []
     for about, items in re.findall(r"^\*\*(.+)\*\*\n\n((?:[- ] .*\n)+)", page, re.MULTILINE):
@@ -146,7 +143,7 @@ def test_the_mutants_are_described_in_the_words_of_a_report() -> None:
     assert [(name, *told) for name, told in MUTANTS.items()] == shown
 
 
-def shown_in(page: str) -> list[Any]:
+def shown_in(page):
     """The values in the JSON blocks of a page, with exact numbers."""
     decoder, found = json.JSONDecoder(parse_float=Decimal), []
     for block in fences(page):
@@ -158,7 +155,7 @@ def shown_in(page: str) -> list[Any]:
     return found
 
 
-def test_the_events_that_are_shown_are_what_the_fake_sends() -> None:
+def test_the_events_that_are_shown_are_what_the_fake_sends():
     with (
         time_machine.travel(1_767_268_800, tick=False) as traveller,  # 2026-01-01T12:00:00Z
         ChatFake(seed="reference") as fake,

@@ -1,9 +1,6 @@
 """The runner of the documentation's code, put to the test: what it can't see, it misses."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 
@@ -43,7 +40,7 @@ class TestMore:
 """
 
 
-def test_pages_are_modules_and_a_failing_assert_names_the_line_of_its_page(tmp_path: Path) -> None:
+def test_pages_are_modules_and_a_failing_assert_names_the_line_of_its_page(tmp_path):
     wrong = PAGE.replace('"0.05"', '"0.06"')
     modules = {"test_page.py": module_of(PAGE), "test_wrong.py": module_of(wrong)}
     outcome = run(modules, tmp_path)
@@ -60,7 +57,7 @@ def test_pages_are_modules_and_a_failing_assert_names_the_line_of_its_page(tmp_p
 
 
 @pytest.mark.parametrize("info", ["python no-run", "pycon", "python3"])
-def test_no_block_of_python_can_be_left_out(info: str) -> None:
+def test_no_block_of_python_can_be_left_out(info):
     with pytest.raises(ValueError, match="line 1"):
         module_of(f"```{info}\nx = 1\n```\n")
 
@@ -85,14 +82,14 @@ def test_another(chat_fake):
 """
 
 
-def test_a_block_that_is_followed_by_its_output_is_a_module_of_its_own() -> None:
+def test_a_block_that_is_followed_by_its_output_is_a_module_of_its_own():
     assert {"test_another"} == defined_in(module_of(FAILURE))
     (shown,) = shown_outputs(FAILURE)
     assert {"test_it"} == defined_in("\n".join(shown.code.lines))
     assert shown.arguments == ["-q", "test_money.py"]
 
 
-def test_an_output_is_recorded_in_its_place_and_kept_if_only_times_differ() -> None:
+def test_an_output_is_recorded_in_its_place_and_kept_if_only_times_differ():
     text = recorded(FAILURE)
     assert "something old" not in text
     assert "E       AssertionError: charged: expected 1 USD, got 0 USD" in text
@@ -102,13 +99,13 @@ def test_an_output_is_recorded_in_its_place_and_kept_if_only_times_differ() -> N
     assert recorded(later) == later
 
 
-def test_a_pipe_reads_what_pytest_prints() -> None:
+def test_a_pipe_reads_what_pytest_prints():
     text = recorded(FAILURE.replace("test_money.py", "test_money.py | grep -m1 ^E"))
     output = "E       AssertionError: charged: expected 1 USD, got 0 USD\n```"
     assert f"$ pytest -q test_money.py | grep -m1 ^E\n{output}" in text
 
 
-def test_an_output_of_a_test_that_passes_is_refused(tmp_path: Path) -> None:
+def test_an_output_of_a_test_that_passes_is_refused(tmp_path):
     (shown,) = shown_outputs(FAILURE.replace('"1"', '"0"'))
     with pytest.raises(AssertionError, match="1 passed"):
         printed(shown, tmp_path)
@@ -122,12 +119,12 @@ def test_an_output_of_a_test_that_passes_is_refused(tmp_path: Path) -> None:
         "```python\nx = 1\n```\n```console\n```\n",
     ],
 )
-def test_an_output_without_code_or_command_is_refused(text: str) -> None:
+def test_an_output_without_code_or_command_is_refused(text):
     with pytest.raises(ValueError, match="an output"):
         module_of(text)
 
 
-def test_marks_become_links_and_code_stays_as_it_is() -> None:
+def test_marks_become_links_and_code_stays_as_it_is():
     page = section_marks.ROOT / "docs" / "tutorial" / "page.md"
     text = "# About §1\n\nSee §3 rule 5, and `§2`.\n\n```text\n§4\n```\n"
     linked = section_marks.linked(text, page)

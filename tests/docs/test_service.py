@@ -1,10 +1,7 @@
 """The page on the service says of fields and transitions what the fake does."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any
 
 import pytest
 from werkzeug.test import Client
@@ -18,11 +15,11 @@ PAGE = (DOCS / "reference" / "service.md").read_text("utf-8")
 STATUSES = ("sent", "delivered", "read", "failed")
 
 
-def section(mark: str) -> str:
+def section(mark):
     return re.split(rf"^#+ {mark} ", PAGE, flags=re.MULTILINE)[1].partition("\n#")[0].strip()
 
 
-def table(mark: str) -> list[list[str]]:
+def table(mark):
     """The cells of the first table under the heading of a section, without its head."""
     lines = re.search(r"^\|.*?(?=\n\n|\Z)", section(mark), re.MULTILINE | re.DOTALL)
     assert lines is not None
@@ -30,14 +27,14 @@ def table(mark: str) -> list[list[str]]:
     return rows[2:]
 
 
-def fields(mark: str) -> set[str]:
+def fields(mark):
     """What the items of the list under the heading of a section begin with."""
     heads = re.findall(r"^- (`.+?):", section(mark), re.MULTILINE)
     return {name for head in heads for name in re.findall(r"`(\w+)`", head)}
 
 
 @pytest.fixture(scope="module")
-def bodies() -> dict[str, Any]:
+def bodies():
     """An event of each status, as the fake writes them."""
     with ChatFake() as fake:
         message = fake.send_text().deliver().read()
@@ -46,7 +43,7 @@ def bodies() -> dict[str, Any]:
     return {event.status: event.json() for event in events}
 
 
-def statuses(cell: str) -> set[str]:
+def statuses(cell):
     """The statuses that a cell of §2.3 means."""
     if cell.startswith("every"):
         return set(STATUSES)
@@ -55,12 +52,12 @@ def statuses(cell: str) -> set[str]:
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_a_message_has_the_fields_of_its_status(status: str, bodies: dict[str, Any]) -> None:
+def test_a_message_has_the_fields_of_its_status(status, bodies):
     expected = {row[0].strip("`") for row in table("§2.3") if status in statuses(row[2])}
     assert expected == set(bodies[status]["chatMessage"])
 
 
-def test_the_parts_of_an_event_have_their_fields(bodies: dict[str, Any]) -> None:
+def test_the_parts_of_an_event_have_their_fields(bodies):
     read, failed = bodies["read"]["chatMessage"], bodies["failed"]["chatMessage"]
     assert fields("§2.2") == set(bodies["read"])
     assert fields("§2.4") == set(read["conversation"])
@@ -69,7 +66,7 @@ def test_the_parts_of_an_event_have_their_fields(bodies: dict[str, Any]) -> None
     assert {"messaging_product", "details"} == set(failed["chatApiError"]["error_data"])
 
 
-def test_the_balance_and_the_error_have_their_fields() -> None:
+def test_the_balance_and_the_error_have_their_fields():
     with ChatFake() as fake:
         client = Client(fake.wsgi_app)
         balance = client.get("/v2/balance", headers={"X-API-Key": fake.api_key}).json
@@ -79,7 +76,7 @@ def test_the_balance_and_the_error_have_their_fields() -> None:
     assert json.loads(shown) == refusal
 
 
-def test_the_ways_from_status_to_status_are_the_codes() -> None:
+def test_the_ways_from_status_to_status_are_the_codes():
     shown = {(row[0].strip("`()"), row[1].strip("`")) for row in table("§3")}
     before_sent, dropped = ("submitted", "failed"), ("sent", "dropped")  # rule 4, rule 5
     assert shown | {before_sent, dropped} == {

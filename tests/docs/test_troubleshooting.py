@@ -1,7 +1,5 @@
 """The page on trouble has every exception, finding and section, in the words that are printed."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache
@@ -18,20 +16,20 @@ PAGE = (DOCS / "reference" / "troubleshooting.md").read_text("utf-8")
 FINDING = "_listed"
 
 
-def first_names(heading: str) -> list[str]:
+def first_names(heading):
     """What the items of the lists under a heading begin with, between backticks."""
     part = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
     return re.findall(r"^- `([^`]+)`(?::|, )", part, re.MULTILINE)
 
 
 @cache
-def nodes() -> list[ast.AST]:
+def nodes():
     """All nodes of the code."""
     files = sorted(Path(pytest_chatfake.__file__).parent.rglob("*.py"))
     return [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
 
 
-def text_of(node: ast.AST) -> str | None:
+def text_of(node):
     """A text of the code, with … for what it fills in."""
     if isinstance(node, ast.JoinedStr):
         parts = [one.value if isinstance(one, ast.Constant) else "…" for one in node.values]
@@ -42,7 +40,7 @@ def text_of(node: ast.AST) -> str | None:
 
 
 @cache
-def texts() -> set[str]:
+def texts():
     """All texts of the code."""
     return {text for node in nodes() if (text := text_of(node))}
 
@@ -56,18 +54,18 @@ SHOWN = [
 ]
 
 
-def is_printed(shown: str) -> bool:
+def is_printed(shown):
     """Whether a text of the code has this text; its … stands for anything."""
     pattern = re.compile(".*".join(map(re.escape, shown.split("…"))))
     return any(pattern.search(text) for text in texts())
 
 
-def test_every_exception_has_a_row() -> None:
+def test_every_exception_has_a_row():
     rows = {row.partition(":")[0] for row in first_names("Exceptions")}
     assert {n for n, v in vars(errors).items() if isinstance(v, type)} - {"WebhookWarning"} == rows
 
 
-def test_everything_that_a_test_may_overlook_has_a_row() -> None:
+def test_everything_that_a_test_may_overlook_has_a_row():
     heads = {
         text_of(node.args[0])
         for node in nodes()
@@ -84,11 +82,11 @@ def test_everything_that_a_test_may_overlook_has_a_row() -> None:
     assert len(heads) == len(rows)
 
 
-def test_the_section_of_a_report_and_its_parts_are_named_as_printed() -> None:
+def test_the_section_of_a_report_and_its_parts_are_named_as_printed():
     parts = first_names("The section in the report of a failed test")
     assert parts == ["What to look at", "What happened", "A route raised"]
     assert {*parts, "chat_fake timeline"} <= texts()
 
 
-def test_what_a_row_shows_is_what_the_code_prints() -> None:
+def test_what_a_row_shows_is_what_the_code_prints():
     assert [row for row in SHOWN if not is_printed(row.partition(": ")[2])] == []

@@ -1,16 +1,10 @@
 """The cards of ready-made tests, as a run shows them at its end."""
 
-from __future__ import annotations
-
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pytest
 
 
-def cards(result: pytest.RunResult) -> str:
+def cards(result):
     """The cards as they are printed, below the names of the classes alone."""
     shown = result.stdout.str()
     lines = shown[re.search(r"^=+ \S+::", shown, re.MULTILINE).start() :].splitlines()
@@ -18,10 +12,10 @@ def cards(result: pytest.RunResult) -> str:
     return "\n".join(re.sub(r"^=+ \S+::(\S+) =+$", r"\1", line) for line in ended)
 
 
-def outcomes(result: pytest.RunResult) -> dict[str, dict[str, str]]:
+def outcomes(result):
     """How each test of each class ended."""
-    found: dict[str, dict[str, str]] = {}
-    rows: dict[str, str] = {}
+    found = {}
+    rows = {}
     for line in cards(result).splitlines():
         if row := re.match(r"(ok|FAILED|skipped|expected) +([a-z_]+)(?::|$)", line):
             rows[row[2]] = row[1]
@@ -30,13 +24,13 @@ def outcomes(result: pytest.RunResult) -> dict[str, dict[str, str]]:
     return found
 
 
-def card(result: pytest.RunResult) -> dict[str, str]:
+def card(result):
     """How each test of the only class ended."""
     (only,) = outcomes(result).values()
     return only
 
 
-def failed(result: pytest.RunResult) -> dict[str, list[str]]:
+def failed(result):
     """Which tests of each class have failed."""
     return {
         title: [test for test, outcome in rows.items() if outcome == "FAILED"]

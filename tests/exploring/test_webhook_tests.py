@@ -1,7 +1,5 @@
 """``WebhookTests``, as a team meets it: which tests fail for which mistake, and what is refused."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 
@@ -160,19 +158,19 @@ ASYNCIO = ("-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function")
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
+def run(pytester, monkeypatch):
     """Run a test module beside the shop, and return the result."""
     monkeypatch.setenv("COLUMNS", "80")
     pytester.makepyfile(shop=textwrap.dedent(SHOP))
 
-    def run(code: str, *options: str) -> pytest.RunResult:
+    def run(code, *options):
         pytester.makepyfile(textwrap.dedent(code))
         return pytester.runpytest("-p", "no:inline_snapshot", *options)
 
     return run
 
 
-def pasted(result: pytest.RunResult) -> str:
+def pasted(result):
     """The test to paste in a report, as a method."""
     _, _, printed = result.stdout.str().partition("fails the same way):\n")
     printed, _, _ = printed.partition("This world alone")
@@ -180,7 +178,7 @@ def pasted(result: pytest.RunResult) -> str:
     return textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
 
 
-def only_of(result: pytest.RunResult) -> str:
+def only_of(result):
     """The line that makes a class try the one world that failed."""
     return re.search(r"This world alone: (only = .*\})", result.stdout.str())[1]
 

@@ -5,8 +5,6 @@ After a change of texts, record them anew and read the diff::
     python -m pytest tests/golden -n 0 --inline-snapshot=create,fix
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from difflib import unified_diff
@@ -33,14 +31,14 @@ def pytest_runtest_logreport(report):
 """
 
 
-def everywhere_alike(text: str, folder: Path) -> str:
+def everywhere_alike(text, folder):
     """A text without what depends on the machine and on Python, and with short ids."""
     text = text.replace(f"{folder}/", "")
     text = re.sub(r"^ +[~^]+\n", "", text, flags=re.MULTILINE)
     return re.sub(r"(?<![0-9a-f])[0-9a-f]{16,24}0{5}(?=[0-9a-f]{3}\b)", "", text)
 
 
-def test_failures_are_printed_as_recorded(tmp_path: Path) -> None:
+def test_failures_are_printed_as_recorded(tmp_path):
     (tmp_path / "conftest.py").write_text(CONFTEST, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
     for module in MODULES:
@@ -50,7 +48,7 @@ def test_failures_are_printed_as_recorded(tmp_path: Path) -> None:
         tmp_path, "--tb=short", *left_out, *(f"{module}.py" for module in MODULES), COLUMNS="80"
     )
 
-    changes: list[str] = []
+    changes = []
     for module in MODULES:
         text = everywhere_alike((tmp_path / f"{module}.txt").read_text("utf-8"), tmp_path)
         recorded = external_file(f"{module}.txt")

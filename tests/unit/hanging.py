@@ -3,9 +3,6 @@
 So a machine that is busy makes no attempt late that is to be in time.
 """
 
-from __future__ import annotations
-
-from collections.abc import Generator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 
@@ -15,11 +12,11 @@ from pytest_chatfake.transport.client import http_client
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.loops import new_event
 
-_hanging: list[object] = []
+_hanging = []
 
 
 @contextmanager
-def hanging() -> Generator[None]:
+def hanging():
     """Let the watchdog count in a block."""
     mark = object()
     _hanging.append(mark)
@@ -29,14 +26,14 @@ def hanging() -> Generator[None]:
         _hanging.remove(mark)
 
 
-async def hang() -> None:
+async def hang():
     """Wait until a cancellation comes."""
     with hanging():
         await new_event().wait()
 
 
 @pytest.fixture(autouse=True)
-def counted_while_hanging(monkeypatch: pytest.MonkeyPatch) -> None:
+def counted_while_hanging(monkeypatch):
     """For the modules that take it into their namespace."""
     look = watchdog_module._look
     monkeypatch.setattr(
@@ -45,10 +42,10 @@ def counted_while_hanging(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def connected_in_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def connected_in_any_time(monkeypatch):
     """Let the fake's timeout be none of connecting."""
     monkeypatch.setattr(http_client, "HTTPConnection", _patiently)
 
 
-def _patiently(host: str, port: int, *, timeout: float) -> HTTPConnection:
+def _patiently(host, port, *, timeout):
     return HTTPConnection(host, port)

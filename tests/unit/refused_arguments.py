@@ -8,11 +8,10 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flask import Flask
 
@@ -100,7 +99,7 @@ SECRETS = ("t", 1)
 
 #: By annotation, with or without None, or by name, with that of its class or call before it where
 #: others take the value: values of another kind. None is one of them where nobody says so.
-WRONG_KIND: dict[str, Sequence[Any]] = {
+WRONG_KIND = {
     "bool": (1, "no", [], Silent()),
     "bool | PlatformError": ("x", 1),
     "int": (True, 1.5, "2"),
@@ -173,7 +172,7 @@ NO_RULES = ("", "v2/messages", "http://localhost/v2/messages", "/v2/messages?a=1
 NO_RULES += ("/v2/messages/<", "/v2/messages/<no:id>", "/v2/<id>/<id>")
 
 #: By the same keys: what is out of range.
-OUT_OF_RANGE: dict[str, Sequence[Any]] = {
+OUT_OF_RANGE = {
     "Extra": NO_NUMBERS,
     "Mapping[str, object]": NO_NUMBERS,
     "Mapping[str, object] | list[Any]": NO_NUMBERS,
@@ -316,7 +315,7 @@ OUT_OF_RANGE: dict[str, Sequence[Any]] = {
 }
 
 #: What is given beside an argument, by call and argument, or by call; else what is required.
-BESIDE: dict[str, dict[str, Any]] = {
+BESIDE = {
     "ChatFakeConfig": {"naming": NAMING},
     "PlatformError": {"message": "Not there"},
     "StandardWebhooksSigner.offset": {"secret": b"s"},
@@ -336,7 +335,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "connect.wsgi": {},
     "respond": {"status": 500},
 }
-REQUIRED: dict[str, Any] = {"address": "+1", "amount": 1, "app": asgi_app, "available": 1}
+REQUIRED = {"address": "+1", "amount": 1, "app": asgi_app, "available": 1}
 REQUIRED |= {"code": "1", "content": {}, "details": "", "duration": 1, "edge": edges("drop")[0]}
 REQUIRED |= {"id": "x", "kind": "drop", "limit": 1, "method": "GET", "moment": NOON, "path": "/x"}
 REQUIRED |= {"offset": timedelta(0), "predicate": list, "retry_after": 1, "seconds": 1}
@@ -346,7 +345,7 @@ REQUIRED |= {"text": "Hi", "trace_id": "x", "type": "a.b"}
 BODY_ALONE = {"secret": "s", "format": "{signature}", "content": "{body}"}
 
 #: By call: what is refused as a whole, with the error, what it names, and what is given.
-TOGETHER: dict[str, Sequence[tuple[type[Exception], str, dict[str, Any]]]] = {
+TOGETHER = {
     "AccountApi.fail": [
         (ValueError, "body", {"body": "x", part: "Y"}) for part in ("code", "message")
     ],
@@ -422,7 +421,7 @@ NAMED |= {"secrets": "secret", "statuses": "status", "text": "body"}
 # -- what is called --------------------------------------------------------------------------------
 
 #: What the verbs of a class are called on.
-HANDLES: dict[type, Callable[[ChatFake], Any]] = {
+HANDLES = {
     AccountApi: lambda fake: fake.api,
     ChatFake: lambda fake: fake,
     Clock: lambda fake: fake.clock,

@@ -31,5 +31,5 @@ LEGAL = {
 ILLEGAL = [(state, verb) for state in STATES for verb in VERBS if (state, verb) not in LEGAL]
 
 
-def legal_verbs(state: str) -> set[str]:
+def legal_verbs(state):
     return {verb for verb in VERBS if (state, verb) in LEGAL}

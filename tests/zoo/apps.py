@@ -4,21 +4,13 @@ Every app is a handler of webhooks. Its scene is what a test would write: it mak
 and says what the app must know then.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
 import time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 
 from werkzeug.test import Client
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_chatfake import ChatFake, WebhookRequest
 
 RANK = {"sent": 1, "delivered": 2, "read": 3, "failed": 3}
 
@@ -27,45 +19,45 @@ class App:
     """What the apps have in common: which events were taken, and what most make of them."""
 
     bug = True
-    crash_points: tuple[Callable[..., Any], ...] = ()
+    crash_points = ()
 
-    def __init__(self) -> None:
-        self.seen: set[str] = set()
+    def __init__(self):
+        self.seen = set()
         self.spend = Decimal(0)
-        self.statuses: dict[str, str] = {}
+        self.statuses = {}
 
-    def __call__(self, request: WebhookRequest) -> int | None:
+    def __call__(self, request):
         event = json.loads(request.body, parse_float=Decimal)
         return self.take(event["id"], event["chatMessage"])
 
-    def connect(self, chat_fake: ChatFake) -> None:
+    def connect(self, chat_fake):
         chat_fake.webhooks.connect(handler=self)
 
-    def take(self, id: str, message: dict[str, Any]) -> int | None:
+    def take(self, id, message):
         raise NotImplementedError
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         raise NotImplementedError
 
-    def snapshot(self) -> object:
+    def snapshot(self):
         """What it has made of its events."""
         return self.spend, self.statuses
 
-    def is_news(self, key: str) -> bool:
+    def is_news(self, key):
         """Whether it was not taken before; always, if the bug is that nobody asks."""
         known = key in self.seen
         self.seen.add(key)
         return self.bug or not known
 
-    def rank_of(self, message: dict[str, Any]) -> int:
+    def rank_of(self, message):
         """How far a message has come, as far as the app knows."""
         return RANK.get(self.statuses.get(message["id"], ""), 0)
 
 
-def world_of(make: Callable[[], App]) -> Callable[[ChatFake], None]:
+def world_of(make):
     """The body that is explored."""
 
-    def world(chat_fake: ChatFake) -> None:
+    def world(chat_fake):
         app = make()
         app.connect(chat_fake)
         app.scene(chat_fake)
@@ -76,11 +68,11 @@ def world_of(make: Callable[[], App]) -> Callable[[ChatFake], None]:
 class CountsDuplicates(App):
     """Adds the price of every delivery that it hears of, also of one that it has heard of."""
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if message["status"] == "delivered" and self.is_news(message["id"]):
             self.spend += message["totalPrice"]
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         chat_fake.send_text("Sale").deliver()
         chat_fake.settle()
         assert chat_fake.balance.charged == self.spend
@@ -89,11 +81,11 @@ class CountsDuplicates(App):
 class LetsALateStatusWin(App):
     """Shows the status that it heard of last."""
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if self.bug or RANK[message["status"]] > self.rank_of(message):
             self.statuses[message["id"]] = message["status"]
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Sale").deliver().read()
         chat_fake.settle()
         assert {message.id: message.status} == self.statuses
@@ -102,12 +94,12 @@ class LetsALateStatusWin(App):
 class LooksUpTooEarly(App):
     """Sends by the API, and looks the message up before the response has told its id."""
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if self.bug:
             _ = self.statuses[message["id"]]
         self.statuses[message["id"]] = message["status"]
 
-    def send(self, chat_fake: ChatFake) -> str:
+    def send(self, chat_fake):
         """Send a message, and return its id."""
         chat_fake.send_endpoint()
         headers = {"X-API-Key": chat_fake.api_key}
@@ -119,7 +111,7 @@ class LooksUpTooEarly(App):
         self.statuses.setdefault(response.json["id"], "submitted")
         return str(response.json["id"])
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         id = self.send(chat_fake)
         chat_fake.settle()
         assert {id: "sent"} == self.statuses
@@ -128,17 +120,17 @@ class LooksUpTooEarly(App):
 class WaitsForTheResponseWithSentOnly(LooksUpTooEarly):
     """Lets `sent` come again until it knows the message, and loses what comes at once after it."""
 
-    def connect(self, chat_fake: ChatFake) -> None:
+    def connect(self, chat_fake):
         chat_fake.webhooks.connect(handler=self, retry_after=[10])
 
-    def take(self, id: str, message: dict[str, Any]) -> int | None:
+    def take(self, id, message):
         if self.bug and message["id"] not in self.statuses:
             return 503 if message["status"] == "sent" else None
         if RANK[message["status"]] > self.rank_of(message):
             self.statuses[message["id"]] = message["status"]
         return None
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         id = self.send(chat_fake)
         chat_fake.messages[-1].deliver()
         chat_fake.settle()
@@ -148,19 +140,19 @@ class WaitsForTheResponseWithSentOnly(LooksUpTooEarly):
 class NeedsSentFirst(App):
     """Makes a row for a message when it is sent, and needs it from then on."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.rows: dict[str, list[str]] = {}
+        self.rows = {}
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if message["status"] == "sent" or not self.bug:
             self.rows.setdefault(message["id"], [])
         self.rows[message["id"]].append(message["status"])
 
-    def snapshot(self) -> object:
+    def snapshot(self):
         return {id: {*statuses} for id, statuses in self.rows.items()}
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Hello").deliver()
         chat_fake.settle()
         assert "delivered" in self.rows[message.id]
@@ -169,10 +161,10 @@ class NeedsSentFirst(App):
 class DropsWhatItDoesNotKnow(App):
     """Answers 200 to a delivery that it can't place, where it should ask for a retry."""
 
-    def connect(self, chat_fake: ChatFake) -> None:
+    def connect(self, chat_fake):
         chat_fake.webhooks.connect(handler=self, retry_after=[60])
 
-    def take(self, id: str, message: dict[str, Any]) -> int:
+    def take(self, id, message):
         if message["status"] == "sent":
             self.statuses.setdefault(message["id"], "sent")
         elif message["id"] not in self.statuses:
@@ -181,7 +173,7 @@ class DropsWhatItDoesNotKnow(App):
             self.statuses[message["id"]] = message["status"]
         return 200
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Hello").deliver()
         chat_fake.settle()
         assert {message.id: "delivered"} == self.statuses
@@ -190,13 +182,13 @@ class DropsWhatItDoesNotKnow(App):
 class TakesNoRetry(LetsALateStatusWin):
     """Takes a retry for a duplicate, by its number: what was refused on its way is lost."""
 
-    def __call__(self, request: WebhookRequest) -> int | None:
+    def __call__(self, request):
         if request.number > 1 if self.bug else request.id in self.seen:
             return 200
         self.seen.add(request.id)
         return super().__call__(request)
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if RANK[message["status"]] > self.rank_of(message):
             self.statuses[message["id"]] = message["status"]
 
@@ -204,7 +196,7 @@ class TakesNoRetry(LetsALateStatusWin):
 class StoresThenRefuses(DropsWhatItDoesNotKnow):
     """Stores the price of a delivery that it can't place, asks for a retry, and stores it again."""
 
-    def take(self, id: str, message: dict[str, Any]) -> int:
+    def take(self, id, message):
         if message["status"] == "sent":
             self.statuses.setdefault(message["id"], "sent")
         elif message["id"] not in self.seen:
@@ -215,7 +207,7 @@ class StoresThenRefuses(DropsWhatItDoesNotKnow):
             return 200 if is_placed else 503
         return 200
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         chat_fake.send_text("Hello").deliver()
         chat_fake.settle()
         assert chat_fake.balance.charged == self.spend
@@ -224,11 +216,11 @@ class StoresThenRefuses(DropsWhatItDoesNotKnow):
 class KeepsTwoIds(App):
     """Keeps rows by the service's id, and looks them up by the platform's, once it knows that."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.ids: dict[str, str] = {}
+        self.ids = {}
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if message["status"] == "sent":
             self.ids[message["chatMessageId"]] = message["id"]
         key = message["id"]
@@ -237,7 +229,7 @@ class KeepsTwoIds(App):
         if RANK[message["status"]] > RANK.get(self.statuses.get(key, ""), 0):
             self.statuses[key] = message["status"]
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Hello").deliver()
         chat_fake.settle()
         assert {message.id: "delivered"} == self.statuses
@@ -246,43 +238,43 @@ class KeepsTwoIds(App):
 class AsgiApp(App):
     """An app that awaits: what it does with a message, and then its response."""
 
-    def connect(self, chat_fake: ChatFake) -> None:
+    def connect(self, chat_fake):
         chat_fake.webhooks.connect(asgi=self.asgi)
 
-    async def asgi(self, scope: Any, receive: Any, send: Any) -> None:
+    async def asgi(self, scope, receive, send):
         await self.take_in_turn(json.loads((await receive())["body"])["chatMessage"])
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    async def take_in_turn(self, message: dict[str, Any]) -> None:
+    async def take_in_turn(self, message):
         raise NotImplementedError
 
 
 class ChecksThenInserts(AsgiApp):
     """Looks for a row, waits for its database, and inserts one: two may do so at once."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.rows: list[str] = []
+        self.rows = []
         self.turn = asyncio.Lock()
 
-    def snapshot(self) -> object:
+    def snapshot(self):
         return self.rows
 
-    async def take_in_turn(self, message: dict[str, Any]) -> None:
+    async def take_in_turn(self, message):
         async with contextlib.nullcontext() if self.bug else self.turn:
             if message["id"] not in self.rows:
                 await asyncio.sleep(0)
                 self.rows.append(message["id"])
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Sale").deliver()
         chat_fake.settle()
         assert [message.id] == self.rows
 
 
-def awaited_world_of(make: Callable[[], ChecksThenInserts]) -> Callable[[ChatFake], Any]:
-    async def world(chat_fake: ChatFake) -> None:
+def awaited_world_of(make):
+    async def world(chat_fake):
         app = make()
         app.connect(chat_fake)
         message = await chat_fake.send_text("Sale").deliver()
@@ -297,11 +289,11 @@ class ForgetsAfterAnHour(CountsDuplicates):
 
     keeps_for = 3_600
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.taken: dict[str, float] = {}
+        self.taken = {}
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if message["status"] != "delivered":
             return
         taken_at = self.taken.get(message["id"])
@@ -319,7 +311,7 @@ class ForgetsAfterADay(ForgetsAfterAnHour):
 #: One for each way in which an app can be wrong: it counts a repeat, lets a late status win, needs
 #: the response before the webhook, or before the second one, needs `sent` first, drops what a retry
 #: would repair, or the retry, takes a retry for something new, or takes one message for two.
-ZOO: list[type[App]] = [
+ZOO = [
     CountsDuplicates,
     LetsALateStatusWin,
     LooksUpTooEarly,
@@ -332,13 +324,13 @@ ZOO: list[type[App]] = [
 ]
 
 #: Those that only a deviation finds which is off unless it is asked for: its name, and the verb.
-HIDDEN: list[tuple[type[App], str, str]] = [
+HIDDEN = [
     (ChecksThenInserts, "duplicate_at_once", "webhooks.concurrently(by=0, start=1)"),
     (ForgetsAfterAnHour, "duplicate_later", "webhooks.duplicate(pause=86400, start=2)"),
     (ForgetsAfterADay, "duplicate_later", "webhooks.duplicate(pause=86400, start=2)"),
 ]
 
 
-def correct(app: type[App]) -> type[App]:
+def correct(app):
     """The twin: the same class, and its bug is off."""
     return type(f"Correct{app.__name__}", (app,), {"bug": False})

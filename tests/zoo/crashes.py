@@ -1,35 +1,27 @@
 """Apps that lose or repeat something when they crash between two commits, each with its twin."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import logging
-from typing import TYPE_CHECKING, Any
 
 from .apps import RANK, App, AsgiApp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_chatfake import ChatFake
 
 
 class CommitsTwice(App):
     """Notes an event in one transaction, and acts on it in the next; the twin does so in one."""
 
-    def commit(self) -> None:
+    def commit(self):
         """Do nothing: it is where the app may crash."""
 
     crash_points = (commit,)
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if self.notes(message):
             self.commit()
             self.acts(message)
             self.commit()
 
-    def notes(self, message: dict[str, Any]) -> bool:
+    def notes(self, message):
         """Whether an event is news, by what it says: its id may be another one next time."""
         key = f"{message['id']} {message['status']}"
         if key in self.seen:
@@ -39,11 +31,11 @@ class CommitsTwice(App):
             self.acts(message)
         return True
 
-    def acts(self, message: dict[str, Any]) -> None:
+    def acts(self, message):
         if message["status"] == "delivered":
             self.statuses[message["id"]] = "delivered"
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Sale").deliver()
         chat_fake.settle()
         assert {message.id: "delivered"} == self.statuses
@@ -54,7 +46,7 @@ class AwaitsBetweenCommits(AsgiApp, CommitsTwice):
 
     crash_points = ()
 
-    async def take_in_turn(self, message: dict[str, Any]) -> None:
+    async def take_in_turn(self, message):
         if self.notes(message):
             await asyncio.sleep(0)  # for its database
             self.acts(message)
@@ -63,37 +55,37 @@ class AwaitsBetweenCommits(AsgiApp, CommitsTwice):
 class WorksAfterItResponded(AsgiApp):
     """Notes an event, responds, and works in the background; the twin notes what is to be done."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.to_do: set[str] = set()  # in its database, as all that it knows
+        self.to_do = set()  # in its database, as all that it knows
 
-    def connect(self, chat_fake: ChatFake) -> None:
+    def connect(self, chat_fake):
         chat_fake.webhooks.connect(asgi=self.start(), restart=self.start)
 
-    def start(self) -> Callable[..., Any]:
+    def start(self):
         for id in [] if self.bug else [*self.to_do]:  # what the process before had left
             self.finish(id)
         return self.asgi
 
-    async def asgi(self, scope: Any, receive: Any, send: Any) -> None:
+    async def asgi(self, scope, receive, send):
         await super().asgi(scope, receive, send)
         await self.work()
 
-    async def take_in_turn(self, message: dict[str, Any]) -> None:
+    async def take_in_turn(self, message):
         if message["status"] == "delivered" and message["id"] not in self.seen:
             self.seen.add(message["id"])
             self.to_do.add(message["id"])
 
-    async def work(self) -> None:
+    async def work(self):
         for id in [*self.to_do]:
             await asyncio.sleep(0)
             self.finish(id)
 
-    def finish(self, id: str) -> None:
+    def finish(self, id):
         self.statuses[id] = "delivered"
         self.to_do.discard(id)
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Sale").deliver()
         chat_fake.settle()
         assert {message.id: "delivered"} == self.statuses
@@ -102,13 +94,13 @@ class WorksAfterItResponded(AsgiApp):
 class LogsAndGoesOn(App):
     """Takes an event as done though its database has failed; the twin refuses it."""
 
-    def save(self, message: dict[str, Any]) -> None:
+    def save(self, message):
         known = self.statuses.get(message["id"], message["status"])
         self.statuses[message["id"]] = max(known, message["status"], key=lambda each: RANK[each])
 
     crash_points = (save,)
 
-    def take(self, id: str, message: dict[str, Any]) -> int:
+    def take(self, id, message):
         if id not in self.seen:
             try:
                 self.save(message)
@@ -119,19 +111,19 @@ class LogsAndGoesOn(App):
             self.seen.add(id)
         return 200
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Sale").deliver()
         chat_fake.settle()
         assert {message.id: "delivered"} == self.statuses
 
 
-def _await_in(method: Any) -> str:
+def _await_in(method):
     lines, first = inspect.getsourcelines(method)
     return f"crashes.py:{first + next(n for n, line in enumerate(lines) if 'await' in line)}"
 
 
 #: Each with the deviation that finds it, and its verb.
-CRASHES: list[tuple[type[App], str, str]] = [
+CRASHES = [
     (
         CommitsTwice,
         "crash",

@@ -1,15 +1,8 @@
 """Small apps with a bug that shows when time passes, ids change, or the service grows."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
 
 from .apps import RANK, App, CountsDuplicates
-
-if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake
-
 
 #: The fields of a message that is sent or delivered.
 KNOWN = {
@@ -21,11 +14,11 @@ KNOWN = {
 class ForgetsWhatItShowed(App):
     """Knows for an hour how far a message has come; what is told later moves it back."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.told_at: dict[str, float] = {}
+        self.told_at = {}
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if id in self.seen:
             return
         self.seen.add(id)
@@ -34,7 +27,7 @@ class ForgetsWhatItShowed(App):
             self.statuses[message["id"]] = message["status"]
             self.told_at[message["id"]] = time.time()
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         message = chat_fake.send_text("Sale").deliver().read()
         chat_fake.settle()
         chat_fake.clock.advance(days=1)
@@ -45,7 +38,7 @@ class ForgetsWhatItShowed(App):
 class TrustsEventIds(CountsDuplicates):
     """Adds a price once for each event id, where it should be once for each message."""
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         key = id if self.bug else message["id"]
         if message["status"] == "delivered" and key not in self.seen:
             self.seen.add(key)
@@ -55,7 +48,7 @@ class TrustsEventIds(CountsDuplicates):
 class RefusesAnUnknownField(CountsDuplicates):
     """Builds its own object from a message, and fails if that has a field it does not know."""
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if unknown := self.bug and {*message} - KNOWN:
             raise TypeError(f"unexpected fields: {unknown}")
         if message["status"] == "delivered" and message["id"] not in self.seen:
@@ -66,7 +59,7 @@ class RefusesAnUnknownField(CountsDuplicates):
 class RefusesAnUnknownValue(CountsDuplicates):
     """Knows each origin of a conversation by its name, where new ones may come."""
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         origin = message.get("conversation", {}).get("originType", "marketing")
         self.statuses[message["id"]] = "marketing" if origin == "marketing" else "other"
         if self.bug and origin != "marketing":
@@ -78,18 +71,18 @@ class RefusesAnUnknownValue(CountsDuplicates):
 class BooksAtDelivery(CountsDuplicates):
     """Books a price once it is told of the delivery, where a read may come without that (§3)."""
 
-    def take(self, id: str, message: dict[str, Any]) -> None:
+    def take(self, id, message):
         if message["status"] == "delivered" or (message["status"] == "read" and not self.bug):
             self.spend = message["totalPrice"]
 
-    def scene(self, chat_fake: ChatFake) -> None:
+    def scene(self, chat_fake):
         chat_fake.send_text("Sale").deliver(devices=2).read()
         chat_fake.settle()
         assert chat_fake.balance.charged == self.spend
 
 
 #: Each with the deviation that finds it, and its verb.
-DAYS: list[tuple[type[App], str, str]] = [
+DAYS = [
     (ForgetsWhatItShowed, "delay", "webhooks.delay(duration=86400, start=2)"),
     (TrustsEventIds, "duplicate_new_id", "webhooks.duplicate(new_id=True, start=2)"),
     (RefusesAnUnknownField, "evolve", "webhooks.evolve()"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 import threading
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlencode
 
 import pytest
@@ -19,50 +19,48 @@ from pytest_chatfake import ChatFakeConfig, HmacSigner, WebhookTests
 from .right_service import RANK, SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from pytest_chatfake import ChatFake, InboundMessage
+    from collections.abc import Callable
 
 
 class Statuses:
     """An app: the last status of each message, and what people wrote; each once."""
 
-    def __init__(self, client: Client, key: str) -> None:
+    def __init__(self, client, key):
         self.client = client
         self.headers = {"X-API-Key": key, "Idempotency-Key": "order-17"}
         self.lock = threading.Lock()
-        self.known: dict[str, str] = {}
-        self.notes: dict[str, str] = {}
+        self.known = {}
+        self.notes = {}
 
-    def send(self) -> str:
+    def send(self):
         body = {"to": "+4915550001", "type": "text", "text": {"body": "On its way"}}
         reply = self.client.post("/v2/messages", json=body, headers=self.headers).json
         self.take(reply["id"], "submitted")
         return str(reply["id"])
 
-    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+    def __call__(self, environ, start_response):
         request = Request(environ)
         good = hmac.new(SECRET.encode(), request.get_data(), "sha256").hexdigest()
         is_genuine = hmac.compare_digest(request.headers.get("X-Signature", ""), f"sha256={good}")
         status = (self.read(request) or 204) if is_genuine else 401
         return Response(status=status)(environ, start_response)
 
-    def read(self, request: Request) -> int | None:
+    def read(self, request):
         """Take what a body says, or return the status with which it is refused."""
         raise NotImplementedError
 
-    def take(self, id: str, status: str) -> None:
+    def take(self, id, status):
         with self.lock:
             if RANK[status] > RANK.get(self.known.get(id, ""), -1):
                 self.known[id] = status
             self.commits()
 
-    def commits(self) -> None:
+    def commits(self):
         """Do nothing: it is where the app may crash."""
 
 
 class Nested(Statuses):
-    def read(self, request: Request) -> int | None:
+    def read(self, request):
         for entry in request.json["entry"]:
             for change in entry["changes"]:
                 value = change["value"]
@@ -70,11 +68,11 @@ class Nested(Statuses):
                     self.take(status["id"], status["status"])
                 for wrote in value.get("messages", ()):
                     self.notes[wrote["id"]] = wrote["type"]
-        return None
+        return
 
 
 class KnowsAllFields(Nested):
-    def read(self, request: Request) -> int | None:
+    def read(self, request):
         for told in request.json["entry"][0]["changes"][0]["value"].get("statuses", ()):
             if told.keys() != {"id", "status", "price"}:
                 return 400
@@ -82,18 +80,18 @@ class KnowsAllFields(Nested):
 
 
 class Form(Statuses):
-    def read(self, request: Request) -> int | None:
+    def read(self, request):
         if "Body" in request.form:
             self.notes[request.form["MessageSid"]] = request.form["Body"]
         else:
             self.take(request.form["MessageSid"], request.form["MessageStatus"])
-        return None
+        return
 
 
 class Counts(Statuses):
     """Counts each status, as often as it comes."""
 
-    def take(self, id: str, status: str) -> None:
+    def take(self, id, status):
         super().take(id, status)
         self.notes[status] = f"+{self.notes.get(status, '')}"
 
@@ -106,49 +104,47 @@ class CountsForms(Counts, Form):
     pass
 
 
-def nested(event: Any) -> dict[str, object]:
+def nested(event):
     message = event["chatMessage"]
     status = {"id": message["id"], "status": message["status"], "price": message["totalPrice"]}
     return entry_of(event["id"], statuses=[status])
 
 
-def nested_note(message: InboundMessage) -> dict[str, object]:
+def nested_note(message):
     return {"body": entry_of(message.id, messages=[message.resource])}
 
 
-def entry_of(id: str, **value: object) -> dict[str, object]:
+def entry_of(id, **value):
     return {"entry": [{"id": id, "changes": [{"field": "messages", "value": value}]}]}
 
 
-def form(event: Any) -> str:
+def form(event):
     message = event["chatMessage"]
     return urlencode({"MessageSid": message["id"], "MessageStatus": message["status"]})
 
 
-def form_note(message: InboundMessage) -> dict[str, object]:
+def form_note(message):
     body = message.content.get("body", "")
     return {"body": urlencode({"MessageSid": message.id, "Body": body})}
 
 
-SIGNER: Final = HmacSigner(
-    SECRET, header="X-Signature", format="sha256={signature}", content="{body}"
-)
+SIGNER = HmacSigner(SECRET, header="X-Signature", format="sha256={signature}", content="{body}")
 
 
 class ShapedTests(WebhookTests):
     __test__ = False
     crash_points = (Statuses.commits,)
     make: Callable[[Client, str], Statuses]
-    headers: ClassVar[dict[str, str]] = {}
+    headers: ClassVar = {}
 
-    def connect(self, chat_fake: ChatFake) -> Callable[[], object]:
+    def connect(self, chat_fake):
         chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
         app = type(self).make(Client(chat_fake.wsgi_app), chat_fake.api_key)
         self.send = app.send
         chat_fake.webhooks.connect(wsgi=app, events="*", signer=SIGNER, headers=self.headers)
         return lambda: (app.known, app.notes)
 
-    def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
+    def scenario(self, chat_fake):
         id = self.send()
         yield chat_fake.settle()
         yield chat_fake.message(id).deliver().read()
@@ -159,17 +155,17 @@ class NestedTests(ShapedTests):
     make = Nested
 
     @pytest.fixture
-    def chat_fake_config(self) -> ChatFakeConfig:
+    def chat_fake_config(self):
         return ChatFakeConfig(outbound=nested, inbound=nested_note)
 
 
 class FormTests(ShapedTests):
     __test__ = False
     make = Form
-    headers: ClassVar[dict[str, str]] = {"Content-Type": "application/x-www-form-urlencoded"}
+    headers: ClassVar = {"Content-Type": "application/x-www-form-urlencoded"}
 
     @pytest.fixture
-    def chat_fake_config(self) -> ChatFakeConfig:
+    def chat_fake_config(self):
         return ChatFakeConfig(outbound=form, inbound=form_note)
 
 

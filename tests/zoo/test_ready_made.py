@@ -1,15 +1,11 @@
 """``WebhookTests`` finds the bugs of the zoo by name, and passes what a twin does right."""
 
-from __future__ import annotations
-
-import pytest
-
 from ..exploring.cards import failed
 from . import apps, crashes, days
-from .apps import App, correct
+from .apps import correct
 
 #: The rows of the card that an app fails, for each kind of bug that a row finds.
-FAILED: dict[type[App], list[str]] = {
+FAILED = {
     apps.CountsDuplicates: [
         "duplicates",
         "duplicates_under_another_id",
@@ -58,8 +54,8 @@ for app in FAILED:
 
 
 def test_each_app_fails_the_tests_of_its_bug_and_its_twin_passes_them(
-    pytester: pytest.Pytester,
-) -> None:
+    pytester,
+):
     pytester.makepyfile(MODULE)
     result = pytester.runpytest()
 

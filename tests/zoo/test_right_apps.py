@@ -3,10 +3,7 @@
 Nor is a test green on an app that it has not tried.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_chatfake import WebhookTests
 
@@ -14,22 +11,19 @@ from ..exploring.cards import card, outcomes
 from ..forked_pytest import run_pytest
 from . import right_apps, shaped_apps  # here, as the runs inside a test forget what they import
 
-if TYPE_CHECKING:
-    import pytest
-
 #: What a right app which sends, is signed, and has crash points is tried with: everything.
 ALL_TRIED = dict.fromkeys(
     (name.removeprefix("test_") for name in vars(WebhookTests) if name.startswith("test_")), "ok"
 )
 
 
-def test_right_apps_are_tried_in_every_way_and_fail_in_none(pytester: pytest.Pytester) -> None:
+def test_right_apps_are_tried_in_every_way_and_fail_in_none(pytester):
     pytester.makepyfile(f"from {right_apps.__name__} import TestFastAPI, TestFlask")
 
     assert outcomes(pytester.runpytest()) == {"TestFastAPI": ALL_TRIED, "TestFlask": ALL_TRIED}
 
 
-def test_nor_does_one_with_django_s_test_database(tmp_path: Path) -> None:
+def test_nor_does_one_with_django_s_test_database(tmp_path):
     (tmp_path / "test_it.py").write_text("from tests.zoo.right_django import TestCommitted")
     root = Path(__file__).parents[2]
 
@@ -37,7 +31,7 @@ def test_nor_does_one_with_django_s_test_database(tmp_path: Path) -> None:
     assert outcomes(result) == {"TestCommitted": ALL_TRIED}
 
 
-def test_two_threads_on_one_connection_accuse_no_app(pytester: pytest.Pytester) -> None:
+def test_two_threads_on_one_connection_accuse_no_app(pytester):
     pytester.makepyfile(f"from {right_apps.__name__} import TestFastAPIOnOneConnection")
     rows = card(pytester.runpytest())
 
@@ -55,8 +49,8 @@ COUNTING = dict.fromkeys(
 
 
 def test_statuses_in_a_form_of_the_service_are_tried_in_every_way(
-    pytester: pytest.Pytester,
-) -> None:
+    pytester,
+):
     pytester.makepyfile(f"from {shaped_apps.__name__} import *")
 
     assert outcomes(pytester.runpytest()) == {

@@ -1,23 +1,17 @@
 """Exploration finds the bug of every app of the zoo, with defaults, and passes every twin."""
 
-from __future__ import annotations
-
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
 
 from pytest_chatfake import ChatFake, explore
 
-from .apps import HIDDEN, ZOO, App, ChecksThenInserts, awaited_world_of, correct, world_of
+from .apps import HIDDEN, ZOO, ChecksThenInserts, awaited_world_of, correct, world_of
 from .calls import CALLS, REPLIES, Caller
 from .crashes import CRASHES
 from .days import DAYS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _HIDDEN = [*HIDDEN, *CALLS, *DAYS, *CRASHES]
 
@@ -26,7 +20,7 @@ EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), _HIDDEN)
 EVERY = pytest.mark.parametrize("app", [*ZOO, *REPLIES, *(app for app, *_ in _HIDDEN)])
 
 
-def failure_of(app: type[App], **options: Any) -> tuple[Exception, str]:
+def failure_of(app, **options):
     """What an exploration raises, and its notes."""
     try:
         explored = explore(world_of(app), **options)
@@ -35,16 +29,16 @@ def failure_of(app: type[App], **options: Any) -> tuple[Exception, str]:
     pytest.fail(f"nothing was found: {explored}")
 
 
-def run_printed(notes: str, app: type[App], make: Callable[[], App]) -> None:
+def run_printed(notes, app, make):
     """Run the test that was printed for an app, with one that is made so, as pytest would."""
     source = notes.partition("):\n\n")[2].partition("\nThis world alone")[0]
-    names: dict[str, Any] = {app.__name__: make, "make": make}
+    names = {app.__name__: make, "make": make}
     exec(source, names)
     with time_machine.travel(1_767_268_800, tick=False), ChatFake(seed="pasted") as fake:
         names["test_what_the_exploration_found"](fake, fake.clock)
 
 
-def check_printed(notes: str, error: Exception, app: type[App]) -> None:
+def check_printed(notes, error, app):
     """The printed test and the printed list fail as the world did, and pass with the twin."""
     assert "it was run, and fails the same way" in notes
     with pytest.raises(type(error)):
@@ -56,7 +50,7 @@ def check_printed(notes: str, error: Exception, app: type[App]) -> None:
 
 
 @FOUND_WITH_DEFAULTS
-def test_the_bug_is_found_with_defaults_and_not_by_the_body_as_written(app: type[App]) -> None:
+def test_the_bug_is_found_with_defaults_and_not_by_the_body_as_written(app):
     assert explore(world_of(app), depth=0).worlds == 1
     error, notes = failure_of(app)
 
@@ -65,7 +59,7 @@ def test_the_bug_is_found_with_defaults_and_not_by_the_body_as_written(app: type
 
 
 @EACH_HIDDEN
-def test_what_is_off_finds_what_the_defaults_do_not(app: type[App], kind: str, verb: str) -> None:
+def test_what_is_off_finds_what_the_defaults_do_not(app, kind, verb):
     assert explore(world_of(app)).complete
     error, notes = failure_of(app, deviations=[kind], crash_points=app.crash_points)
 
@@ -75,7 +69,7 @@ def test_what_is_off_finds_what_the_defaults_do_not(app: type[App], kind: str, v
 
 
 @EVERY
-def test_no_twin_fails_in_any_world_of_all_deviations(app: type[App]) -> None:
+def test_no_twin_fails_in_any_world_of_all_deviations(app):
     depth = 1 if issubclass(app, Caller) else 2  # worlds with calls over a socket take so long
     twin = world_of(correct(app))
     exploration = explore(twin, deviations="all", depth=depth, crash_points=app.crash_points)
@@ -84,9 +78,9 @@ def test_no_twin_fails_in_any_world_of_all_deviations(app: type[App]) -> None:
     assert "cut by" not in str(exploration)
 
 
-def test_an_async_body_finds_it_in_the_loop_of_the_test() -> None:
-    async def main() -> str:
-        twin: Any = correct(ChecksThenInserts)
+def test_an_async_body_finds_it_in_the_loop_of_the_test():
+    async def main():
+        twin = correct(ChecksThenInserts)
         assert (await explore(awaited_world_of(ChecksThenInserts))).complete
         assert (await explore(awaited_world_of(twin), deviations=["duplicate_at_once"])).complete
         with pytest.raises(AssertionError) as caught:
