@@ -45,7 +45,7 @@ _INI: IniOptions = {
         "failed",
         None,
         (
-            "which tests' reports show the timeline of their fake: failed, always or never "
+            "which tests' reports show their fake's timeline: failed, always or never "
             "(default: failed)"
         ),
     ),
@@ -105,9 +105,7 @@ def declare(parser: pytest.Parser, ini: IniOptions = _INI, flags: Flags = _OWN) 
         parser.addini(name, text, type=kind, default=own)
     for name, (value, text) in flags.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
-        parser.getgroup("chatfake: a fake of a messaging service").addoption(
-            name, help=text, **details
-        )
+        parser.getgroup("chatfake: a fake messaging service").addoption(name, help=text, **details)
     _declared.update(dict.fromkeys(ini, True) | dict.fromkeys(flags, False))
 
 

@@ -192,7 +192,7 @@ def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(pytes
                 '@pytest.mark.chat_fake: price must be exact: use "0.1" or Decimal("0.1") '
                 "instead of the float 0.1"
             ),
-            "@pytest.mark.chat_fake: expected fields by name, as in price='0.10', got ('0.10',)",
+            "@pytest.mark.chat_fake: expected keyword arguments, as in price='0.10', got ('0.10',)",
             "@pytest.mark.chat_fake: unknown event_ids 'same': use 'unique' or 'per-message'",
         ]
     )

@@ -81,7 +81,7 @@ def notes(folder, kind, *runs):
 
 
 def test_every_worker_has_the_seed_of_the_header(folder, output):
-    (seed,) = re.findall(r"^chat fake: ids by --chat-fake-seed=(.*)$", output, re.MULTILINE)
+    (seed,) = re.findall(r"^chat fake: ids from --chat-fake-seed=(.*)$", output, re.MULTILINE)
     run_pytest(folder, "-k", "loop", f"--chat-fake-seed={seed}")
     alone, first, second = notes(folder, "ids", "alone", "gw0", "gw1")
 

@@ -30,7 +30,9 @@ class Run:
     def __init__(self, pytester, *args):
         output = run_pytest(pytester.path, "-rA", *args).stdout.str()
         self.ids = dict(re.findall(r"^id (\w+) (\w+)$", output, re.MULTILINE))
-        self.seeds = re.findall(r"^chat fake: ids by --chat-fake-seed=(.*)$", output, re.MULTILINE)
+        self.seeds = re.findall(
+            r"^chat fake: ids from --chat-fake-seed=(.*)$", output, re.MULTILINE
+        )
         assert 4 == len(self.ids) == len(set(self.ids.values())), output
 
 
@@ -83,7 +85,7 @@ def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester):
     assert (
         len(
             re.findall(
-                r"^chat fake: ids by --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE
+                r"^chat fake: ids from --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE
             )
         )
         == 1

@@ -37,7 +37,7 @@ class Call:
         to: Which person it is about.
         how: Which of several ways to say the same.
         bad: Whether an argument is one that nobody may get away with.
-        content: Of a message that is no text.
+        content: Of a non-text message.
         other: An event about no message: its type, its resource, and what else is given.
         script: Lengths of time, each with verbs, their arguments and expected errors.
     """

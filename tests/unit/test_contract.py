@@ -176,7 +176,7 @@ MESSAGES = {
     "`chatMessage.errorCode`: missing in a failed message": {"errorCode": ABSENT},
     "`chatMessage.readTime`: unexpected in a failed message, got null": {"readTime": None},
     "`chatMessage.text`: missing in a text message": {"text": ABSENT},
-    "`chatMessage.text`: unexpected in a message that is no text, got an object": {
+    "`chatMessage.text`: unexpected in a non-text message, got an object": {
         "type": "image",
         "image": {},
     },

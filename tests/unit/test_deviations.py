@@ -28,9 +28,9 @@ ORDERS = [
      "sent, delivered, read | sent duplicate"),
     ("again after a pause", lambda w: w.duplicate(pause=60.5),
      "sent, delivered, read | sent duplicate +60.5"),
-    ("dropped", lambda w: w.drop(), "sent drop not attempted, delivered, read"),
+    ("dropped", lambda w: w.drop(), "sent drop not posted, delivered, read"),
     ("dropped, and so again", lambda w: (w.drop(), w.duplicate()),
-     "sent drop not attempted, sent drop not attempted, delivered, read"),
+     "sent drop not posted, sent drop not posted, delivered, read"),
     ("delayed", lambda w: w.delay(30), "delivered, read |  | sent delay +30"),
     ("delayed, and again", lambda w: (w.duplicate(), w.delay(60)),
      "delivered, read |  | sent delay +60, sent duplicate +60"),
@@ -58,7 +58,7 @@ ORDERS = [
     ("refused, and the second late", lambda w: (w.refuse(), w.reorder(by=5, start=2)),
      "sent refuse ConnectionRefusedError, read | delivered reorder, sent #2"),
     ("one each, and the others count", lambda w: (w.reorder(), w.drop(start=2), w.refuse(times=2)),
-     "delivered drop not attempted, sent reorder, read refuse ConnectionRefusedError | read #2"),
+     "delivered drop not posted, sent reorder, read refuse ConnectionRefusedError | read #2"),
 ]  # fmt: skip
 
 

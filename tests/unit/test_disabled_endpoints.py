@@ -52,10 +52,10 @@ def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(play):
 
     made, told = play(scenario)
     assert made == (
-        "sent 500, sent #2 500 +10, sent 500 +10, delivered disable_after not attempted +10, "
+        "sent 500, sent #2 500 +10, sent 500 +10, delivered disable_after not posted +10, "
         "sent +3610"
     )
-    for words in ("500 [endpoint disabled", "not attempted [endpoint disabled"):
+    for words in ("500 [endpoint disabled", "not posted [endpoint disabled"):
         assert told.count(f"{words}: test_disabled_endpoints.py:") == 1
     assert told.count("verb     endpoint.enable()  at test_disabled_endpoints.py:") == 1
 
@@ -93,12 +93,12 @@ def test_nobody_waits_for_a_repeat_at_a_disabled_endpoint(fake):
     fake.webhooks.duplicate(pause=60)
     fake.send_text().deliver()
 
-    assert stages(fake) == "sent, delivered 500 |  | sent disable_after not attempted +60"
+    assert stages(fake) == "sent, delivered 500 |  | sent disable_after not posted +60"
 
 
 @pytest.mark.parametrize(
     ("enables", "last"),
-    [(False, "sent disable_after not attempted +60"), (True, "sent delay 204 +60")],
+    [(False, "sent disable_after not posted +60"), (True, "sent delay 204 +60")],
 )
 def test_a_delayed_event_still_comes_when_due_and_what_failed_does_not(fake, enables, last):
     endpoint = failing(fake, 500, 204, disable_after=2)
@@ -120,7 +120,7 @@ def test_what_a_disabled_endpoint_missed_is_named_after_the_setting(fake):
     failing(fake, disable_after=1)
     fake.send_text().deliver()
 
-    assert trail(fake) == "sent 500, delivered disable_after not attempted"
+    assert trail(fake) == "sent 500, delivered disable_after not posted"
     failed, missed = fake.webhooks.attempts
     assert [one.marks[0][:2] for one in (failed, missed)] == [
         ("disable", "endpoint disabled"),

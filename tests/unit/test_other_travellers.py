@@ -163,7 +163,7 @@ def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first():
     fake = ChatFake()
     fake.clock.advance(1)
     with time_machine.travel(START, tick=False):
-        with pytest.raises(ClockError, match="End that one before the fake is closed"):
+        with pytest.raises(ClockError, match="Stop that one before the fake is closed"):
             fake.close()
 
     time_machine.travel(START).stop()  # ends the one on top, which is the fake's

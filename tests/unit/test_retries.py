@@ -29,7 +29,7 @@ RETRIED = {
     # Faults
     "no fault concerns it": ([60], [500], lambda w: w.drop(start=2), "sent 500 |  | sent #2 +60"),
     "nor waits for one": ([60], [500], lambda w: w.reorder(start=2), "sent 500 |  | sent #2 +60"),
-    "not of what is dropped": ([60], [], lambda w: w.drop(), "sent drop not attempted"),
+    "not of what is dropped": ([60], [], lambda w: w.drop(), "sent drop not posted"),
     "of what was late, at a barrier": (
         [60],
         [409],

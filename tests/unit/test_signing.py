@@ -275,7 +275,7 @@ def test_without_a_signer_nothing_is_signed(fake, receiver):
 def test_a_signer_that_returns_no_mapping_of_texts_is_named(result):
     with frozen_fake(signer=lambda request: result) as fake:
         fake.webhooks.connect(handler=print)
-        with pytest.raises(TypeError, match="expected a mapping of header names to texts"):
+        with pytest.raises(TypeError, match="expected a mapping of header names to strings"):
             fake.send_text()
 
         assert trail(fake) == "sent TypeError"

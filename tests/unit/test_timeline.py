@@ -281,7 +281,7 @@ def test_a_picture_shows_who_did_what_to_whom(fake):
             "test -> chat_fake: 22 verb fail() m2 at here",
             "23 release 0.05 m2",
             "24 event failed m2",
-            "odd chat_fake -> 736: 25 attempt failed m2 -> shop(): not attempted [dropped: here]",
+            "odd chat_fake -> 736: 25 attempt failed m2 -> shop(): not posted [dropped: here]",
             "phone -> chat_fake: 26 verb blocks() +1 at here",
             "phone -> chat_fake: 27 verb unblocks() +1 at here",
             "phone -> chat_fake: 28 verb writes() +1 at here",

@@ -24,7 +24,7 @@ _HIDDEN = (
     "the clock can't move time: freezegun was started after it and hides its moves. "
     "Move time with freezegun (the fake follows), or stop it first."
 )
-_ACTIVE = "freezegun is active: move time with freezegun (the fake follows), or end it first"
+_ACTIVE = "freezegun is active: move time with freezegun (the fake follows), or stop it first"
 
 
 class Travel:
@@ -54,7 +54,7 @@ class Travel:
         if _freezegun_is_active():
             raise ClockError(
                 "freezegun is active, but an exploration must set time back for every world. "
-                "End freezegun first, or freeze time inside the body."
+                "Stop freezegun first, or freeze time inside the body."
             )
         self._moment = datetime.now(_NEUTRAL) if time_machine.traveller_stack else moment
         self._moment = self._moment.astimezone(_NEUTRAL)
@@ -82,7 +82,7 @@ class Travel:
             # stop() would end the traveller on top, which isn't the fake's.
             raise ClockError(
                 "the clock can't give back real time: another time_machine.travel() was started "
-                "after it. End that one before the fake is closed."
+                "after it. Stop that one before the fake is closed."
             )
         self._travel.stop()
         self._travel = None  # last, so that end() can be called again after an interrupt

@@ -506,7 +506,7 @@ class Exploration:
         if world.has_threads:
             more.append(
                 f"Attempts ran in threads: this world failed {_RUNS} times in a row, but may pass "
-                f"another time."
+                f"next time."
             )
         try:
             test = await self._printed_test(world)

@@ -40,7 +40,7 @@ class Collector:
     @pytest.hookimpl(optionalhook=True)  # the fake's plugin may be disabled
     def pytest_chatfake_forget(self, story: Story) -> None:
         """Look at a fake whose records are discarded before its test is over."""
-        with log_errors("what a test exercised"):
+        with log_errors("the coverage of a test"):
             entries = story.trace.records[story.begin_of_test() :]
             if entries:  # a fake with a wider scope may have done nothing in this test
                 self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)

@@ -72,7 +72,7 @@ def _note_finding(report: pytest.TestReport, error: BaseException) -> None:
     record, said = record_of(report), redacted(cause_of(error))
     is_explained = found is not None and bool(found.sentence)
     if found is not None and not is_explained:
-        with log_errors("what to look at in a finding"):
+        with log_errors("the highlights of a finding"):
             for story in found.stories:
                 highlights = Highlights(story, 0, error)
                 _note_highlights(record, highlights.lines, highlights.cause)

@@ -134,7 +134,7 @@ class Diagnosis:
             yield "The app may make this request once it accepts an event, but this attempt failed:"
             yield f"{entry_text(refused[-1], self.labels, hinted=True)}."
         elif not self.story.api._log:
-            yield "The API got no request at all."
+            yield "The API received no requests."
             yield (
                 "Point the app at chat_fake.base_url (or at chat_fake.wsgi_app), with "
                 "chat_fake.api_key in the header X-API-Key."

@@ -36,7 +36,7 @@ def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
     else:
         message, does = subject.message, subject.does(kind)
         what = f"{does}() of {labels.message(message)}"
-        how = "scheduled at" if kind == "step" else "by the autopilot of"
+        how = "scheduled at" if kind == "step" else "by the autopilot set up at"
         origin = f"{how} {subject.line}"
         if does != "fail" and (obstacle := obstacle_of(engine, message)) is not None:
             hint = f"But {obstacle}"

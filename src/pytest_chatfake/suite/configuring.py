@@ -25,7 +25,7 @@ def configured(
     for marker in reversed(list(request.node.iter_markers("chat_fake"))):
         if marker.args:
             pytest.fail(
-                f"@pytest.mark.chat_fake: expected fields by name, as in price='0.10', "
+                f"@pytest.mark.chat_fake: expected keyword arguments, as in price='0.10', "
                 f"got {marker.args!r}",
                 pytrace=False,
             )

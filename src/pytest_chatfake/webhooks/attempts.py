@@ -178,7 +178,7 @@ class Attempt(Record):
     def outcome(self) -> str:
         """How the attempt ended, in a few words."""
         if not self._was_made:
-            return "not attempted"
+            return "not posted"
         status = f"status {self.status_code}"
         if self.error is None:
             return status

@@ -63,7 +63,7 @@ MAX_DEPTH: Final = 10_000
 #: The names of the threads in which anyio, asyncio and asgiref call an app's plain functions.
 _POOLS = ("AnyIO worker thread", "asyncio_", "ThreadPoolExecutor")
 
-_INTERRUPTED = "another attempt of the batch was ended"
+_INTERRUPTED = "another attempt of the batch was stopped"
 
 
 class Drain:

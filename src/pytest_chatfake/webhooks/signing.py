@@ -51,7 +51,7 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
     if not all(isinstance(part, str) for item in items for part in item):
         returned = f"what the signer {cited(signer)} returned"
         raise TypeError(
-            unexpected(returned, "a mapping of header names to texts", cast("object", headers))
+            unexpected(returned, "a mapping of header names to strings", cast("object", headers))
         )
     return {str.__str__(name): str.__str__(value) for name, value in items}
 

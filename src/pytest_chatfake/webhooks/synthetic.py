@@ -90,7 +90,7 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
     if isinstance(parent, dict):
         return parent, key
     raise ValueError(
-        f"there is no object {cited('.'.join(parents) or resource)} for {cited(path)}. Paths begin "
+        f"there is no object {cited('.'.join(parents) or resource)} for {cited(path)}. Paths start "
         f"in the message, as in 'conversation.expireTime', or with 'event.' in the envelope."
     )
 

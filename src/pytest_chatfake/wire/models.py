@@ -190,7 +190,7 @@ class ChatMessage(_Model):
             return None
         if not is_text:
             raise PydanticCustomError(
-                "unexpected", "Field not allowed in {kind}", {"kind": "a message that is no text"}
+                "unexpected", "Field not allowed in {kind}", {"kind": "a non-text message"}
             )
         return validate(value)
 
