@@ -97,7 +97,9 @@ def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play):
         assert [entry.kind for entry in fake.clock.agenda] == ["drop"]
         await do(message.deliver())
         await do(fake.send_text().deliver())
-        assert [due(entry) for entry in fake.clock.agenda] == [("expiry", 24 * 60)]
+        (session,) = fake.clock.agenda
+        assert due(session) == ("expiry", 24 * 60)
+        assert session.line == message.events[-1].line
         assert fake.clock.next_due is None
 
         await do(fake.clock.advance(days=1))

@@ -147,6 +147,7 @@ def test_a_wrong_verifier_is_named_by_what_got_through(flaw, got_through, how):
     assert head == f"forgeries got through: {', '.join(got_through)}"
     assert [line[: len(one)] for line, one in zip(lines, expected, strict=True)] == expected
     assert len(app.ids) == len(set(app.ids))
+    assert {len(one) for one in app.ids} == {len(fake.events[0].id)}  # none is told by its id
 
 
 @pytest.mark.parametrize(
