@@ -152,7 +152,7 @@ class Webhooks:
             retry_after: When failed attempts are retried, overriding the configuration's.
             signer: Signs webhooks, in place of the configuration's.
             restart: A function that makes a new app after a :meth:`crash`, as in ``lambda:
-                create_app(database)``; not with a URL. None: the app's memory survives a crash.
+                create_app(db)``; not with a URL. None: the app's memory survives a crash.
             disable_after: After this many failed attempts in a row, retries included, the endpoint
                 is disabled: its retries are cancelled, and events are recorded but not posted,
                 until ``endpoint.enable()`` (assumed). None: never.
@@ -262,8 +262,8 @@ class Webhooks:
         Write ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. The queue
         is a sequence of events; without an endpoint, it stays empty. ``queue.release(order, seed)``
         posts all of them in the order ``"emitted"`` (the default), ``"reversed"`` or
-        ``"shuffled"``, or only those at a list of indices, in the list's order. At the end of the
-        block, the rest are posted in the order in which they were emitted.
+        ``"shuffled"``; a list of indices selects events and their order. At the end of the block,
+        the rest are posted in the order in which they were emitted.
 
         Raises:
             ClosedError: The fake is closed.
@@ -289,7 +289,7 @@ class Webhooks:
             pause: Instead of ``after``, how much time passes in between: a ``timedelta`` or
                 seconds. The next ``settle()`` moves the clock that far, unless the test does.
             new_id: Whether the second attempt has a new event id, derived from the first; the other
-                bytes stay.
+                bytes stay the same.
             **where: Which events; see :class:`Webhooks`.
         """
         return self._fault(Duplicate(after, pause, new_id=new_id), where)
@@ -304,9 +304,9 @@ class Webhooks:
         """Post events at the same time (assumed).
 
         Write ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: at the end of
-        the block, all its events are posted at the same time. For an ASGI app or an async function,
-        they are tasks on one loop. For a URL or a WSGI app, they are threads, so their order may
-        differ from run to run. Plain functions are called one by one.
+        the block, all its events are posted at the same time. ASGI apps and async functions run as
+        tasks on one loop. URLs and WSGI apps are called in threads, so the order may differ from
+        run to run. Plain functions are called one by one.
 
         Args:
             by: Instead of a block: each event waits for this many others, as with :meth:`reorder`,
@@ -362,8 +362,8 @@ class Webhooks:
         """Write events as a later version of the service might, with fields unknown today.
 
         The envelope, the resource and its conversation each get a field ``addedLater``, and their
-        keys change order (assumed). If ``outbound=`` writes the event, so does every JSON object.
-        The bodies in ``fake.events`` stay the same, and so does a body that is not JSON.
+        keys change order (assumed). If ``outbound=`` writes the event, this applies to every JSON
+        object. The bodies in ``fake.events`` stay the same, and so does a body that is not JSON.
 
         Args:
             unknown: Instead, give this field of the message an unknown value, in events that have
@@ -425,8 +425,8 @@ class Webhooks:
 
         The app has to run in process. The service sees a closed connection, and retries the event
         at the next ``settle()``, assertion or clock move, even without ``retry_after``, unless the
-        response was complete. What the app keeps in memory survives, unless it was connected with
-        ``restart=``. If an attempt doesn't reach the point, the next one can crash.
+        response was complete. What the app keeps in memory survives, unless the app was connected
+        with ``restart=``. If an attempt doesn't reach the point, the next one can crash.
 
         Args:
             line: A line of the app that awaits, such as ``"app.py:41"``. When the app suspends at
@@ -562,7 +562,7 @@ class Webhooks:
         remove: Iterable[str] = (),
         raw: str | bytes | None = None,
     ) -> Pending[None]:
-        """Emit an event that the service would not. The message's status and money don't change.
+        """Emit an event that the service would not send, with no effect on status and money.
 
         The body is that of an event with this status, plus your changes. A delivery or failure that
         never happened is dated now.
