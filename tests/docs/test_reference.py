@@ -13,7 +13,7 @@ import time_machine
 from werkzeug.test import Client
 
 import pytest_chatfake
-from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, plugin
+from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, WebhookTests, plugin
 from pytest_chatfake.exploring import plugin as exploring_plugin
 from pytest_chatfake.http_api.account_api import AccountApi
 from pytest_chatfake.mutants import plugin as mutants_plugin
@@ -50,7 +50,10 @@ def lines(section):
 
 
 def members(cls):
-    """The public members of a class: what it defines, and the attributes that it describes."""
+    """The public members of a class: what it defines, and the attributes that it describes.
+
+    Ready-made tests are not among them, because pytest calls those.
+    """
     if fields := getattr(cls, "model_fields", None):
         return set(fields)
     found = []
@@ -58,15 +61,14 @@ def members(cls):
         described = (inspect.getdoc(base) or "").partition("\nAttributes:\n")[2]
         attributes = re.findall(r"^    (\w+): ", described.partition("\n\n")[0], re.MULTILINE)
         found += [*vars(base), *attributes]
-    return {name for name in found if not name.startswith("_")}
+    return {name for name in found if not name.startswith(("_", "test_"))}
 
 
 def methods(cls):
-    """The public methods that users call; pytest calls the tests."""
-    found = {
+    """The public methods that users call."""
+    return {
         name for name in members(cls) if inspect.isfunction(inspect.getattr_static(cls, name, 0))
     }
-    return {name for name in found if not name.startswith("test_")}
 
 
 def arguments(method, left_out=""):
@@ -81,7 +83,7 @@ def arguments(method, left_out=""):
 def test_every_method_is_shown_with_its_arguments(name):
     expected, shown = {}, {}
     for cell, text in rows(sections()[name]):
-        for method, given in re.findall(r"`(?!test_)(\w+)(\([^`]*\))`", cell):
+        for method, given in re.findall(r"`(\w+)(\([^`]*\))`", cell):
             shown[method] = given
             left_out = text if "..." in given else ""
             expected[method] = arguments(getattr(DESCRIBED[name], method), left_out)
@@ -105,6 +107,12 @@ def test_every_public_name_is_in_the_reference_and_documented_on_the_site():
     pages = (DOCS / "reference" / "python").glob("*.rst")
     shown = [re.findall(r"^\.\. auto\w+:: (\w+)$", p.read_text(), re.MULTILINE) for p in pages]
     assert sorted([*PUBLIC, "AccountApi"]) == sorted(name for page in shown for name in page)
+
+
+def test_every_ready_made_test_has_a_row_in_its_guide():
+    guide = (DOCS / "how-to" / "ready-made-tests.md").read_text("utf-8")
+    described = re.findall(r"^\| `(test_\w+)` \|", guide, re.MULTILINE)
+    assert described == [name for name in vars(WebhookTests) if name.startswith("test_")]
 
 
 @pytest.mark.parametrize("config", [ChatFakeConfig, Naming])
