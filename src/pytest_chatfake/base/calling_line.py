@@ -23,7 +23,7 @@ from .current_test import CurrentTest, current
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
-#: The folders of the standard library and of installed ones; others are found on the way.
+#: The folders of the standard library and of installed libraries; others are found as we go.
 _LIBRARIES = {sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")}
 _INSTALLED = ("site-packages", "dist-packages")
 

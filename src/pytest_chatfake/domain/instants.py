@@ -138,7 +138,7 @@ def _stamp_of(milliseconds: int) -> str:
 
 
 def aware(moment: object, what: str) -> datetime:
-    """Return an aware ``datetime`` unchanged, and parse an ISO 8601 string; refuse naive ones."""
+    """Return an aware ``datetime`` unchanged, or parse an ISO 8601 string; refuse naive moments."""
     if isinstance(moment, str):
         try:
             moment = datetime.fromisoformat(moment)

@@ -247,7 +247,7 @@ class World:
 
     @property
     def keeps_memory(self) -> bool:
-        """Whether an app crashed that is not made anew."""
+        """Whether an app crashed that its endpoint doesn't recreate."""
         crashed = (
             attempt
             for attempt in self._attempts

@@ -50,7 +50,7 @@ class Drafts:
     ) -> tuple[MessageState, Draft]:
         """Return the message, and the draft that is decided once the message is accepted.
 
-        Arguments and errors are those of :meth:`.ChatFake.send`.
+        Arguments and errors are as for :meth:`.ChatFake.send`.
         """
         kind = check_type(type_, self._naming._message_keys)
         value: Any = content

@@ -215,7 +215,7 @@ class ChatFake:
     ) -> Submission:
         """Submit a text message and decide later: ``.accept()`` or ``.reject()`` it.
 
-        Arguments and errors are those of :meth:`send_text`. The conversation is looked up when the
+        Arguments and errors are as for :meth:`send_text`. The conversation is looked up when the
         message is accepted.
         """
         state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
@@ -241,7 +241,7 @@ class ChatFake:
 
         ``type`` is the message resource's type, and ``content`` the JSON object or list under a key
         of the same name, which must not be another field's. Money, failures and drops work as for a
-        text. Other arguments and errors are those of :meth:`send_text`.
+        text. Other arguments and errors are as for :meth:`send_text`.
         """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
@@ -262,7 +262,7 @@ class ChatFake:
     ) -> Submission:
         """Submit a message of any type, and accept or reject it later (assumed).
 
-        Arguments and errors are those of :meth:`send`.
+        Arguments and errors are as for :meth:`send`.
         """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
@@ -547,14 +547,14 @@ class ChatFake:
     def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
         """Expect the held amount, in total or for one message (§3 rule 5).
 
-        Arguments and errors are those of :meth:`assert_charged`.
+        Arguments and errors are as for :meth:`assert_charged`.
         """
         self._assert_amount("held", amount, message)
 
     def assert_available(self, amount: Money) -> None:
         """Expect the available amount (§2.1), which may be negative.
 
-        Errors are those of :meth:`assert_charged`.
+        Errors are as for :meth:`assert_charged`.
         """
         self._assert_amount("available", amount, None)
 

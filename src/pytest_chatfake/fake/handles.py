@@ -187,7 +187,7 @@ class Message:
     def writes(self, text: str, /, **fields: object) -> Self:
         """Write to the sender as this message's recipient, whatever its status (assumed).
 
-        Arguments and errors are those of :meth:`Recipient.writes`.
+        Arguments and errors are as for :meth:`Recipient.writes`.
         """
         self._at.perform(self._written(text, fields), "writes()")
         return self

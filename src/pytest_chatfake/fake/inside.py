@@ -142,7 +142,7 @@ class Inside:
 
     @staticmethod
     def is_made_anew(endpoint: Endpoint) -> bool:
-        """Return whether the endpoint's app is made anew after a crash."""
+        """Return whether the endpoint recreates its app after a crash."""
         return endpoint._restart is not None
 
     # What happened

@@ -111,7 +111,7 @@ class Recipient:
         """Send a message of any type to the sender, such as an image (assumed).
 
         ``content`` is the JSON object that the resource has under the type's name. Other arguments
-        and errors are those of :meth:`writes`.
+        and errors are as for :meth:`writes`.
         """
         return self._write("sends()", type, content, fields)
 

@@ -30,7 +30,7 @@ _ARGUMENTS: Final = ("type", "content", "to", "conversation", "origin_type", "pr
 
 
 class SendEndpoint:
-    """Responds to send calls; arguments and errors are those of :meth:`.ChatFake.send_endpoint`."""
+    """Responds to send calls; arguments and errors are as for :meth:`.ChatFake.send_endpoint`."""
 
     def __init__(
         self,

@@ -500,8 +500,8 @@ class Webhooks:
     ) -> Pending[None]:
         """Post recorded events to the endpoints, in the file's order (assumed).
 
-        Bodies keep every byte, except a JSON object under ``body``, which is written anew. The
-        events are signed anew. They belong to no message of this fake, so they cost nothing, and
+        Bodies keep every byte, except a JSON object under ``body``, which is encoded again. The
+        events get new signatures. They belong to no message of this fake, so they cost nothing, and
         the timeline calls their messages ``r1``, ``r2``. Faults match the recorded status, as in
         ``drop(status="delivered")``. ``outbound=`` is not called; but if it is configured, a body
         without ``type`` is posted as a status event.

@@ -38,7 +38,7 @@ _NO_RESPONSE = Response(None)
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """What an attempt needs only while it is under way; forgotten at its end, to save memory.
+    """What an attempt only needs while it is under way; discarded at its end, to save memory.
 
     Attributes:
         depth: The length of the chain of attempts that led to it, each of which caused an event.

@@ -17,7 +17,7 @@ class Attendant(Protocol):
     Attributes:
         deed: What it did to the app, in words that follow "the app"; empty if nothing.
         stopped: If it stopped the app, the error that the service sees, as of a closed connection.
-            With ``restart=``, the endpoint then makes the app anew.
+            With ``restart=``, the endpoint then recreates the app.
     """
 
     deed: str

@@ -6,8 +6,8 @@ change or delay it, and adds it to the history. *Make*: :func:`.make` writes and
 :class:`.WebhookRequest`; the endpoint's target posts it and returns the app's :class:`.Response`.
 *End*: the drain stores the response in the attempt. If the attempt failed, the drain plans the next
 one: a retry by the clock or, if a fault was to blame, one at the next barrier. Then the attempt's
-:class:`.Flight`, which has what it needed only until now, is forgotten. So a plain webhook consists
-of five objects, and each fault adds one.
+    :class:`.Flight`, which has whatever was only needed until now, is discarded. So a plain webhook
+    consists of five objects, and each fault adds one.
 
 Theory of operation ------------------- *No lock is held* while an attempt is made, because a
 receiver may call back: it may ask for the balance over HTTP, send another message, or start a

@@ -7,7 +7,7 @@ An entry is a body as it was received, or an object with the body and the time::
     {"at": "2026-03-01T09:00:07Z", "body": "{\"id\": \"evt_3\", ...}"}
 
 A plain body is kept byte for byte, and so is a string under ``body``. An object under ``body`` is
-written anew, with its fields in the same order and every digit of its numbers.
+encoded again, with its fields in the same order and every digit of its numbers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RecordedEvent(NamedTuple):
     Attributes:
         source: The file and what ``number`` counts: ``a.jsonl:`` (lines) or ``a.json, number ``.
         number: The number of the line, or of the entry in a list; 0 for the whole file.
-        body: The received bytes, or the same JSON written anew.
+        body: The received bytes, or the same JSON encoded again.
         json: The parsed body; fractions are decimals.
         at: When it was received, or else its own ``createTime``, in nanoseconds since the epoch.
         problem: Why the entry can't be used; empty if it can.
