@@ -1,4 +1,4 @@
-"""The page on trouble has every exception, finding and section, in the words that are printed."""
+"""The page on trouble has every exception and finding, in the words that are printed."""
 
 import ast
 import re
@@ -11,14 +11,15 @@ from pytest_chatfake.base import errors
 from .pages import DOCS
 
 PAGE = (DOCS / "reference" / "troubleshooting.md").read_text("utf-8")
+OPTIONS = (DOCS / "reference" / "fixtures-and-options.md").read_text("utf-8")
 
 #: What the text about something overlooked is given to.
 FINDING = "_listed"
 
 
-def first_names(heading):
+def first_names(heading, page=PAGE):
     """What the items of the lists under a heading begin with, between backticks."""
-    part = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    part = page.split(f"## {heading}\n")[1].split("\n## ")[0]
     return re.findall(r"^- `([^`]+)`(?::|, )", part, re.MULTILINE)
 
 
@@ -83,7 +84,7 @@ def test_everything_that_a_test_may_overlook_has_a_row():
 
 
 def test_the_section_of_a_report_and_its_parts_are_named_as_printed():
-    parts = first_names("The section in the report of a failed test")
+    parts = first_names("The report of a failed test", OPTIONS)
     assert parts == ["What to look at", "What happened", "A route raised"]
     assert {*parts, "chat_fake timeline"} <= texts()
 
