@@ -461,7 +461,7 @@ def test_an_app_that_goes_on_after_its_crash_is_named(how, app, crash):
 )
 def test_an_app_at_a_url_cannot_crash(fake, verb, arguments):
     fake.webhooks.connect("http://127.0.0.1:9/")
-    needs = pytest.raises(ChatFakeError, match=rf"^{verb}\(\) needs an app in process.*is a URL")
+    needs = pytest.raises(ChatFakeError, match=rf"^{verb}\(\) needs an in-process app.*is a URL")
     with getattr(fake.webhooks, verb)(**arguments), needs:
         fake.send_text()
     fake.reset()

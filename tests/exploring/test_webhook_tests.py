@@ -712,7 +712,7 @@ FAILED   all_events_are_taken
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestNoFunction
 FAILED   all_events_are_taken
-           TypeError: snapshot: expected a function of no argument, as in
+           TypeError: snapshot: expected a function of no arguments, as in
            lambda: dict(app.statuses), got []
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestNoYield

@@ -46,13 +46,13 @@ def held(api):
 
 
 def test_it_starts_once_and_stops_once(listener):
-    with pytest.raises(HTTPServerError, match="runs already"):
+    with pytest.raises(HTTPServerError, match="is already running"):
         listener.start()
     listener.stop()
     listener.close_idle_connections()
 
     assert not listener.is_running()
-    with pytest.raises(HTTPServerError, match="does not run"):
+    with pytest.raises(HTTPServerError, match="is not running"):
         listener.stop()
 
 

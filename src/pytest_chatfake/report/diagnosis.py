@@ -153,12 +153,11 @@ class Diagnosis:
         if (obstacle := next(filter(None, obstacles), None)) is not None:
             yield f"That is because {obstacle}."
         else:
-            yield f"Call deliver() or read() on {'it' if len(messages) == 1 else 'them'}."
+            yield f"Call deliver() or read() on {self.labels.messages(messages)}."
 
     def _held(self, messages: Sequence[MessageState]) -> Iterator[str]:
         held = number(sum((message.held for message in messages), ZERO))
-        until = "it is delivered" if len(messages) == 1 else "they are delivered"
-        yield f"{held} is held for {self._mention(messages)} until {until} (§3 rule 5)."
+        yield f"{held} is held for {self._mention(messages)} until delivery (§3 rule 5)."
         if pending := list(self._pending(_ENDS, *messages)):
             yield from pending
             return

@@ -84,9 +84,9 @@ def _text(entry: Record, labels: Labels, hinted: bool) -> str:
             )
             repeat, after = request._repeat, request._last_attempt
             first = f", see {pointer_to(repeat.first)}" if repeat else ""
-            early = ""
-            if after:
-                early = f", the webhook ({pointer_to(after)}) arrived before the response"
+            early = (
+                f", the webhook ({pointer_to(after)}) arrived before the response" if after else ""
+            )
             return f"{request}{first}{body}{early}"
         case ClockRecord() as move:
             return f"{move.what} by {length(move.end - move.moment)}"
