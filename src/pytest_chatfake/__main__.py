@@ -1,4 +1,4 @@
-"""``python -m pytest_chatfake``: events' schema, and what recordings show."""
+"""Check recorded events, infer a configuration from them, and merge the results of runs."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ _INI: IniOptions = {
         None,
         (
             "the seed of ids: fixed (the same ids in every run), random (new ids in every run), or "
-            "your own string (the same ids in every run with it) (default: fixed)"
+            "your own string (the same ids for the same string) (default: fixed)"
         ),
     ),
     "chat_fake_loop_scope": (
@@ -87,8 +87,8 @@ _OWN: Flags = {
     "--chat-fake-seed": (
         "SEED",
         (
-            "use SEED instead of the ini option chat_fake_seed; with the seed in a run's header, "
-            "its ids are the same again"
+            "use SEED instead of the ini option chat_fake_seed; the seed in a run's header "
+            "reproduces its ids"
         ),
     ),
 }

@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from None
     config.addinivalue_line(
         "markers",
-        "chat_fake(**fields): fields of ChatFakeConfig for the chat_fake of a test, a class or a "
+        "chat_fake(**fields): ChatFakeConfig fields for the chat_fake of a test, a class or a "
         'module, as in @pytest.mark.chat_fake(price="0.10")',
     )
     shares = config.getini("chat_fake_loop_scope") == "session"

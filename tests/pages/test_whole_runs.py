@@ -563,7 +563,7 @@ def test_the_page_says_when_the_run_really_began(pytester):
     pytester.makepyfile(conftest="import time_machine; time_machine.travel(0, tick=False).start()")
     pytester.makepyfile(test_it="def test_it(chat_fake): chat_fake.send_text()")
     run_pytest(pytester.path, *OPTIONS, "--chat-fake-report=page.html")
-    (began,) = re.findall("<dt>Began</dt><dd>(.*?) UTC</dd>", page_of(pytester))
+    (began,) = re.findall("<dt>Started</dt><dd>(.*?) UTC</dd>", page_of(pytester))
 
     age = datetime.now(UTC) - datetime.fromisoformat(f"{began}Z")
     assert timedelta(0) < age < timedelta(minutes=5)

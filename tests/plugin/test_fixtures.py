@@ -200,7 +200,7 @@ def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(pytes
 
 def test_the_marker_and_the_fixtures_are_documented(pytester):
     result = pytester.runpytest("--markers")
-    result.stdout.fnmatch_lines(["@pytest.mark.chat_fake(*fields): fields of ChatFakeConfig*"])
+    result.stdout.fnmatch_lines(["@pytest.mark.chat_fake(*fields): ChatFakeConfig fields*"])
     result = pytester.runpytest("--fixtures", "-q")
     for name in ("chat_fake", "chat_clock", "chat_receiver", "chat_fake_mode"):
         assert f"\n{name} -- " in result.stdout.str()

@@ -10,7 +10,7 @@ from .configuration import learn
 
 def add_learn(add_parser: Callable[..., ArgumentParser]) -> None:
     """Add the command, as entry points of ``pytest_chatfake.commands`` do."""
-    command = add_parser("learn", help="print the configuration that recordings show")
+    command = add_parser("learn", help="print a configuration inferred from recordings")
     command.add_argument("files", nargs="+", metavar="FILE", help="JSON, or JSON lines")
     command.set_defaults(run=_learn)
 

@@ -29,15 +29,15 @@ _FLAGS: Final[options.Flags] = {
     ),
     "--chat-fake-mutants=fast": (
         "",
-        "the same, but with each false fact only until a test notices it",
+        "like --chat-fake-mutants, but with each false fact only until a test notices it",
     ),
     "--chat-fake-mutants-seconds": (
         "N",
-        "the same, and start no more reruns after N seconds",
+        "like --chat-fake-mutants, and start no more reruns after N seconds",
     ),
     "--chat-fake-mutants-fail-under": (
         "N",
-        "the same, and fail the run if its tests noticed less than N percent",
+        "like --chat-fake-mutants, and fail the run if its tests noticed less than N percent",
     ),
 }
 

@@ -26,13 +26,13 @@ _FLAGS = {
     ),
     "--chat-fake-coverage-fail-under": (
         "N",
-        "the same, and fail the run if its tests tried less than N percent",
+        "like --chat-fake-coverage, and fail the run if its tests tried less than N percent",
     ),
     "--chat-fake-data": (
         "FILE",
         (
-            "write page, coverage and mutants as data to FILE, so that python -m pytest_chatfake "
-            "merge can merge the files of several jobs"
+            "write the run's page, coverage and mutants as data to FILE, for python -m "
+            "pytest_chatfake merge"
         ),
     ),
 }

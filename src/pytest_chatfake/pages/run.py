@@ -73,7 +73,7 @@ class Run:
         for name, verdicts in reruns.verdicts.items() if reruns else ():
             self._results[name].mutants = verdicts
         facts = {
-            "Began": f"{datetime.fromtimestamp(self._began, UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "Started": f"{datetime.fromtimestamp(self._began, UTC):%Y-%m-%d %H:%M:%S} UTC",
             "Took": f"{_now() - self._began:.1f} s",
             "Python": platform.python_version(),
             "pytest": pytest.__version__,
