@@ -55,10 +55,10 @@ def price(message):
 
 """
 _BY_RECIPIENT: Final = _PRICE.format(
-    key="prefix", test="message.to.startswith(prefix)", what="an address"
+    key="prefix", test="message.to.startswith(prefix)", what="address"
 )
 _BY_ORIGIN: Final = _PRICE.format(
-    key="origin_type", test="message.origin_type == origin_type", what="an origin type"
+    key="origin_type", test="message.origin_type == origin_type", what="origin type"
 )
 
 
