@@ -200,5 +200,5 @@ async def test_a_check_is_awaited_in_async_mode_with_an_async_snapshot():
 
 
 def test_outside_an_exploration_there_is_nothing_to_compare():
-    with ChatFake() as fake, pytest.raises(ChatFakeError, match="in none"):
+    with ChatFake() as fake, pytest.raises(ChatFakeError, match="isn't part of one"):
         fake.assert_order_independent(list)

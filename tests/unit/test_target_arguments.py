@@ -37,7 +37,7 @@ def test_a_host_among_the_headers_replaces_ours_in_any_case(name):
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("http://h/a b", "url: 'http://h/a b' has a space or a control character. Quote it, as"),
+        ("http://h/a b", "url: 'http://h/a b' has a space or a control character. Percent-encode"),
         ("http://h/é", "url: 'http://h/é' has letters outside ASCII. Write 'http://h/%C3%A9'."),
         ("http://u@h/", r"Use headers=\{'Authorization': ...\} instead."),
         (

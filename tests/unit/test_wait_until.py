@@ -138,7 +138,7 @@ def test_a_function_that_only_asserts_is_told_what_it_lacks(wait_in_vain):
     def done():
         assert True
 
-    hint = "returned None (a function that only asserts has to return True at the end)"
+    hint = "returned None (a function that only asserts must return True at the end)"
     assert str(wait_in_vain(done)).endswith(hint)
     assert str(wait_in_vain(lambda: None)).endswith("returned None")
 

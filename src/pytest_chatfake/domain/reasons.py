@@ -174,7 +174,7 @@ FAILED_FREE: Final = _rule("failed-free", _NO_CHARGE)
 DROPPED: Final = _rule(
     "dropped",
     Reason("it was not delivered in time and was dropped: its hold is released", "§3 rule 5"),
-    Reason("a drop has no event", "§3 rule 6"),
+    Reason("a drop sends no event", "§3 rule 6"),
 )
 
 #: For events by ``emit()``, which the service would not send.

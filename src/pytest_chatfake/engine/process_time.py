@@ -53,7 +53,7 @@ class Travel:
 
         if _freezegun_is_active():
             raise ClockError(
-                "freezegun is active, but an exploration must set time back for every world. "
+                "freezegun is active, but an exploration must reset time for every world. "
                 "Stop freezegun first, or freeze time inside the body."
             )
         self._moment = datetime.now(_NEUTRAL) if time_machine.traveller_stack else moment
@@ -81,7 +81,7 @@ class Travel:
             self._travel = None
             # stop() would end the traveller on top, which isn't the fake's.
             raise ClockError(
-                "the clock can't give back real time: another time_machine.travel() was started "
+                "the clock can't restore real time: another time_machine.travel() was started "
                 "after it. Stop that one before the fake is closed."
             )
         self._travel.stop()

@@ -686,7 +686,7 @@ class ChatFake:
         if (observer := self._engine.drain.observer) is None:
             raise ChatFakeError(
                 "assert_order_independent() compares the worlds of an exploration, but this fake "
-                "is in none: call it in a chat_explore body, or use assert_idempotent()"
+                "isn't part of one: call it in a chat_explore body, or use assert_idempotent()"
             )
         check = partial(observer.compare, snapshot)
         return self._engine.check("assert_order_independent()", check)

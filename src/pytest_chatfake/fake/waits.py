@@ -189,7 +189,7 @@ class Wait:
         else:
             seen = f"returned {cited(self.value)}"
             if self.value is None and self._name() != "the lambda":
-                seen += " (a function that only asserts has to return True at the end)"
+                seen += " (a function that only asserts must return True at the end)"
         text = (
             f"{self._what()} was not true within {self.limit:g} s: its last call (of "
             f"{self._looks}) {seen}"

@@ -101,7 +101,7 @@ class Diagnosis:
         pending = list(self._pending({_VERBS.get(wanted, "")}, message))
         obstacle = obstacle_of(self._engine, message)
         if message.state == "dropped":
-            yield f"{label} was dropped, which has no event (§3 rule 6)."
+            yield f"{label} was dropped, which sends no event (§3 rule 6)."
         elif pending and got is None and obstacle is None:
             yield from pending
         elif wanted == "read" and person is not None and not person.read_receipts:
@@ -126,7 +126,7 @@ class Diagnosis:
             if isinstance(attempt, Attempt) and has_failed(attempt)
         ]
         if not path.startswith("/") or "?" in path:
-            yield "Write only the path: it starts with /, and has no host and no query."
+            yield "Pass only the path: it starts with /, and has neither a host nor a query."
         elif outbox.endpoints and (pending := list(self._pending({"attempt", *_ENDS}))):
             yield "The app may make this request when the next event arrives:"
             yield from pending

@@ -41,7 +41,7 @@ def parse_url(url: str) -> Address:
     """
     if re.search(r"[\x00-\x20\x7f]", check_str(url, "url")):
         raise ValueError(
-            f"url: {cited(url)} has a space or a control character. Quote it, as in %20."
+            f"url: {cited(url)} has a space or a control character. Percent-encode it, as in %20."
         )
     if not url.isascii():
         plain = quote(url, "/:?#[]@!$&'()*+,;=%", errors="surrogatepass")
@@ -84,7 +84,7 @@ def checked_path(path: str) -> str:
         raise ValueError(f"path: {cited(path)} has a fragment, which is never sent. Omit '#...'.")
     if not re.fullmatch(r"[\x21-\x7e]+", path):
         quoted = quote(path, "/?:@!$&'()*+,;=%", errors="surrogatepass")
-        raise ValueError(f"path: {cited(path)} has to be quoted as in a URL: {cited(quoted)}")
+        raise ValueError(f"path: {cited(path)} must be percent-encoded: {cited(quoted)}")
     return path
 
 
