@@ -1,7 +1,6 @@
 """Several endpoints at one server: one that serves one client at a time gets all their events."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
@@ -122,24 +121,6 @@ def test_endpoints_at_different_servers_keep_a_connection_each():
 
         assert [len(one.posts), len(other.posts)] == [3, 3]
         assert [len(one.connections), len(other.connections)] == [1, 1]
-
-
-def test_attempts_at_one_server_at_once_do_not_share_a_connection():
-    together = threading.Barrier(2)
-
-    def script(conversation):
-        while conversation.read():
-            if len(server.posts) > 1:
-                together.wait(SECONDS)  # passes only if both are being answered
-            conversation.send(OK)
-
-    with serving(script) as server, targets(server.url, server.url) as both:
-        answers = [both[0].attempt(request(0))]
-        with ThreadPoolExecutor() as pool:
-            answers += pool.map(lambda target: target.attempt(request(1)), both)
-
-        assert [Response(200, b"ok")] * 3 == answers
-        assert len(server.connections) == 2
 
 
 def test_a_batch_at_one_url_has_a_connection_for_each_event():

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import flask
 import pytest
 import trio
-from fastapi import BackgroundTasks, FastAPI, Request
 
 from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.responses import Response
@@ -46,30 +45,6 @@ def test_a_flask_app_answers(attempt, closing, flask_app):
     assert [Response(202, b"evt_1")] * 3 == [attempt(target) for _ in range(3)]
     here = attempt is in_plain_code
     assert here == (threading.get_ident() == flask_app.thread)
-
-
-@pytest.fixture
-def fastapi_app():
-    app = FastAPI()
-    app.done = []
-
-    @app.post("/hooks/chat")
-    async def hook(request: Request, background: BackgroundTasks):
-        event = await request.json()
-        background.add_task(app.done.append, event["id"])
-        return event["id"]
-
-    return app
-
-
-@THREE
-def test_a_fastapi_app_answers_and_its_background_work_is_done(
-    attempt, closing, fastapi_app, portal
-):
-    target = closing(AsgiTarget(fastapi_app, path="/hooks/chat", portal=portal))
-
-    assert [Response(200, b'"evt_1"')] * 3 == [attempt(target) for _ in range(3)]
-    assert fastapi_app.done == ["evt_1"] * 3
 
 
 def test_in_a_coroutine_an_app_runs_in_the_test_s_own_loop_and_task(closing, portal):

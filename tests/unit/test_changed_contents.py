@@ -120,6 +120,7 @@ def test_the_same_event_comes_again_under_an_id_that_nothing_else_has(event_ids,
 def test_a_retry_has_the_changed_bytes_again():
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
         fake.webhooks.evolve()
+        fake.webhooks.evolve(unknown="type")
         fake.webhooks.duplicate(new_id=True)
         receiver.respond(500, times=2)
         fake.send_text()

@@ -101,31 +101,6 @@ def test_a_bad_move_is_refused_and_moves_nothing(fake, move, error, words):
 # -- what is due -----------------------------------------------------------------------------------
 
 
-def test_each_due_thing_happens_at_its_own_moment_in_order():
-    seen = []
-    with frozen_fake(retry_after=[10, 300]) as fake:
-
-        def app(request):
-            now = datetime.now(UTC)  # what the code under test sees
-            assert now == fake.clock.now
-            seen.append((now, request.event.status, request.number))
-            return 500
-
-        fake.webhooks.connect(handler=app)
-        message = fake.send_text()
-        fake.clock.advance(seconds=4)
-        message.deliver()
-        fake.clock.advance(hours=1)
-
-        assert seen == [
-            (at(seconds=second), status, number)
-            for number, begin in enumerate((0, 10, 310), 1)
-            for second, status in ((begin, "sent"), (begin + 4, "delivered"))
-        ]
-        assert [row[0] for row in seen] == [one.at for one in fake.webhooks.attempts]
-        assert at(seconds=3604) == fake.clock.now
-
-
 def test_an_exception_stops_time_at_its_moment_and_the_rest_goes_on_later(fake):
     fake.webhooks.connect(handler=lambda request: 1 / 0 if request.number == 1 else None)
     fake.webhooks.delay(60)

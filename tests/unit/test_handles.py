@@ -42,27 +42,6 @@ def test_handles_of_the_same_thing_are_equal(fake):
     assert len(fake.conversations) == 2
 
 
-def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset(fake):
-    fake.webhooks.receiver()
-    fake.send_text().deliver()
-    sent, delivered = fake.events
-    first, second = fake.webhooks.attempts
-
-    assert (sent, first) == (fake.events[-2], fake.webhooks.attempts[0])
-    assert sent == first.event != delivered == second.event != first
-    assert {sent: 1, first: 2} == {fake.events[0]: 1, fake.webhooks.attempts[0]: 2}
-    assert "sent" != sent != first
-    with pytest.raises(IndexError, match="there is no item 2: there are 2"):
-        fake.events[2]
-
-    body = sent.body
-    fake.reset()
-    fake.send_text()
-    assert fake.events[0] != sent
-    assert fake.webhooks.attempts[0] != first
-    assert ("sent", body, sent) == (sent.status, sent.body, first.event)
-
-
 def test_handles_show_themselves_in_a_word(fake):
     assert repr(fake.submit_text()) == "<Submission to +15550100: submitted>"
     receiver = fake.webhooks.receiver()

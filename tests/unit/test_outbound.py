@@ -189,20 +189,6 @@ def test_a_later_version_adds_fields_to_all_objects_of_json_and_to_no_form():
     assert first.replace(b"=sent", b"=delivered") == second
 
 
-def test_an_unknown_value_is_in_the_form_unless_its_function_refuses_that():
-    def kind(event):
-        return {"text": "1"}[event["chatMessage"]["type"]]
-
-    for outbound, expected in [
-        (kind, b"1"),
-        (lambda event: event["chatMessage"]["type"], b"added_later"),
-    ]:
-        with fake_with_receiver(outbound=outbound) as (fake, receiver):
-            fake.webhooks.evolve(unknown="type")
-            fake.send_text()
-            assert received_bodies(receiver) == [expected]
-
-
 def test_an_unknown_value_that_the_form_refuses_is_left_out_alone():
     def outbound(event):
         assert event["chatMessage"]["type"] == "text"

@@ -24,17 +24,6 @@ def test_an_endpoint_gets_what_is_emitted_from_its_connection_on(fake):
     assert received_statuses(receiver) == ["delivered"]
 
 
-def test_each_event_goes_to_all_endpoints_in_the_order_of_their_connection(fake):
-    seen = []
-    for name in ("a", "b", "c"):
-        fake.webhooks.connect(
-            handler=lambda request, name=name: seen.append((name, request.event.status))
-        )
-    fake.send_text().deliver()
-
-    assert seen == [(name, status) for status in ("sent", "delivered") for name in "abc"]
-
-
 def test_a_disconnected_endpoint_gets_nothing_more(fake, receiver):
     message = fake.send_text()
     receiver.endpoint.disconnect()

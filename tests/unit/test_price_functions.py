@@ -169,42 +169,6 @@ def test_a_reset_while_a_price_function_is_asked_is_refused(fake):
 # -- while other things fall due -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "look", [lambda fake: fake.balance, lambda fake: fake.assert_available("99.95")]
-)
-def test_what_falls_due_while_a_message_is_priced_happens_before_its_send(traveller, look):
-    """The function of ``extra=`` is called inside the price function then."""
-    seen = []
-
-    def price(_):
-        traveller.shift(60)  # as an app's own test of time does
-        look(fake)
-        seen.append([received_statuses(receiver), [event.status for event in fake.events]])
-        for _ in range(2):
-            with pytest.raises(ChatFakeError, match=r"^can't call top_up\(\) from a price"):
-                fake.top_up(1)
-        return "0.10"
-
-    def fields(_, status):
-        if status == "delivered":
-            with pytest.raises(
-                ChatFakeError, match=r"^can't call top_up\(\) from the extra= function"
-            ):
-                fake.top_up(1)
-        return {"of": status}
-
-    with ChatFake(extra=fields) as fake:
-        receiver = fake.webhooks.receiver()
-        fake.send_text("first").after(60).deliver()
-        second = fake.send_text("second", price=price)
-
-        assert seen == [[["sent"], ["sent", "delivered"]]]  # attempted only when the verb is done
-        assert received_statuses(receiver) == ["sent", "delivered", "sent"]
-        assert Decimal("0.05") == fake.messages[0].charged
-        assert [Decimal(0), "sent"] == [second.held, second.status]  # the session is open already
-        fake.top_up(1)  # nobody prices any more
-
-
 def test_what_is_queued_is_not_attempted_in_the_middle_of_a_verb(fake):
     receiver = fake.webhooks.receiver()
     seen = []

@@ -183,25 +183,6 @@ def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(fake, bef
     assert look(fake) == AFTER
 
 
-@pytest.mark.parametrize("before", [1, 3])
-def test_a_receiver_that_resets_the_fake_and_sends_leaves_a_whole_history(fake, before):
-    receiver = fake.webhooks.receiver()
-    left = [before]
-
-    def begin_anew(_):
-        left[0] -= 1
-        if left[0] == 0:
-            fake.reset()
-            fake.send_text("after")
-
-    fake.webhooks.connect(handler=begin_anew)
-    for _ in range(before):
-        fake.send_text("before")
-
-    assert received_statuses(receiver) == ["sent"]
-    assert [*AFTER, "attempt by event"] == look(fake)
-
-
 @pytest.mark.parametrize("raises", [True, False])
 def test_a_route_that_resets_the_fake_responds_and_its_error_comes_back(fake, raises):
     @fake.route("/reset")

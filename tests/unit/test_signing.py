@@ -200,29 +200,6 @@ def test_the_standardwebhooks_package_signs_each_attempt_alike_retries_too():
         assert package.verify(one.body, dict(one.headers))
 
 
-@pytest.mark.parametrize("offset", [-301, 301, timedelta(minutes=-6), timedelta(minutes=6)])
-def test_a_stale_or_future_timestamp_is_refused_by_the_package(fake, receiver, offset):
-    fake.webhooks.sign(StandardWebhooksSigner(SECRET, offset=offset))
-    fake.send_text()
-
-    (request,) = receiver.requests
-    with pytest.raises(WebhookVerificationError, match="timestamp"):
-        Webhook(SECRET).verify(request.body, dict(request.headers))
-
-
-def test_the_package_refuses_wrong_secrets_changed_bodies_missing_headers():
-    with fake_with_receiver(signer=StandardWebhooksSigner(SECRET)) as (fake, receiver):
-        fake.webhooks.sign(StandardWebhooksSigner(b64("a")))
-        fake.webhooks.tamper(start=2)
-        fake.webhooks.sign(lambda _: {}, start=3)
-        fake.send_text().deliver().read()
-
-        assert len(receiver.requests) == 3
-        for request in receiver.requests:
-            with pytest.raises(WebhookVerificationError):
-                Webhook(SECRET).verify(request.body, dict(request.headers))
-
-
 def test_an_hmac_signature_is_over_the_exact_bytes_at_the_apps_time():
     with fake_with_receiver(signer=HmacSigner("secret")) as (fake, receiver):
         fake.clock.advance(microseconds=999_999)  # Unix seconds are whole

@@ -22,22 +22,6 @@ def _switching_all_the_time():
     sys.setswitchinterval(interval)
 
 
-def at_once(count, work):
-    """Let so many threads do the same at the same moment."""
-    barrier = threading.Barrier(count, timeout=60)
-
-    def begin():
-        barrier.wait()
-        work()
-
-    threads = [threading.Thread(target=begin, daemon=True) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-
-
 class Turn:
     """The lock of a drain; it shows when a thread begins to wait for it."""
 
@@ -134,23 +118,6 @@ def test_a_reset_may_come_in_the_middle_of_a_look_at_the_history():
 
     assert history.has(record)
     assert not history.has(record)
-
-
-def test_threads_that_send_at_once_lose_no_event_and_record_losses_rightly():
-    with ChatFake() as fake:
-        receiver = fake.webhooks.receiver()
-        fake.webhooks.drop(status="read", times=None)
-
-        at_once(4, lambda: [fake.send_text().read() for _ in range(100)])
-        fake.settle()
-
-        assert (len({message.id for message in fake.messages}), len(fake.events)) == (400, 800)
-        sent = [event.id for event in fake.events if event.status == "sent"]
-        assert sent == [request.id for request in receiver.requests]
-        found = sorted((one.event.id, one.fault) for one in fake.webhooks.attempts)
-        assert found == sorted(
-            (event.id, "drop" if event.status == "read" else None) for event in fake.events
-        )
 
 
 def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread():
