@@ -694,7 +694,9 @@ class ChatFake:
     # Flow
 
     def settle(self) -> Pending[None]:
-        """Perform pending steps, run what is due, and post queued webhooks; time stands still.
+        """Perform pending steps, run what is due, and post queued webhooks.
+
+        The clock only moves to late duplicates and, once a fault has fired, to retries.
 
         Raises:
             Exception: The first error of a route, an in-process app or a due step.
