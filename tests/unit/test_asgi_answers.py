@@ -71,3 +71,13 @@ def test_an_error_after_the_answer_surfaces_too():
 
     with pytest.raises(OSError, match="the background job broke"):
         post(app)
+
+
+def test_an_error_that_has_to_do_with_no_lifespan_names_none():
+    async def app(scope, receive, send):
+        raise AttributeError("'Order' object has no attribute 'state'")
+
+    with pytest.raises(AttributeError) as caught:
+        post(app)
+
+    assert not hasattr(caught.value, "__notes__")
