@@ -106,6 +106,7 @@ WRONG_KIND = {
     "int | str": (1.5, True, b"1"),
     "fail_share": (True,),
     "float": ("0.1",),
+    "hours": ("0.1", True),
     "str": (1, b"x"),
     "str | bytes": (1,),
     "str | bytes | Mapping[str, object]": (1, *NOT_JSON),
@@ -415,7 +416,7 @@ NAMED = {"Clock.delta": r"advance\(\)", "Message.delta": r"after\(\)", "moment":
 NAMED |= {"app": "WSGI app", "asgi": "WSGI app", "wsgi": "ASGI app"}
 NAMED |= dict.fromkeys(("HmacSigner.format", "header", "timestamp_header"), "headers")
 NAMED |= {"changes": "no object", "remove": "no object", "kind": "edge", "kinds": "edge"}
-NAMED |= {"secrets": "secret", "statuses": "status", "text": "body"}
+NAMED |= {"secrets": "secret", "statuses": "status"}
 
 
 # -- what is called --------------------------------------------------------------------------------

@@ -92,16 +92,20 @@ def length_of(
         raise TypeError(
             f"{call} takes one duration: {name}(90), {name}(timedelta(days=30)) or {name}(days=30)"
         )
-    try:
-        return timedelta(**arguments) if delta is None else delta
-    except TypeError:
-        unknown = [f"{unit}=" for unit in arguments if unit not in _UNITS]
-        if not unknown:
-            raise TypeError(unexpected(call, "numbers", dict(arguments))) from None
+    if delta is not None:
+        return delta
+    if unknown := [f"{unit}=" for unit in arguments if unit not in _UNITS]:
         raise TypeError(
             f"{call} takes days=, hours=, minutes=, seconds= and timedelta's other arguments, "
             f"not {', '.join(unknown)}"
-        ) from None
+        )
+    if any(
+        isinstance(value, bool) or not isinstance(value, (int, float))
+        for value in arguments.values()
+    ):
+        raise TypeError(unexpected(call, "numbers", dict(arguments)))
+    try:
+        return timedelta(**arguments)
     except (OverflowError, ValueError):  # ValueError for a NaN
         raise ValueError(unexpected(call, "a finite duration", dict(arguments))) from None
 

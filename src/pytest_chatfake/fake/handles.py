@@ -195,7 +195,7 @@ class Message:
     def _written(self, text: str, fields: Mapping[str, object]) -> Verb:
         engine, state = self._engine, state_of(self, self._engine)
         people = engine.account.people
-        content = {"body": text}
+        content = {"body": check_str(text, "text")}
         return writing(engine, people, state.recipient, state, "text", content, fields)
 
     # Scheduling

@@ -99,7 +99,7 @@ class Recipient:
             IllegalTransition: The phone is off, the number is not registered, or the person has
                 blocked the sender.
         """
-        return self._write("writes()", "text", {"body": text}, fields)
+        return self._write("writes()", "text", {"body": check_str(text, "text")}, fields)
 
     def sends(
         self,
