@@ -28,7 +28,7 @@ class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the 
 
 
 class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """Async mode: a result was read before its steps were awaited, or steps were never awaited."""
+    """In async mode, a result was read while steps were pending, or steps were never awaited."""
 
 
 class ClockError(ChatFakeError):
@@ -40,27 +40,33 @@ class ClosedError(ChatFakeError):
 
 
 class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """An explored body does something else in each run, so its worlds can't be compared."""
+    """An explored body behaves differently from run to run, so its worlds can't be compared."""
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
     """A test overlooked something, such as a failed webhook.
 
     This error is raised at the end of the test function. Its message lists what the test
-    overlooked, each with its line: a failed attempt that the test neither caused nor read, an event
-    that is still queued or that no endpoint listens for, an unused fault, an ``after()`` without a
-    verb. With ``strict=False``, each is a :class:`WebhookWarning` instead.
+    overlooked, with lines of the test:
+
+    - failed attempts that the test neither caused nor read
+    - events that are still queued
+    - events of another type than the service's own that no endpoint listens for
+    - unused faults (on their own, they raise :class:`UnusedFault`)
+    - an ``after()`` without a verb
+
+    With ``strict=False``, each of these is a :class:`WebhookWarning` instead.
 
     In the middle of a test, this error means an endless loop: each attempt caused another event.
     """
 
 
 class UnusedFault(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """A fault never fired, so the test didn't try what it meant to.
+    """A fault never fired, so the test did not try what it set out to try.
 
     This error is raised at the end of the test function. Its message has the line that set the
     fault up and, if known, why the fault did not fire. If the test overlooked something else as
-    well, the fault is one line of :class:`UndeliveredWebhooks`.
+    well, :class:`UndeliveredWebhooks` lists the fault instead.
     """
 
 
@@ -73,9 +79,9 @@ class InjectedError(Exception):
 
 
 class WebhookWarning(UserWarning):
-    """A test overlooked something, with ``strict=False``; the message has the lines.
+    """A test with ``strict=False`` overlooked something; the message has the line.
 
-    An unused fault that a fixture set up always causes this warning, because the fault may be meant
+    An unused fault that a fixture set up only causes this warning, because the fault may be meant
     for other tests.
     """
 

@@ -56,7 +56,7 @@ class Trigger(Record):
 
     @property
     def description(self) -> str:
-        """The call that sets up such a fault: ``duplicate(after=2)``."""
+        """The call that set the fault up: ``duplicate(after=2)``."""
         where = {name: self._shown_filter(name, value) for name, value in self._where.items()}
         shown = [*self._arguments, *shown_arguments(**where)]
         if self._start != 1:
@@ -75,7 +75,7 @@ class Trigger(Record):
         self.remove()
 
     def remove(self) -> None:
-        """Stop the fault; what it has done stays. Removing it again is a no-op."""
+        """Stop the fault; what it has done stays. Calling this again is a no-op."""
         self._is_removed = True
 
     def _should_fire(self) -> bool:

@@ -92,9 +92,11 @@ class CheckedOptions(NamedTuple):
 
 
 class Exploration:
-    """An exploration and its result. In an async test, nothing happens until you ``await`` it.
+    """An exploration and its result, as returned when you call ``chat_explore``.
 
-    ``str(exploration)`` says how the exploration ended, as pytest shows it in the section
+    In an async test, nothing happens until you ``await`` the exploration.
+
+    ``str(exploration)`` says how it ended, and is the text that pytest shows in the section
     ``chat_explore``.
     """
 
@@ -151,7 +153,7 @@ class Exploration:
 
     @property
     def complete(self) -> bool:
-        """Whether every world up to the depth was tried; if not, ``str()`` says why.
+        """Whether every world up to ``depth`` was tried; if not, ``str()`` says why.
 
         An exploration that is not complete still passes.
 

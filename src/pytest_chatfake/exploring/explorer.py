@@ -52,8 +52,12 @@ class ExploreOptions(TypedDict, total=False):
     stop_at_first: bool
 
 
+def _show_nothing(text: str) -> None:
+    pass
+
+
 class Explorer:
-    """Runs one test body in many worlds: with webhooks duplicated, reordered, refused.
+    """Runs one test body in many worlds, with webhooks duplicated, reordered or refused.
 
     Under pytest, use the fixture ``chat_explore``::
 
@@ -67,12 +71,13 @@ class Explorer:
                 assert shop.spent == Decimal("0.05")
 
     Each run of ``world`` has its own fake, clock and shop. If a world fails, the test fails with
-    that world's error, which says what went wrong and, if possible, has a test to paste.
+    that world's error, which says what went wrong and, if possible, includes a test that you can
+    paste.
 
     Args:
-        config: The configuration of every fake; None: the defaults.
+        config: The configuration of every fake; the defaults if None.
         start: The time at which every world begins, unless time is already frozen.
-        progress: A function that is called with each progress line.
+        progress: A function to call with each progress line; by default, none is shown.
 
     Attributes:
         explorations: The explorations, in order.
@@ -86,7 +91,7 @@ class Explorer:
         config: ChatFakeConfig | None = None,
         *,
         start: datetime = _START,
-        progress: Progress = lambda _: None,
+        progress: Progress = _show_nothing,
     ) -> None:
         config = given_or_default(config)
         seed = config.seed or "pytest-chatfake"
@@ -113,26 +118,29 @@ class Explorer:
         """Run a body in every world; without a body, return a decorator that does.
 
         Args:
-            body: A function that takes a fake; with ``async def``, ``await`` the exploration.
-            **options: ``deviations=DEFAULT``: The kinds to try, or ``"all"``.
-                ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
-                ``"refuse"`` and ``"webhooks_first"``; the others are ``"drop"``,
-                ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``, ``"crash"``,
-                ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``, ``"unknown_value"``,
-                ``"read_at_once"``, ``"api.fail"`` and ``"api.lose_response"``.
-                ``limit=500``: The maximum number of worlds.
-                ``depth=2``: The maximum number of deviations in a world; 0: only the body as
-                written.
-                ``seconds=None``: No new world starts after this many real seconds.
-                ``only=None``: The one world to try, as a failure printed it.
-                ``crash_points=()``: For ``"crash"``, functions such as ``[Session.commit]``, or
-                their dotted names: the app may also crash before and after each call. For
-                ``"error"``, functions whose calls may fail; a mapping gives each function its
-                exception class, as in ``{Session.commit: OperationalError}``, or None for the
-                default of ``webhooks.error()``.
-                ``stop_at_first=False``: Whether to stop at the first world that fails. If not, more
-                worlds with one deviation are tried, to find other kinds that fail: 75 worlds, or
-                more if that takes no longer than the search so far.
+            body: A function that takes a fake. If it is ``async def``, ``await`` the exploration.
+            **options: All of them are optional:
+
+                - ``deviations=DEFAULT``: The kinds to try, or ``"all"``.
+                  ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``,
+                  ``"lose_response"``, ``"refuse"`` and ``"webhooks_first"``; the others are
+                  ``"drop"``, ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``,
+                  ``"crash"``, ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``,
+                  ``"unknown_value"``, ``"read_at_once"``, ``"api.fail"`` and
+                  ``"api.lose_response"``.
+                - ``limit=500``: The maximum number of worlds.
+                - ``depth=2``: The maximum number of deviations in a world; with 0, only the body as
+                  written is run.
+                - ``seconds=None``: No new world starts after this many real seconds.
+                - ``only=None``: The only world to try, as a failure printed it.
+                - ``crash_points=()``: For ``"crash"``, functions such as ``[Session.commit]``, or
+                  their dotted names: the app may also crash before and after each call. For
+                  ``"error"``, functions whose calls may fail. A mapping gives each function its
+                  exception class, as in ``{Session.commit: OperationalError}``, or None for the
+                  default of ``webhooks.error()``.
+                - ``stop_at_first=False``: Whether to stop at the first world that fails. If not,
+                  more worlds with one deviation are tried, to find other kinds that fail: 75
+                  worlds, or more if that takes no longer than the search so far.
 
         Raises:
             TypeError: The body is not a function that takes a fake.
@@ -182,16 +190,16 @@ def explore(
 ) -> Exploration:
     """Run a body in every world, without pytest.
 
-    The body is a function such as ``world`` in the example of :class:`Explorer`. If a world fails,
-    the first one's error is raised::
+    The body is a function such as ``world`` in the example of :class:`Explorer`. If worlds fail,
+    the error of the first is raised::
 
         print(explore(world, depth=1))  # 18 worlds, all with up to 1 deviation
 
     Args:
-        body: A function that takes a fake; with ``async def``, ``await`` the result.
-        config: The configuration of every fake; None: the defaults.
+        body: A function that takes a fake. If it is ``async def``, ``await`` the result.
+        config: The configuration of every fake; the defaults if None.
         **options: ``deviations``, ``limit``, ``depth``, ``seconds``, ``only``, ``crash_points`` and
-            ``stop_at_first``, as :class:`Explorer` takes them.
+            ``stop_at_first``, as for :class:`Explorer`.
     """
     exploration = Explorer(config)._explore(body, _checked(options, "explore()"))
     exploration._warn_if_never_awaited()

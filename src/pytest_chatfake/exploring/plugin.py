@@ -27,10 +27,10 @@ _explorer_key = pytest.StashKey["Explorer"]()
 def chat_explore(
     request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig
 ) -> Generator[Explorer]:
-    """Runs one test body in many worlds: with webhooks redelivered, reordered, refused.
+    """Runs one test body in many worlds, with webhooks redelivered, reordered or refused.
 
-    Each *world* is a run with its own fake and clock. If one fails, the test fails, and a plain
-    test to paste is printed if possible::
+    Each *world* is a run with its own fake and clock. If one fails, the test fails and, if
+    possible, prints a plain test that you can paste::
 
         def test_a_sale_is_charged_once(chat_explore):
             @chat_explore

@@ -70,10 +70,10 @@ class WebhookTests:
                 chat_fake.webhooks.connect(wsgi=shop.app, path="/hooks/chat")
                 return lambda: dict(shop.statuses)  # the snapshot
 
-    Each test plays :meth:`scenario` in many worlds: with duplicates, out of order, with lost
-    responses, crashes, forged signatures. In each world, the app has to handle all events and end
+    Each test plays :meth:`scenario` in many worlds: with duplicates, events out of order, lost
+    responses, crashes or forged signatures. In each world, the app has to handle all events and end
     up with the same snapshot as when the scenario is played as written. A test that has nothing to
-    try is skipped, and its reason says what to write. After the run, each class gets a card with a
+    try is skipped, and the reason says what to write. After the run, each class gets a card with a
     line for each test.
 
     To leave a test out, write ``test_a_crash = None``. A class without ``connect()`` is a base
@@ -84,7 +84,7 @@ class WebhookTests:
             ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
         expected_failures: Reasons why tests fail for now, by test name. Once such a test passes, it
             counts as a failure.
-        only: The one world to try, as a failure printed it, by test name.
+        only: For single tests, by name, the only world to try, as a failure printed it.
     """
 
     __test__: ClassVar[bool] = False
@@ -110,8 +110,8 @@ class WebhookTests:
 
         Returns:
             The *snapshot*: a function without arguments that returns what the app has made of its
-            events, such as statuses and sums, as plain data. It may be async if ``connect`` is.
-            None: only the app's responses are checked.
+            events, such as statuses and sums, as plain data. It may be async if ``connect`` is. If
+            you return None, only the app's responses are checked.
         """
         raise NotImplementedError(
             f"{type(self).__name__}: expected a method connect(self, chat_fake) that connects the "
@@ -119,7 +119,7 @@ class WebhookTests:
         )
 
     def scenario(self, chat_fake: ChatFake) -> Any:
-        """Play what happens; override it if your app sends messages or answers people.
+        """Play what happens in each test; override it if your app sends messages or answers people.
 
         Write a plain function, an ``async def``, or a generator that yields each step and so works
         in async tests as well: ``message = yield chat_fake.send_text()``.
@@ -132,7 +132,7 @@ class WebhookTests:
 
         Args:
             chat_fake: The fake.
-            steps: How many yields of a generator to play; None: all of it.
+            steps: How many yields of a generator to play; all of them if None.
         """
         last = 0 if steps is None else check_int(steps, "steps", 1)
         playing = _played(self.scenario(chat_fake), chat_fake, last)
@@ -164,7 +164,7 @@ class WebhookTests:
         webhook_run.explore()
 
     def test_snapshot_changes(self, webhook_run: _WebhookRun) -> None:
-        """Show in the snapshot what has happened, or no test could find a bug."""
+        """Show in the snapshot what has happened; otherwise, no test could find a bug."""
         webhook_run.explore(compares=True)
 
     def test_duplicates(self, webhook_run: _WebhookRun) -> None:
@@ -185,7 +185,7 @@ class WebhookTests:
         webhook_run.explore(ending=again, compares=True)
 
     def test_duplicates_at_once(self, webhook_run: _WebhookRun) -> None:
-        """Handle an event twice at the same time; the app may refuse one, which is retried."""
+        """Handle an event twice at the same time; if the app refuses one attempt, it is retried."""
         refused: list[str] = []  # how both attempts of a pair ended; empty: one was accepted
 
         async def retry(fake: ChatFake, _: Snapshot | None) -> None:
@@ -208,7 +208,7 @@ class WebhookTests:
             pytest.skip(f"two simultaneous attempts were both refused every time: {refused[0]}")
 
     def test_another_order(self, webhook_run: _WebhookRun) -> None:
-        """Handle events out of order: late, or retried after they were refused on the way."""
+        """Handle events that arrive out of order: late, or retried after a refusal on the way."""
         webhook_run.compare("reorder", "refuse")
 
     def test_a_read_at_once(self, webhook_run: _WebhookRun) -> None:

@@ -37,8 +37,8 @@ class Clock:
     until the webhooks are posted. Time only moves forward.
 
     Without the ``chat_clock`` fixture, real time runs until the first move freezes it. In async
-    mode, ``await`` each move; :attr:`agenda` and :attr:`next_due` raise ``NotAwaited`` while steps
-    are pending.
+    mode, ``await`` each move. While steps are pending, :attr:`agenda` and :attr:`next_due` raise
+    ``NotAwaited``.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -58,7 +58,7 @@ class Clock:
 
     @property
     def next_due(self) -> datetime | None:
-        """When the next step, drop, retry or delayed attempt is due; None if nothing is due."""
+        """When the next step, drop, retry or delayed attempt is due; None if there is none."""
         self._engine.ensure_readable()
         due = self._engine.due_runner.next_due()
         return None if due is None else instant(due)
@@ -70,10 +70,10 @@ class Clock:
 
         Args:
             delta: A ``timedelta`` or seconds.
-            **timedelta_arguments: ``days=``, ``hours=``, ... as ``timedelta`` takes them.
+            **timedelta_arguments: ``days=``, ``hours=`` and so on, as for ``timedelta``.
 
         Raises:
-            TypeError: No duration is given, or two.
+            TypeError: No duration is given, or two are given.
             ValueError: The duration is not finite.
             ClockError: The duration is negative, or time can't be moved.
         """
@@ -117,13 +117,13 @@ class Clock:
 
     @property
     def agenda(self) -> Sequence[AgendaEntry]:
-        """Everything that is due, in order.
+        """Everything that is scheduled, in order.
 
         The agenda leaves out what can't happen for now because of a person or an endpoint: an
         autopilot's delivery to a phone that is off, or a retry at a disconnected endpoint.
 
-        It lists when an open conversation expires, although nothing happens at that moment;
-        :attr:`next_due` and :meth:`advance_to_next` skip expiries.
+        It also lists when open conversations expire. Nothing happens at those moments, so
+        :attr:`next_due` and :meth:`advance_to_next` skip them.
         """
         self._engine.ensure_readable()
         return agenda(self._engine)
@@ -132,12 +132,12 @@ class Clock:
         """Move time forward to the next due moment, and run what is due.
 
         Raises:
-            ClockError: Nothing is due, or time can't be moved.
+            ClockError: Nothing is scheduled, or time can't be moved.
         """
         return self._engine.move_time(self._engine.due_runner.next_after, "advance_to_next()")
 
     def advance_to(self, edge: Edge, message: Message) -> Pending[None]:
-        """Move time to just before, at, or just after the end of a message's session or its drop.
+        """Move time to the end of a message's session or to its drop, or 1 ms before or after it.
 
         Args:
             edge: One of :func:`~pytest_chatfake.edges`.
@@ -171,7 +171,7 @@ class Clock:
             predicate: A function without arguments, such as ``lambda: message.dropped``. It is
                 called before time moves, after each due moment, and at the limit, and must not
                 change anything.
-            limit: The furthest to move: a ``timedelta`` or seconds.
+            limit: How far to move time at most: a ``timedelta`` or seconds.
 
         Raises:
             TypeError: The predicate is a coroutine function, or returned a coroutine.

@@ -61,70 +61,74 @@ class ChatFakeConfig:
     account.
 
     Attributes:
-        api_key: The account's key (§5). None: each fake derives its own.
+        api_key: The account's key (§5); if None, each fake derives its own.
         opening_balance: The balance at the start: a ``Decimal``, an ``int`` or a string (assumed).
         currency: The three-letter code of every amount (§2.1).
         price: What a conversation or, depending on ``charge_per``, a message costs: an amount, or a
             function that takes the :class:`~pytest_chatfake.Message` and returns an amount
             (assumed: the description shows no amounts). The function is called once, when the
             message is sent.
-        charge_per: ``"conversation"``: the first delivery in a conversation is charged (§1).
-            ``"message"``: the first delivery of every message is charged, even in an open session;
-            money is held for each message, and ``deliver(price=)`` applies to each (assumed: this
-            departs from §1, §3 and §8).
+        charge_per: With ``"conversation"``, the first delivery in a conversation is charged (§1).
+            With ``"message"``, the first delivery of every message is charged, even in an open
+            session, money is held for each message, and ``deliver(price=)`` applies to each
+            (assumed: this departs from §1, §3 and §8).
         origin_type: The origin type of new conversations, unless a call gives another one (§2.4).
         conversation_type: The ``type`` of conversations (§2.4).
         conversation_length: How long a session lasts (§8): a ``timedelta`` or seconds.
-        drop_after: How long until an undelivered message is dropped (§8).
-        event_ids: ``"unique"``: every event has its own id. ``"per-message"``: all events of a
-            message share one. The samples show both (§2.2).
+        drop_after: How long after sending an undelivered message is dropped (§8).
+        event_ids: With ``"unique"``, every event has its own id. With ``"per-message"``, all events
+            of a message share one. The samples show both (§2.2).
         balance_amount: What ``GET /v2/balance`` reports: ``"available"``, or ``"total"``, which
             adds the held amount (assumed).
         on_insufficient_balance: What happens to a message that the balance can't cover: ``"allow"``
-            accepts it anyway, ``"fail"`` makes it fail before it is sent (assumed).
+            accepts it anyway, and ``"fail"`` makes it fail before it is sent (assumed).
         insufficient_balance_code: The error code when a message fails for lack of money (assumed).
         naming: The names in place of the channel brand (§1).
-        webhook_url: The URL that webhooks go to from the start; None: none until ``connect()``.
-        timeout: How long your app may take to respond, in real seconds; None: no limit (assumed).
-        seed: What ids are derived from: the same seed gives the same ids. None: under pytest, the
-            test's node id and the ini option ``chat_fake_seed``; else new ids for every fake.
-        mode: ``"sync"`` or ``"async"``; None: under pytest, the test function's mode, else sync.
-        retry_after: When a failed attempt is retried: seconds or ``timedelta``s after the failure,
-            one for each retry (assumed: none).
+        webhook_url: The URL that webhooks go to from the start; if None, they are not posted until
+            you call ``connect()``.
+        timeout: How long your app may take to respond, in real seconds; there is no limit if None
+            (assumed).
+        seed: What ids are derived from: the same seed gives the same ids. If None, they come from
+            the test's node id and the ini option ``chat_fake_seed``; without pytest, every fake has
+            new ids.
+        mode: ``"sync"`` or ``"async"``; if None, the test function's mode, or sync without pytest.
+        retry_after: When a failed attempt is retried: a list of seconds or ``timedelta``s after
+            each failure, one for each retry (assumed: none).
         signer: Signs webhooks: a function that takes the :class:`~pytest_chatfake.WebhookRequest`
             and returns headers (§5 rule 4; assumed: none).
-        extra: Adds fields to the message resource of every event: a mapping, or a function that
+        extra: Fields to add to the message resource of every event: a mapping, or a function that
             takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
             mapping (assumed: none). The function must not change anything; it is called once for
             each verb and status. A call's own ``extra=`` takes precedence. If the function raises,
-            the verb is refused. But what people do by themselves after a verb still happens,
-            without these fields, and the error is raised.
-        omit: Fields of the description that this account's message resources lack, by their names
-            on the wire: ``("conversation", "bizType")``. ``id`` and ``status`` can't be left out
-            (assumed: none is).
-        inbound: Gives inbound messages' events another shape: a function that takes the
+            the verb is refused. But reactions of people to a verb still happen, without these
+            fields, and the error is raised.
+        omit: The names on the wire of fields that this account's message resources lack, such as
+            ``("conversation", "bizType")`` (assumed: none). ``id`` and ``status`` can't be left
+            out.
+        inbound: Gives the events of inbound messages another shape: a function that takes the
             :class:`~pytest_chatfake.InboundMessage` and returns a mapping of arguments for
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
             Without ``type``, the usual type is used. The function must not change anything. If
-            another thread adds an inbound message meanwhile, the function is called again, for the
-            next id.
+            another thread adds an inbound message in the meantime, the function is called again
+            with the next id.
         outbound: Gives posted status events another shape: a function that takes the event, as
             ``event.json()`` returns it, and returns either a mapping, which is posted as JSON with
             exact decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
             description's form. The function must not change anything. It is called once for each
-            body, before anything changes, so a verb is refused if the function raises. For what
-            people do by themselves after a verb, it is called when the event is posted. It does not
-            apply to inbound messages, ``emit_event()``, ``replay()`` and ``emit(raw=)``.
+            body, before anything changes, so a verb is refused if the function raises. For
+            reactions of people to a verb, it is called when the event is posted. It does not apply
+            to inbound messages, ``emit_event()``, ``replay()`` or ``emit(raw=)``.
         tick: How much later each verb's events are dated than the previous verb's, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
-            The clock itself stands still, and all rules go by the clock. None: no difference; one
-            second in :class:`~pytest_chatfake.WebhookTests` (assumed).
+            The clock itself stands still, and all rules go by the clock. If None, there is no
+            difference, except for one second in :class:`~pytest_chatfake.WebhookTests` (assumed).
         sender: Your own address, which people write to; if ``naming`` has a ``from_key``, your
             messages' events have it too (assumed).
-        strict: Whether a test fails if it overlooked something, such as a failed webhook. True:
-            ``UndeliveredWebhooks`` or ``UnusedFault`` is raised at the end of the test function, or
-            of a fake's block. False: a :class:`~pytest_chatfake.WebhookWarning` is issued instead.
-            None: True, unless the ini option ``chat_fake_strict`` says otherwise.
+        strict: Whether a test fails if it overlooked something, such as a failed webhook:
+            ``UndeliveredWebhooks`` or ``UnusedFault`` is then raised at the end of the test
+            function, or of a fake's block. If False, a :class:`~pytest_chatfake.WebhookWarning` is
+            issued instead. None means True, unless the ini option ``chat_fake_strict`` says
+            otherwise.
 
     Raises:
         TypeError: A value has the wrong type.

@@ -27,12 +27,12 @@ class Edge:
     You choose the message when you use the edge: ``clock.advance_to(edge, message)``.
 
     Attributes:
-        kind: ``"session"``: the end of the message's conversation (§8). ``"drop"``: the moment when
-            an undelivered message is dropped (§3 rule 5).
+        kind: ``"session"`` for the end of the message's conversation (§8), or ``"drop"`` for the
+            moment when an undelivered message is dropped (§3 rule 5).
         offset: Minus one, zero or plus one millisecond.
 
     Raises:
-        TypeError: The kind is not a string, or the offset not a ``timedelta``.
+        TypeError: The kind is not a string, or the offset is not a ``timedelta``.
         ValueError: The kind or the offset is unknown.
     """
 

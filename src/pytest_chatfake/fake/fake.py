@@ -103,19 +103,18 @@ class ChatFake:
             fake.send_text("Sale ends today").deliver(devices=2).read()
             assert fake.balance.charged == Decimal("0.10")
 
-    In async mode, ``await`` everything that acts: a message, a chain of verbs, and every call that
-    returns a ``Pending``. While steps are pending, reading results raises ``NotAwaited``; only
-    :attr:`timeline` can be read.
+    In async mode, ``await`` everything that changes something: messages, chains of verbs, and every
+    call that returns a ``Pending``. While steps are pending, you can only read :attr:`timeline`;
+    other results raise ``NotAwaited``.
 
     Pass amounts as a ``Decimal``, an ``int`` or a string, in the configuration's currency; results
-    are exact ``Decimal``s. After :meth:`close`, you can still read results, but all calls that act
-    raise ``ClosedError``.
+    are exact ``Decimal``s. After :meth:`close`, you can still read results, but every call that
+    would change something raises ``ClosedError``.
 
-    *Assumed* means that the service's description is silent, so check such behaviour against your
-    account.
+    *Assumed* means that the service's description is silent, so check how your account behaves.
 
     Args:
-        config: The configuration; None: the defaults.
+        config: The configuration; the defaults if None.
         **fields: Fields of :class:`~pytest_chatfake.ChatFakeConfig`.
 
     Attributes:
@@ -126,7 +125,7 @@ class ChatFake:
 
     Raises:
         TypeError: A field is unknown.
-        ValueError: A value is out of range, or another open fake has the API key.
+        ValueError: A value is out of range, or another open fake has the same API key.
     """
 
     def __init__(self, config: ChatFakeConfig | None = None, /, **fields: Any) -> None:
@@ -178,17 +177,17 @@ class ChatFake:
         price: Price | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Message:
-        """Send a text message: it is accepted, a ``sent`` event is posted, money is held (§3).
+        """Send a text message: it is accepted, a ``sent`` event is posted, and money is held (§3).
 
         Args:
             body: The text.
-            to: An address (any string), or a recipient; None: always the same person (assumed).
-            conversation: A conversation, or a hex id for one; None: the pending or open
+            to: An address (any string) or a recipient; always the same person if None (assumed).
+            conversation: A conversation, or a hex id for one. If None, it is the pending or open
                 conversation with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
             price: Overrides the configuration's price: an amount, or a function that takes the
                 message, returns an amount, and must not change anything.
-            extra: JSON values that add fields to the message resource of the message's events.
+            extra: Fields to add to the message resource in the message's events, with JSON values.
 
         Returns:
             The message. In async mode, ``await`` the message or a chain of its verbs.
@@ -239,9 +238,10 @@ class ChatFake:
 
             chat_fake.send("image", {"link": "https://example.com/cat.png"}).deliver()
 
-        ``type`` is the message resource's type, and ``content`` the JSON object or list under a key
-        of the same name, which must not be another field's. Money, failures and drops work as for a
-        text. Other arguments and errors are as for :meth:`send_text`.
+        ``type`` is the type of the message resource. ``content`` is the JSON object or list that
+        the resource has under a key of the same name, which must not be the name of another field.
+        Prices, failures and drops work as for a text message. Other arguments and errors are as for
+        :meth:`send_text`.
         """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
@@ -284,10 +284,10 @@ class ChatFake:
         registered: bool | None = None,
         withheld: bool | None = None,
     ) -> Recipient:
-        """Describe the person at an address; each address has one ``Recipient``.
+        """Describe the person at an address; until a reset, an address has one ``Recipient``.
 
-        What you pass applies from now on, immediately even in async mode; the rest stays as it was.
-        A new person has one device, which is online, and read receipts.
+        The arguments apply immediately, even in async mode; what you leave out stays as it was. By
+        default, a person has one device, is online, and sends read receipts.
 
         Args:
             address: Where messages go; any string.
@@ -344,28 +344,28 @@ class ChatFake:
     ) -> Autopilot:
         """Deliver, read, fail and answer messages automatically, at random times (assumed).
 
-        An autopilot handles messages that are sent from now on. One for a single address takes
-        precedence over one for everybody, and a later one over an earlier one. Messages with a
-        script (``after()``) are left alone, and messages to a phone that is off wait. An autopilot
-        never fails a test.
+        An autopilot handles messages that are sent from now on, unless they have a script
+        (``after()``). An autopilot for a single address takes precedence over a general one, and a
+        later one over an earlier one. While a phone is off, its messages wait. An autopilot never
+        fails a test.
 
         Args:
-            to: Whose messages: an address or a recipient; None: everybody's.
+            to: Whose messages to handle: an address or a recipient; everybody's if None.
             deliver_after: The time from sending to delivery: a ``timedelta`` or seconds, a pair of
                 them for a uniform range, or a function that takes a ``random.Random`` and returns a
-                duration. None: no delivery.
-            read_after: The time from delivery to reading, in the same forms. None: no reading.
-                People without read receipts never read.
+                duration. If None, nothing is delivered.
+            read_after: The time from delivery to reading, in the same forms. If None, nothing is
+                read. People without read receipts never read.
             fail_share: The share of messages that fail instead of being delivered, from 0 to 1.
                 They fail with 131026 (§7.2), immediately if ``deliver_after`` is None.
-            replies: A function that takes the message and a ``random.Random``, and returns what the
-                person writes to the sender, or None. It is called when the message is sent, and
+            replies: A function that takes the message and a ``random.Random``, and returns the
+                person's reply to the sender, or None. It is called when the message is sent, and
                 must not change anything. If the person can't write when the reply is due, nothing
                 is written (assumed).
-            reply_after: The time from reading to the reply, in the same forms. If no reading is
-                visible, it counts from the delivery.
-            seed: The seed of the random numbers, which also depend on the message's number; None:
-                the fake's own seed.
+            reply_after: The time from reading to the reply, in the same forms. If there is no
+                ``read`` event, it is the time from the delivery.
+            seed: The seed of the random numbers, which also depend on the message's number; the
+                fake's own seed if None.
 
         Returns:
             The autopilot; ``end()`` or the end of a ``with`` block stops it.
@@ -440,7 +440,7 @@ class ChatFake:
 
     @property
     def timeline(self) -> Timeline:
-        """All that happened, in order: verbs, money, events, attempts, requests, clock moves."""
+        """All that happened, in order: verbs, money, events, attempts, requests and clock moves."""
         return Timeline(self._story)
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
@@ -530,13 +530,13 @@ class ChatFake:
     # Expectations
 
     def assert_charged(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect the charged amount, in total or for one message (§8).
+        """Assert that this amount has been charged, in total or for one message (§8).
 
         In sync mode, the fake settles first.
 
         Args:
             amount: The expected amount.
-            message: Only this message; None: all of them.
+            message: The message to look at; all messages if None.
 
         Raises:
             AssertionError: The charged amount differs; the error explains each charge.
@@ -545,14 +545,14 @@ class ChatFake:
         self._assert_amount("charged", amount, message)
 
     def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect the held amount, in total or for one message (§3 rule 5).
+        """Assert that this amount is held, in total or for one message (§3 rule 5).
 
         Arguments and errors are as for :meth:`assert_charged`.
         """
         self._assert_amount("held", amount, message)
 
     def assert_available(self, amount: Money) -> None:
-        """Expect the available amount (§2.1), which may be negative.
+        """Assert that the available balance (§2.1), which may be negative, equals ``amount``.
 
         Errors are as for :meth:`assert_charged`.
         """
@@ -567,7 +567,7 @@ class ChatFake:
         _fail(failure_texts.amount_failure(self._story, what, value, state))
 
     def assert_statuses(self, message: Message, *statuses: str) -> None:
-        """Expect a message's events to have exactly these statuses, in this order (§6).
+        """Assert that a message's events have exactly these statuses, in this order (§6).
 
         Example::
 
@@ -589,15 +589,15 @@ class ChatFake:
         _fail(failure_texts.statuses_failure(self._story, self._state_of(message), statuses))
 
     def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
-        """Expect a request to the API (§4).
+        """Assert that a request was made to the API (§4).
 
         Args:
             method: The method, such as ``GET``.
             path: The path, without the query string.
-            times: The exact number of such requests; None: at least one.
+            times: The exact number of requests; at least one if None.
 
         Raises:
-            AssertionError: No such request was made, or another number of them.
+            AssertionError: The request was not made, or a different number of times.
             ValueError: An argument is empty or out of range.
         """
         method = check_str(method, "method").upper()
@@ -610,7 +610,7 @@ class ChatFake:
         _fail(failure_texts.requests_failure(self._story, method, path, times))
 
     def expect_charge(self, amount: Money) -> AbstractContextManager[None]:
-        """Expect a block to charge exactly this amount (§8).
+        """Assert that a block charges exactly this amount (§8).
 
         Example::
 
@@ -646,7 +646,7 @@ class ChatFake:
     # Snapshots of an app's state
 
     def assert_idempotent(self, snapshot: Snapshot) -> Pending[None]:
-        """Post all events again, byte for byte, and expect an unchanged snapshot of the app.
+        """Post all events again, byte for byte, and assert that the app's snapshot stays the same.
 
         Example::
 
@@ -658,7 +658,7 @@ class ChatFake:
 
         Args:
             snapshot: A function without arguments that returns the app's state: a sum, a dict of
-                statuses, rows. In async mode, it may be ``async def``.
+                statuses, or rows, for example. In async mode, it may be ``async def``.
 
         Raises:
             AssertionError: The snapshot changed; the error names the first event that changed it.
@@ -671,7 +671,7 @@ class ChatFake:
         return self._engine.check("assert_idempotent()", check)
 
     def assert_order_independent(self, snapshot: Snapshot) -> Pending[None]:
-        """Expect the snapshot to be the same in every world of an exploration.
+        """Assert that the snapshot is the same in every world of an exploration.
 
         Queued and due events are attempted first.
 
@@ -718,23 +718,23 @@ class ChatFake:
             chat_fake.wait_until(lambda: shop.spent == Decimal("0.05"))
 
         Real time passes, but the fake's clock does not move. The fake settles before each call of
-        the predicate, and other threads and tasks go on. In an exploration, the fake doesn't
+        the predicate, and other threads and tasks keep running. In an exploration, the fake doesn't
         settle; it only posts held-back webhooks, before the first call.
 
         Args:
             predicate: A function without arguments, or a coroutine function. It is called until it
                 returns a true value; a ``LookupError`` or an ``AssertionError`` means "not yet".
             timeout: Real time, even while time is frozen: a ``timedelta`` or seconds.
-            settle: False: post nothing during the wait, so that an app that sends a message and
-                then commits gets the webhooks after the commit.
+            settle: Pass False to post nothing during the wait, so that an app that sends a message
+                and then commits gets the webhooks after the commit.
 
         Returns:
             The true value. In async mode, ``await`` it.
 
         Raises:
-            AssertionError: The predicate was not true in time; the error has its last value or
-                error.
-            Exception: Another error of the predicate, or an error of an in-process app.
+            AssertionError: The predicate was not true in time; the error shows the value or the
+                error of the last call.
+            Exception: The predicate raised another error, or an in-process app raised one.
             ValueError: The timeout is not greater than 0.
         """
         check_predicate(predicate)
@@ -743,7 +743,7 @@ class ChatFake:
         return wait_until(self._engine, self._portal, predicate, length / SECOND, settle=settle)
 
     def reset(self) -> Pending[None]:
-        """Start over: no messages, the opening balance, ids from the first one.
+        """Start over, with no messages, the opening balance, and ids from the first one.
 
         Endpoints, routes and the key stay. Recipients, autopilots, faults and all records are
         removed, including those of receivers.
@@ -795,8 +795,8 @@ class ChatFake:
     def http(self) -> Listener:
         """The pytest-httpserver server behind :attr:`base_url`, for your own handlers.
 
-        The fixture clears the handlers after every test. ``close_idle_connections()`` closes
-        connections that clients keep open; ``open_connections`` counts them.
+        ``chat_fake`` clears the handlers after every test. ``close_idle_connections()`` closes the
+        connections that clients keep open, and ``open_connections`` counts them.
         """
         self._engine.refuse_closed()
         _ = service.url
@@ -820,24 +820,23 @@ class ChatFake:
                 message = chat_fake.send_text(request.json["text"], to=request.json["to"])
                 return {"id": message.id}, 202
 
-        The function takes werkzeug's ``Request`` (and the path's variables). It returns a
-        ``Response``; or a dict, exact bytes or None (204), alone or with a status. If several
-        routes match a request, the last one added responds. If its function returns
+        The function takes werkzeug's ``Request`` and the path's variables. It returns a
+        ``Response``, a dict, exact bytes or None (204); the last three may come with a status. If
+        several routes match a request, the last one added responds. If its function returns
         ``NotImplemented``, the request goes to the earlier route, to a handler of :attr:`http`, or
         gets a 404.
 
         Args:
-            path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
+            path: The path, such as ``/v2/messages`` or ``/v2/messages/<id>``.
             methods: The HTTP methods.
-            webhooks_first: Whether a call's webhooks are posted before its response leaves: the
-                race that a fast service wins. Otherwise, the test's next verb, assertion or
+            webhooks_first: Whether a call's webhooks are posted before its response leaves, as when
+                a fast service wins the race. Otherwise, the test's next verb, assertion or
                 ``settle()`` posts them.
             idempotency_header: The header with a call's idempotency key, such as
                 ``"Idempotency-Key"``. If the key and the body repeat, the call gets the first
-                response again, even if that was lost, and the function is not called. The same key
-                with another body gets a 409, and so does a call while the first one is in flight.
-                Errors and responses of 400 to 499 are not kept. A reset forgets all keys. None: no
-                header.
+                response again, even if that response was lost, and the function is not called. The
+                same key with another body gets a 409, and so does a call while the first one is in
+                flight. Errors and responses of 400 to 499 are not kept. A reset forgets all keys.
 
         Raises:
             ValueError: The path is invalid, or one of the service's own.
@@ -876,7 +875,7 @@ class ChatFake:
         §7.1, and sends nothing. If two send calls have the same path, the last one added responds.
 
         Args:
-            path: The path; it may have variables, for ``parse`` to read.
+            path: The path, which may have variables for ``parse`` to read.
             echo: Fields of the body that every event of the message repeats; others are ignored.
             parse: A function that reads the body in place of the fake: it takes werkzeug's
                 ``Request`` and returns the arguments of :meth:`send`. If it raises ``ValueError``,
@@ -926,12 +925,12 @@ class ChatFake:
             self._shut()
 
     def close(self) -> None:
-        """Close the fake: its key gets 401, connections close, real time returns.
+        """Close the fake: its key gets a 401, connections are closed, and real time is restored.
 
         Closing it again is a no-op.
 
         Raises:
-            NotAwaited: Async mode: steps were never awaited.
+            NotAwaited: In async mode, steps were never awaited.
             UndeliveredWebhooks: The test overlooked something, and ``strict`` is not False.
             UnusedFault: Faults never fired, and nothing else was overlooked.
             Exception: An error of a route or an app that the test has not seen yet.

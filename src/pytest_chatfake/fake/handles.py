@@ -136,8 +136,8 @@ class Message:
         ``charge_per="message"``, the first delivery of every message is charged.
 
         Args:
-            devices: The number of devices, at most 10,000; None: all of the recipient's devices
-                that don't have the message yet, but at least one.
+            devices: The number of devices, at most 10,000. If None, it is all of the recipient's
+                devices that don't have the message yet, but at least one.
             price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or a
                 string. It only matters if the delivery is charged.
 
@@ -174,7 +174,8 @@ class Message:
         Args:
             code: The error code (§7.2).
             message: The ``errorMessage``; required unless the code is ``131026`` or ``100``.
-            platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
+            platform_error: Whether the event has a ``chatApiError``, or a specific one to use
+                (§2.5).
 
         Raises:
             IllegalTransition: The message's status does not allow it.
@@ -210,20 +211,20 @@ class Message:
             message.after(minutes=5).deliver().after(60).read()
             chat_fake.clock.advance(hours=1)
 
-        The duration counts from the previous ``after()`` in the chain, or from now; in async mode,
-        from the moment of the ``await``. All verbs up to the next ``after()`` happen at the same
-        moment, once the clock reaches it. Verbs of the original handle still act immediately.
+        The duration counts from the previous ``after()`` in the chain, or else from now (in async
+        mode, from the ``await``). All verbs up to the next ``after()`` happen at the same moment,
+        once the clock reaches it. Verbs of the original handle still happen immediately.
 
         If a step is illegal when it is due, time stops at that moment, the message's other steps
-        are cancelled, and the call that moved time raises an error with the step's line. An
-        ``after()`` without a verb fails the test when its function ends.
+        are cancelled, and the call that moved time raises an error that names the line of the step.
+        An ``after()`` without a verb fails the test when its function ends.
 
         Args:
             delta: A ``timedelta`` or seconds.
-            **timedelta_arguments: ``days=``, ``hours=``, ... as ``timedelta`` takes them.
+            **timedelta_arguments: ``days=``, ``hours=`` and so on, as for ``timedelta``.
 
         Raises:
-            TypeError: No duration is given, or two.
+            TypeError: No duration is given, or two are given.
             ValueError: The duration is negative, or too long to schedule.
             ClockError: The moment is past the end of the calendar.
             ClosedError: The message was sent before the fake was reset.
@@ -295,7 +296,7 @@ class Message:
 
     @property
     def total_price(self) -> Decimal:
-        """The estimate while the message is ``sent``, then the final price (§2.3)."""
+        """The estimated price while the message is ``sent``, then the final price (§2.3)."""
         return self._known().total_price
 
     @property
@@ -369,7 +370,8 @@ class Submission:
         Args:
             code: The error code (§7.2).
             message: The ``errorMessage``; required unless the code is ``100`` or ``131026``.
-            platform_error: Whether the event has a ``chatApiError``, or the one to use (§2.5).
+            platform_error: Whether the event has a ``chatApiError``, or a specific one to use
+                (§2.5).
 
         Raises:
             IllegalTransition: The message was already accepted or rejected.

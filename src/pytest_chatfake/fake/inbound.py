@@ -34,7 +34,7 @@ class InboundMessage(NamedTuple):
         type: ``"text"`` or another type.
         content: The object under the type's key.
         at: When the person wrote: aware, UTC.
-        fields: The extra fields that the call was given.
+        fields: The extra fields that were passed to the call.
         resource: The resource as the fake would write it; you may change this dict.
     """
 

@@ -14,7 +14,7 @@ from .inbound import writing
 
 
 class Recipient:
-    """A person who receives messages; each address always has the same object (§3).
+    """A person who receives messages (§3); until a reset, an address has one ``Recipient``.
 
     Example::
 
@@ -23,8 +23,8 @@ class Recipient:
         ada.comes_online()
         assert message.status == "delivered"
 
-    A change also affects messages that are already on their way. The verbs return the recipient,
-    and need ``await`` in async mode. After a reset, every use of the object raises ``ClosedError``.
+    Changes also affect messages that are already on their way. The verbs return the recipient;
+    ``await`` them in async mode. Using the object after a reset raises ``ClosedError``.
     """
 
     __slots__ = ("_address", "_engine", "_people")
@@ -93,7 +93,7 @@ class Recipient:
 
         Args:
             text: The text.
-            **fields: JSON values that add fields to the resource, or replace its own.
+            **fields: Fields to add to the resource, or to replace, with JSON values.
 
         Raises:
             IllegalTransition: The phone is off, the number is not registered, or the person has

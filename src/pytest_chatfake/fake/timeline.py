@@ -24,7 +24,7 @@ class TimelineEntry(NamedTuple):
         at: When it happened: aware, UTC, to the microsecond.
         kind: ``"verb"``, ``"hold"``, ``"charge"``, ``"release"``, ``"event"``, ``"attempt"``,
             ``"request"``, ``"clock"``, ``"drop"`` or ``"fault"``.
-        text: What happened, in a few words, with the marks of faults.
+        text: What happened, in a few words, and what faults did.
         message: The message that the entry is about, if any.
         cause: The number of the entry that caused this one, if known.
     """
@@ -41,8 +41,8 @@ class Timeline(Sequence[TimelineEntry]):
     """Everything that happened in a fake, causes before effects.
 
     The timeline is a live view that grows with the fake. ``print(chat_fake.timeline)`` shows it as
-    text. Reading the timeline makes nothing happen, so in async mode you can read it while steps
-    are pending.
+    text. Reading it makes nothing happen, so in async mode you can read it even while steps are
+    pending.
     """
 
     __slots__ = ("_story",)

@@ -77,15 +77,15 @@ class Webhooks:
     rule 4), so faults are assumed. All of them, :meth:`duplicate` to :meth:`drop`, take these
     arguments in addition to their own:
 
-    - ``times``: how many events, 1 by default; None: all, until the fault is removed.
+    - ``times``: how many events to affect, 1 by default; if None, all until the fault is removed.
     - ``start``: the first matching event to affect; 1 is the next.
-    - ``message``, ``status``, ``type``: only events of this message, with this status, of this
-      type.
-    - ``endpoint``: only attempts at this endpoint.
+    - ``message``, ``status``, ``type``: affect only events of this message, with this status, or of
+      this type.
+    - ``endpoint``: affect only this endpoint.
 
-    An event counts once for each endpoint, at its first attempt. :meth:`duplicate`, :meth:`tamper`,
-    :meth:`sign` and :meth:`evolve` combine with every other fault; if several of the others match
-    an attempt, the one that was set up first wins.
+    For ``times`` and ``start``, an event counts once for each endpoint, at its first attempt.
+    :meth:`duplicate`, :meth:`tamper`, :meth:`sign` and :meth:`evolve` combine with every other
+    fault; if several of the others match an attempt, the one that was set up first wins.
 
     Each of these methods returns the fault, which is also a context manager that removes the fault
     after the block. Each raises ``ValueError`` for an argument that is out of range or belongs to
@@ -144,25 +144,25 @@ class Webhooks:
                 callers from its own machine.
             headers: The headers of every attempt. In process, ``Host`` is ``testserver`` unless you
                 give another one.
-            events: The event types to listen for (§4.2); None: the service's one type; ``"*"``:
-                all.
+            events: The event types to listen for (§4.2): the service's one type if None, and every
+                type if ``"*"``.
             raise_exceptions: Whether an exception of an app or a function is raised in the test. If
                 not, it is recorded like a 500. An endpoint with retries only records exceptions,
                 except a function's ``AssertionError``.
-            retry_after: When failed attempts are retried, overriding the configuration's.
+            retry_after: When failed attempts are retried, in place of the configuration's setting.
             signer: Signs webhooks, in place of the configuration's.
             restart: A function that makes a new app after a :meth:`crash`, as in ``lambda:
-                create_app(db)``; not with a URL. None: the app's memory survives a crash.
+                create_app(db)``; not with a URL. If None, the app's memory survives a crash.
             disable_after: After this many failed attempts in a row, retries included, the endpoint
                 is disabled: its retries are cancelled, and events are recorded but not posted,
-                until ``endpoint.enable()`` (assumed). None: never.
+                until ``endpoint.enable()`` (assumed). If None, it is never disabled.
 
         Returns:
             The endpoint; its ``disconnect()`` stops the posting.
 
         Raises:
-            TypeError: Not exactly one target is given, or an ASGI app is given as ``wsgi=`` or the
-                reverse.
+            TypeError: Not exactly one target is given, or an ASGI app is given as ``wsgi=``, or
+                vice versa.
             ValueError: The URL, the path or the client is invalid.
             ClosedError: The fake is closed.
         """
@@ -236,7 +236,8 @@ class Webhooks:
             app: The app that is also connected.
 
         Raises:
-            TypeError: It is not an ASGI app; or, on entering, the block is for the other mode.
+            TypeError: ``app`` is not an ASGI app, or the block is entered with ``with`` in async
+                mode or with ``async with`` in sync mode.
         """
         check_asgi(app, "app")
         return Lifespan(app, portal=self._portal, check=self._engine.refuse_mode)
@@ -267,8 +268,9 @@ class Webhooks:
 
         Raises:
             ClosedError: The fake is closed.
-            RuntimeError: On entering: the block is inside another one.
-            TypeError: On entering: the block is for the other mode.
+            RuntimeError: The block is entered inside another one.
+            TypeError: The block is entered with ``with`` in async mode, or with ``async with`` in
+                sync mode.
         """
         self._engine.refuse_closed()
         return Paused(self._engine)
@@ -284,13 +286,13 @@ class Webhooks:
         """Post an event twice, with the same id and the same bytes.
 
         Args:
-            after: How many other attempts, at any event, are made in between; fewer if the next
-                ``settle()``, assertion or clock move comes first. None: none.
-            pause: Instead of ``after``, how much time passes in between: a ``timedelta`` or
+            after: How many other attempts to post events are made in between, by default none.
+                There are fewer if the next ``settle()``, assertion or clock move comes first.
+            pause: How much time passes in between, in place of ``after``: a ``timedelta`` or
                 seconds. The next ``settle()`` moves the clock that far, unless the test does.
             new_id: Whether the second attempt has a new event id, derived from the first; the other
                 bytes stay the same.
-            **where: Which events; see :class:`Webhooks`.
+            **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Duplicate(after, pause, new_id=new_id), where)
 
@@ -309,15 +311,16 @@ class Webhooks:
         run to run. Plain functions are called one by one.
 
         Args:
-            by: Instead of a block: each event waits for this many others, as with :meth:`reorder`,
-                and is posted at the same time as the last of them. 0: an event is posted twice at
-                the same time.
-            **where: Which attempts, if ``by`` is given; see :class:`Webhooks`.
+            by: Without a block, how many other events each event waits for, as with
+                :meth:`reorder`. It is posted at the same time as the last of them. With 0, an event
+                is posted twice at the same time.
+            **where: Selects the events if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
             ClosedError: The fake is closed.
-            TypeError: ``where`` is given without ``by``, or the block is for the other mode.
-            RuntimeError: The block is inside another one, or inside ``paused()``.
+            TypeError: ``where`` is given without ``by``, or the block is entered with ``with`` in
+                async mode or with ``async with`` in sync mode.
+            RuntimeError: The block is entered inside another one, or inside ``paused()``.
         """
         if by is not None:
             return self._fault(Concurrently(by), where)
@@ -332,45 +335,48 @@ class Webhooks:
 
         Args:
             duration: A ``timedelta`` or seconds.
-            **where: Which attempts; see :class:`Webhooks`.
+            **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Delay(duration), where)
 
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
     ) -> Fault:
-        """Change an event's body after it was signed; several such faults apply in turn.
+        """Change an event's body after it was signed; several of these faults apply in turn.
 
         Args:
-            change: A function that takes the body and returns another; None: a space is added.
-            **where: Which events; see :class:`Webhooks`.
+            change: A function that takes the body and returns the changed one; if None, a space is
+                added.
+            **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Tamper(change), where)
 
     def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
-        """Sign an event with another signer: a wrong secret, a stale timestamp, no header at all.
+        """Sign an event with another signer: with a wrong secret, a stale time, or not at all.
 
         If several of these faults match an event, the last one set up signs it.
 
         Args:
-            signer: The signer to use; ``lambda request: {}`` leaves the signature out.
-            **where: Which events; see :class:`Webhooks`.
+            signer: The signer to use in place of the usual one; ``lambda request: {}`` leaves the
+                signature out.
+            **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Sign(signer), where)
 
     def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
-        """Write events as a later version of the service might, with fields unknown today.
+        """Write events as a later version of the service might, with fields that don't exist yet.
 
         The envelope, the resource and its conversation each get a field ``addedLater``, and their
-        keys change order (assumed). If ``outbound=`` writes the event, this applies to every JSON
-        object. The bodies in ``fake.events`` stay the same, and so does a body that is not JSON.
+        keys change order (assumed). If ``outbound=`` writes the event, every JSON object in it is
+        changed like that. The bodies in ``fake.events`` stay the same, and so does a body that is
+        not JSON.
 
         Args:
-            unknown: Instead, give this field of the message an unknown value, in events that have
+            unknown: A field of the message that gets an unknown value instead, in events that have
                 the field (assumed): ``"conversation.originType"``, ``"conversation.type"``,
                 ``"errorCode"``, ``"status"`` or ``"type"``.
-            **where: Which events; see :class:`Webhooks`. ``times`` is None by default: all events,
-                until the fault is removed.
+            **where: Selects the events; see :class:`Webhooks`. ``times`` is None by default, so
+                every event is affected until the fault is removed.
 
         Raises:
             ValueError: ``unknown`` isn't one of these fields.
@@ -385,8 +391,8 @@ class Webhooks:
         The event waits at most until the next ``settle()``, assertion or clock move.
 
         Args:
-            by: How many attempts at other events it waits for; at least 1.
-            **where: Which attempts; see :class:`Webhooks`.
+            by: How many attempts to post other events it waits for; at least 1.
+            **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Reorder(by), where)
 
@@ -397,7 +403,7 @@ class Webhooks:
         clock move, even without ``retry_after``.
 
         Args:
-            **where: Which attempts; see :class:`Webhooks`.
+            **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(LoseResponse(), where)
 
@@ -408,7 +414,7 @@ class Webhooks:
         ``retry_after``.
 
         Args:
-            **where: Which attempts; see :class:`Webhooks`.
+            **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Refuse(), where)
 
@@ -423,20 +429,22 @@ class Webhooks:
     ) -> Fault:
         """Crash the app while it handles an event, and retry the event (assumed).
 
-        The app has to run in process. The service sees a closed connection, and retries the event
-        at the next ``settle()``, assertion or clock move, even without ``retry_after``, unless the
-        response was complete. What the app keeps in memory survives, unless the app was connected
-        with ``restart=``. If an attempt doesn't reach the point, the next one can crash.
+        The app has to run in process. The service sees a closed connection and, unless the response
+        was complete, retries the event at the next ``settle()``, assertion or clock move, even
+        without ``retry_after``. What the app keeps in memory survives, unless the app was connected
+        with ``restart=``. If an attempt doesn't reach the crash point, the next attempt can crash
+        instead.
 
         Args:
             line: A line of the app that awaits, such as ``"app.py:41"``. When the app suspends at
                 that line, all tasks that the attempt has started are cancelled.
-            before: Instead of a line, a function, or its dotted name, such as ``"shop.queue.put"``:
-                the app crashes when it calls the function, before the function has done anything.
-                The function has to be written in Python.
+            before: A function that is written in Python, or its dotted name, such as
+                ``"shop.queue.put"``: the app crashes when it calls the function, before the
+                function has done anything.
             after: Like ``before``, but the app crashes once the function has returned.
-            nth: Which suspension at the line, or which call of the function, within the attempt.
-            **where: Which attempts; see :class:`Webhooks`.
+            nth: Crash at the nth suspension at the line, or at the nth call of the function, in an
+                attempt.
+            **where: Selects the events; see :class:`Webhooks`.
 
         Raises:
             TypeError: Not exactly one of ``line``, ``before`` and ``after`` is given, or a function
@@ -459,15 +467,15 @@ class Webhooks:
         The app has to run in process. If the exception escapes the app, the service sees a 500.
         Unless the app responds with 2xx, the event is retried at the next ``settle()``, assertion
         or clock move, even without ``retry_after`` (assumed). If an attempt doesn't make that call,
-        the next one can fail.
+        the next attempt can fail instead.
 
         Args:
-            before: A function, or its dotted name: a call raises the exception, and does nothing
-                else; an ``__exit__`` rolls back, as after an error in its block. The function has
-                to be written in Python.
+            before: A function that is written in Python, or its dotted name: a call raises the
+                exception and does nothing else. An ``__exit__`` rolls back, as after an error in
+                its block.
             raises: An exception class, or its dotted name, such as ``"sqlite3.OperationalError"``.
-            nth: Which call of the function, within the attempt.
-            **where: Which attempts; see :class:`Webhooks`.
+            nth: Raise the exception at the nth call of the function in an attempt.
+            **where: Selects the events; see :class:`Webhooks`.
 
         Raises:
             TypeError: The function is not written in Python, or ``raises`` isn't a subclass of
@@ -480,7 +488,7 @@ class Webhooks:
         """Drop an event: the endpoint never gets it.
 
         Args:
-            **where: Which attempts; see :class:`Webhooks`.
+            **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Drop(), where)
 
@@ -502,16 +510,16 @@ class Webhooks:
 
         Bodies keep every byte, except a JSON object under ``body``, which is encoded again. The
         events get new signatures. They belong to no message of this fake, so they cost nothing, and
-        the timeline calls their messages ``r1``, ``r2``. Faults match the recorded status, as in
-        ``drop(status="delivered")``. ``outbound=`` is not called; but if it is configured, a body
-        without ``type`` is posted as a status event.
+        the timeline calls their messages ``r1``, ``r2`` and so on. Faults match the recorded
+        status, as in ``drop(status="delivered")``. ``outbound=`` is not called; but if it is
+        configured, a body without ``type`` is posted as a status event.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with
                 ``body`` and ``at``, the moment when the body arrived.
-            timing: ``"recorded"``: the first event is posted now. Before each later event, the
-                clock moves by the time since the event before, according to ``at`` or else
-                ``createTime``; it never moves back. ``"at once"``: time does not move.
+            timing: With ``"recorded"``, the first event is posted now. Before each later event, the
+                clock moves by the time since the previous event, according to ``at`` or else
+                ``createTime``; it never moves back. With ``"at once"``, time does not move.
 
         Raises:
             ValueError: ``timing`` is unknown, or would move time past the end of the calendar; or
@@ -539,7 +547,7 @@ class Webhooks:
         return engine.pending()
 
     def redeliver(self, event: Event) -> Pending[None]:
-        """Post a past event again, byte for byte: same id, new signature, no fault (assumed).
+        """Post a past event again, byte for byte, with a new signature and no faults (assumed).
 
         Args:
             event: One of ``fake.events``.
@@ -576,7 +584,7 @@ class Webhooks:
                 unknown status was emitted, filters and expectations accept it.
             changes: New values of fields, or new fields.
             remove: Fields to leave out.
-            raw: The whole body instead, which may be cut off, huge, or not JSON.
+            raw: A whole body to post instead, which may be cut off, huge, or not JSON.
 
         Raises:
             ValueError: A field to remove doesn't exist, or ``raw`` is given with changes.
@@ -609,11 +617,11 @@ class Webhooks:
         Args:
             type: The event's type.
             resource: The object next to ``id``, ``type``, ``apiVersion`` and ``createTime`` in the
-                envelope of §2.2; None: an empty object.
-            key: The resource's key; None: the type without its last part, in camel case:
+                envelope of §2.2; an empty object if None.
+            key: The resource's key. If None, it is the type without its last part, in camel case:
                 ``chatInboundMessage`` for ``chat.inbound_message.received``.
-            id: The event's id; None: the body's, or the next one of a separate sequence.
-            body: The whole body instead of an envelope.
+            id: The event's id. If None, it is the body's, or the next one of a separate sequence.
+            body: A whole body to post in place of the envelope.
 
         Raises:
             TypeError: A value can't be written as JSON.
@@ -647,7 +655,7 @@ class Webhooks:
         self._change_secrets("rotate_secret()", lambda signer: rotated(signer, secret))
 
     def retire_secret(self) -> None:
-        """From now on, sign with the newest secret only, at all endpoints connected now.
+        """From now on, sign with the newest secret only, at all endpoints that are connected now.
 
         Raises:
             ChatFakeError: No endpoint has several secrets.
@@ -674,15 +682,16 @@ class Webhooks:
             endpoint._signers.append(signer)
 
     def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> Pending[None]:
-        """Expect every app that is connected with a signer to refuse forged webhooks.
+        """Assert that every app that is connected with a signer refuses forged webhooks.
 
         The fake settles first. Then it takes the last event of each type that the app accepted, and
         posts it with new ids: first a genuine copy, which the app has to accept, then forgeries.
-        Each forgery is unsigned, or lacks one of several headers, has empty or malformed headers,
-        is signed with another secret (a retired one, if there is one), is signed a day ago or a day
-        ahead, was changed after signing, or has a signature that is cut off or belongs to another
-        event. The app has to refuse each with a status from 400 to 499. Forgeries that make no
-        sense for the signer are left out, and named in the timeline and in a failure.
+        Each forgery has one flaw: it is unsigned, lacks one of several headers, has empty or
+        malformed headers, is signed with another secret (a retired one, if there is one), is signed
+        a day ago or a day ahead, was changed after signing, or has a signature that is cut off or
+        belongs to another event. The app has to refuse each with a status from 400 to 499.
+        Forgeries that make no sense for the signer are left out, and named in the timeline and in a
+        failure.
 
         Forgeries are not events of the fake: they cost nothing, move no time and are not retried,
         and no fault, pause or exploration affects them.
@@ -690,7 +699,7 @@ class Webhooks:
         Args:
             snapshot: As for :meth:`ChatFake.assert_idempotent`. A forgery must not change it. If
                 the snapshot changes, the forgery is repeated, to tell its effect from the app's own
-                background work. None: only the responses count.
+                background work. If None, only the responses count.
 
         Raises:
             AssertionError: Forgeries got through; the error has a line for each.

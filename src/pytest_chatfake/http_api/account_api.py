@@ -64,7 +64,8 @@ class ApiRequest(Record):
         path: The path, without the query string.
         key: The last four characters of the key in the request; empty without a key.
         accepted: Whether the key is this fake's.
-        status: The status of the response; None: not yet, or the client never got a response.
+        status: The status of the response; None while there is none, or if the client never got
+            one.
         moment: When the request was answered, or else when it arrived: nanoseconds since the epoch.
         body: The body of your route's response, if its status is not 2xx; else empty.
         in_process: Whether the request was made through ``chat_fake.wsgi_app``, not over a socket.
@@ -124,12 +125,12 @@ class AccountApi:
     paths. :meth:`webhooks_first` only applies to calls of your own routes. All faults are assumed,
     as the description has one error, 401 (§7.1). They take these arguments besides their own:
 
-    - ``path``: only requests to this path, or to the rule of a route such as ``/v2/messages/<id>``;
-      None: any.
-    - ``method``: only requests with this method; None: any.
+    - ``path``: affect only requests to this path, or to routes with this rule, such as
+      ``/v2/messages/<id>``.
+    - ``method``: affect only requests with this method.
     - ``start``: the first matching request for which the fault fires; 1 is the next.
-    - ``times``: for how many requests the fault fires, 1 by default; None: until the fault is
-      removed, the default of :meth:`rate_limit`.
+    - ``times``: for how many requests the fault fires, 1 by default. If None, as is the default of
+      :meth:`rate_limit`, it fires until it is removed.
 
     If several faults match a request, the one that was set up first decides the response, and
     delays that were set up before it add up. If a route raises, its error is the response, and the
@@ -329,10 +330,11 @@ class AccountApi:
 
         Args:
             status: The status of the response.
-            code: ``error.code``; None: the name of the status, such as ``SERVICE_UNAVAILABLE``.
-            message: ``error.message``; None: the same as the code.
-            body: The whole body, in place of the error of §7.1; a mapping becomes JSON.
-            **where: Which requests; see :class:`AccountApi`.
+            code: The ``error.code``; if None, the name of the status, such as
+                ``SERVICE_UNAVAILABLE``.
+            message: The ``error.message``; the same as the code if None.
+            body: The whole body, in place of the error of §7.1; a mapping is written as JSON.
+            **where: Selects the requests; see :class:`AccountApi`.
         """
         return self._add(Fail(status, code, message, body), where)
 
@@ -379,7 +381,7 @@ class AccountApi:
         length: int | None = None,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Cut the body off after ``length`` bytes; None: after half of it.
+        """Cut the body off after ``length`` bytes, or after half of it if None.
 
         The headers promise the whole body. The request takes effect first.
         """
@@ -390,10 +392,10 @@ class AccountApi:
         retry_after: timedelta | float,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
-        """Respond with 429 and ``Retry-After`` until that time has passed on the fake's clock.
+        """Respond with 429 and ``Retry-After`` until ``retry_after`` has passed.
 
-        ``retry_after`` is a ``timedelta`` or seconds, counted from the first request that gets a
-        429. No route runs meanwhile.
+        ``retry_after`` is a ``timedelta`` or seconds on the fake's clock, counted from the first
+        request that gets a 429. In the meantime, no route runs.
         """
         return self._add(RateLimit(retry_after), where)
 
@@ -405,13 +407,13 @@ class AccountApi:
     ) -> ApiFault:
         """Respond to a call of your route only after posting the webhooks that the call causes.
 
-        This is the race that a fast service wins. A route with ``webhooks_first=True`` always does
-        so; this fault does it for single calls. Only calls of your own routes count.
+        A fast service wins this race. A route with ``webhooks_first=True`` always does so; this
+        fault does it for single calls. Only calls of your own routes count.
 
         Args:
             delivered: Whether to deliver the message to one device before the response as well, in
                 place of the next delivery in your test.
-            **where: Which requests; see :class:`AccountApi`.
+            **where: Selects the requests; see :class:`AccountApi`.
         """
         fault = self._add(WebhooksFirst(delivered=delivered), where)
         self._engine.await_retries()

@@ -49,11 +49,11 @@ class RequestFilter(TypedDict, total=False):
     """The arguments of all API faults that select which requests they affect.
 
     Attributes:
-        times: For how many requests the fault fires, 1 by default; None: until it is removed, the
-            default of :meth:`.AccountApi.rate_limit`.
+        times: For how many requests the fault fires, 1 by default. If None, as is the default of
+            :meth:`.AccountApi.rate_limit`, it fires until it is removed.
         start: The first matching request for which the fault fires; 1, the default, is the next.
-        path: Only requests to this path, or to the rule of a route; None: any.
-        method: Only requests with this method; None: any.
+        path: Affect only requests to this path, or to routes with this rule.
+        method: Affect only requests with this method.
     """
 
     times: int | None

@@ -56,7 +56,7 @@ _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
 class Autopilot:
     """An autopilot, as returned by ``chat_fake.autopilot()``.
 
-    Stop it with ``end()``, or use it for a block::
+    Stop it with ``end()``, or use it as a context manager::
 
         with chat_fake.autopilot(deliver_after=(1, 60), read_after=30):
             chat_fake.send_text("Hello")

@@ -97,6 +97,8 @@ class Endpoint:
     def enable(self) -> None:
         """Start posting events again, if the endpoint was disabled.
 
+        Events that were emitted in the meantime are not posted; use :meth:`Webhooks.redeliver`.
+
         Raises:
             ClosedError: The fake is closed.
         """

@@ -51,7 +51,7 @@ class Event(Record):
         id: The event's identifier, ``evt_...``.
         type: The event's type, such as ``chat.message.updated``.
         status: The message's status; None for an event of another type, which is about no message.
-            In a replayed event, the recorded status.
+            For a replayed event, it is the recorded status.
         body: The service's own bytes. Every attempt posts exactly these, unless
             ``ChatFakeConfig(outbound=)`` reshapes them.
         line: The line of the test that caused the event.

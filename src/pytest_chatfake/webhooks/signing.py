@@ -124,14 +124,14 @@ class HmacSigner:
 
     Args:
         secret: The shared secret, a string or bytes.
-        secrets: Several secrets instead, the newest first; each one signs.
+        secrets: Several secrets in place of ``secret``, the newest first; each one signs.
         header: The name of the header.
         format: The value of the header. ``{timestamp}`` is in Unix seconds; ``{signature}`` is
-            encoded as ``encoding`` says. With several secrets, the parts between commas that differ
-            are repeated, as in ``t=1,s=...,s=...``.
+            encoded as ``encoding`` says. With several secrets, the parts of the value that depend
+            on the secret are repeated, separated by commas, as in ``t=1,s=...,s=...``.
         content: The template for what is signed; ``{body}`` stands for the exact bytes of the
             attempt.
-        timestamp_header: The name of a second header, which only has the timestamp.
+        timestamp_header: The name of a second header, which has only the timestamp.
         digest: The name of the hash function, such as ``"sha256"``.
         encoding: ``"hex"``, in lower case, or ``"base64"``.
         offset: A ``timedelta`` or seconds to add to the timestamp: negative for a stale signature,
@@ -139,8 +139,8 @@ class HmacSigner:
 
     Raises:
         TypeError: Both ``secret`` and ``secrets`` are given, or neither.
-        ValueError: A secret is empty, HTTP does not allow a header, a template has an unknown
-            field, or the timestamp is signed but not sent.
+        ValueError: A secret is empty, HTTP does not allow a header's name or value, a template has
+            an unknown field, or the timestamp is signed but not sent.
     """
 
     def __init__(
@@ -224,9 +224,9 @@ class StandardWebhooksSigner:
     is ``v1,`` and base64, or ``v1,... v1,...`` with several secrets.
 
     Args:
-        secret: ``whsec_`` and base64, the base64 alone, or the secret's bytes.
-        secrets: Several secrets instead, the newest first.
-        offset: Added to the timestamp, as for :class:`HmacSigner`.
+        secret: ``whsec_`` followed by base64, the base64 alone, or the secret's bytes.
+        secrets: Several secrets in place of ``secret``, the newest first.
+        offset: A ``timedelta`` or seconds to add to the timestamp, as for :class:`HmacSigner`.
 
     Raises:
         TypeError: Both ``secret`` and ``secrets`` are given, or neither.

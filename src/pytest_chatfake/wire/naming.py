@@ -29,14 +29,14 @@ class Naming:
         biz_type: The value of ``bizType`` (§2.3).
         messaging_product: The value of ``error_data.messaging_product`` (§2.5).
         id_prefix: The prefix of the platform's message ids (§2.3).
-        to_key: The field of the message resource with the recipient's address; None: no such field
-            (assumed).
-        from_key: The field of the message resource with the sender's address; None: no such field
-            (assumed).
+        to_key: The field of the message resource with the recipient's address; if None, there is no
+            field for it (assumed).
+        from_key: The field of the message resource with the sender's address; if None, there is no
+            field for it (assumed).
 
     Raises:
         TypeError: A name is not a string.
-        ValueError: A name is empty or not printable ASCII, or another field has the key.
+        ValueError: A name is empty or not printable ASCII, or two fields have the same key.
     """
 
     event_type: str = "chat.message.updated"
