@@ -39,8 +39,8 @@ async def test_an_answer_that_is_given_twice_is_found(
             await chat_fake.settle()
             chat_fake.find_message(to="+4915")
 
-    with pytest.raises(LookupError, match=r"chat\.inbound_message\.received was redelivered"):
-        await chat_explore(world, depth=1)
+    with pytest.raises(LookupError):
+        await chat_explore(world, deviations=["duplicate"])
 
 
 @pytest.mark.asyncio
@@ -53,7 +53,5 @@ async def test_a_webhook_that_overtakes_the_send_call_is_found_to_be_lost(
             await chat_fake.settle()
             assert shop.store.answers["answer-1"].status == "sent"
 
-    with pytest.raises(
-        AssertionError, match="webhooks of the 1st POST /v2/messages arrived before"
-    ):
-        await chat_explore(world)
+    with pytest.raises(AssertionError):
+        await chat_explore(world, deviations=["webhooks_first"])
