@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 
@@ -134,37 +133,5 @@ def test_a_cancellation_before_the_first_step_leaves_nothing(run):
     run(main)
 
 
-@BOTH
-@RECEIVERS
-def test_time_stays_at_the_moment_whose_attempt_was_cancelled(run, kind):
-    start = datetime(2030, 1, 1, tzinfo=UTC)
-    slow = Slow("delivered")
-
-    async def main():
-        with fake_before(slow, kind) as fake:
-            await fake.clock.move_to(start)
-            await fake.settle()
-            fake.webhooks.delay(timedelta(hours=1), status="delivered")
-            message = await fake.send_text().deliver()
-            later = fake.send_text(to="+4915550002")
-
-            assert await is_cancelled(
-                lambda: awaited_in_turn(later, fake.clock.advance(hours=5), message.read()), slow
-            )
-
-            assert start + timedelta(hours=1) == fake.clock.now
-            assert message.status == "delivered"
-            assert later.status == "sent"
-            await fake.clock.advance(hours=1)
-            assert start + timedelta(hours=2) == fake.clock.now
-
-    run(main)
-
-
 async def awaited(chain):
     return await chain
-
-
-async def awaited_in_turn(*chains):
-    for chain in chains:
-        await chain

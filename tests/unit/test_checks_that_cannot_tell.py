@@ -22,22 +22,20 @@ def repeated(fake):
 @pytest.mark.parametrize(
     "set_up", [lambda w: w.drop(), lambda w: w.delay(30), lambda w: w.reorder()]
 )
-def test_no_fault_keeps_what_comes_again_from_the_app(set_up):
-    with ChatFake() as fake:
-        seen = repeated(fake)
-        with set_up(fake.webhooks), pytest.raises(AssertionError, match="redelivering"):
-            fake.assert_idempotent(lambda: len(seen))
-        fake.reset()
+def test_no_fault_keeps_what_comes_again_from_the_app(fake, set_up):
+    seen = repeated(fake)
+    with set_up(fake.webhooks), pytest.raises(AssertionError, match="redelivering"):
+        fake.assert_idempotent(lambda: len(seen))
+    fake.reset()
 
 
-def test_what_does_not_come_again_is_not_called_idempotent():
-    with ChatFake() as fake:
-        seen = repeated(fake)
-        with (
-            fake.webhooks.paused(),
-            pytest.raises(ChatFakeError, match="was not redelivered"),
-        ):
-            fake.assert_idempotent(lambda: len(seen))
+def test_what_does_not_come_again_is_not_called_idempotent(fake):
+    seen = repeated(fake)
+    with (
+        fake.webhooks.paused(),
+        pytest.raises(ChatFakeError, match="was not redelivered"),
+    ):
+        fake.assert_idempotent(lambda: len(seen))
 
 
 @pytest.mark.asyncio
@@ -50,14 +48,13 @@ async def test_nor_is_it_in_async_mode():
 
 
 @pytest.mark.parametrize("check", ["assert_idempotent", "webhooks.assert_rejects_forgeries"])
-def test_a_receiver_waits_for_no_attempt_of_its_own(check):
-    with ChatFake() as fake:
-        repeated(fake)
-        fake.webhooks.connect(handler=lambda request: attrgetter(check)(fake)(list) and None)
-        with pytest.raises(ChatFakeError, match=r"^can't call assert_\w+\(\) from a"):
-            fake.send_text()
-        assert [event.status for event in fake.events] == ["sent", "delivered", "sent"]
-        assert len(fake.webhooks.attempts) == 4  # nothing comes again
+def test_a_receiver_waits_for_no_attempt_of_its_own(fake, check):
+    repeated(fake)
+    fake.webhooks.connect(handler=lambda request: attrgetter(check)(fake)(list) and None)
+    with pytest.raises(ChatFakeError, match=r"^can't call assert_\w+\(\) from a"):
+        fake.send_text()
+    assert [event.status for event in fake.events] == ["sent", "delivered", "sent"]
+    assert len(fake.webhooks.attempts) == 4  # nothing comes again
 
 
 def test_where_nothing_was_taken_there_is_nothing_to_check():
@@ -105,21 +102,19 @@ LOCAL = [lambda: 1, float("nan"), Decimal("NaN"), object(), Unequal(1)]
         (lambda value: {value}, "snapshot"),
     ],
 )
-def test_what_equals_nothing_but_itself_is_refused_with_its_place(value, around, path):
-    with ChatFake() as fake:
-        repeated(fake)
-        with pytest.raises(TypeError) as caught:
-            fake.assert_idempotent(lambda: around(value))
+def test_what_equals_nothing_but_itself_is_refused_with_its_place(fake, value, around, path):
+    repeated(fake)
+    with pytest.raises(TypeError) as caught:
+        fake.assert_idempotent(lambda: around(value))
     text = str(caught.value)
     assert f"compared by value: {path}: " in text
     assert " at 0x" not in text
 
 
 @pytest.mark.parametrize("value", [None, ..., Row, len, repeated, [1.5, "nan", {Decimal(1)}]])
-def test_values_that_are_the_same_in_each_world_are_taken(value):
-    with ChatFake() as fake:
-        repeated(fake)
-        fake.assert_idempotent(lambda: {"a": value})
+def test_values_that_are_the_same_in_each_world_are_taken(fake, value):
+    repeated(fake)
+    fake.assert_idempotent(lambda: {"a": value})
 
 
 @contextmanager
