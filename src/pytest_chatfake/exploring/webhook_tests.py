@@ -82,8 +82,8 @@ class WebhookTests:
     Attributes:
         crash_points: Functions whose calls may crash the app or raise an error:
             ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
-        expected_failures: Reasons why tests fail for now, by test name. Once such a test passes, it
-            counts as a failure.
+        expected_failures: Reasons why tests fail for now, by test name. Once one of these tests
+            passes, it counts as a failure.
         only: For single tests, by name, the only world to try, as a failure printed it.
     """
 

@@ -75,7 +75,7 @@ class ChatFakeConfig:
         origin_type: The origin type of new conversations, unless a call gives another one (§2.4).
         conversation_type: The ``type`` of conversations (§2.4).
         conversation_length: How long a session lasts (§8): a ``timedelta`` or seconds.
-        drop_after: How long after sending an undelivered message is dropped (§8).
+        drop_after: The time from sending until an undelivered message is dropped (§8).
         event_ids: With ``"unique"``, every event has its own id. With ``"per-message"``, all events
             of a message share one. The samples show both (§2.2).
         balance_amount: What ``GET /v2/balance`` reports: ``"available"``, or ``"total"``, which
@@ -118,7 +118,7 @@ class ChatFakeConfig:
             body, before anything changes, so a verb is refused if the function raises. For
             reactions of people to a verb, it is called when the event is posted. It does not apply
             to inbound messages, ``emit_event()``, ``replay()`` or ``emit(raw=)``.
-        tick: How much later each verb's events are dated than the previous verb's, in
+        tick: By how much each verb's events are dated later than the previous verb's, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. If None, there is no
             difference, except for one second in :class:`~pytest_chatfake.WebhookTests` (assumed).

@@ -14,12 +14,12 @@ class EventFilter(TypedDict, total=False):
     """The arguments of all webhook faults that select which events they affect.
 
     Attributes:
-        times: How many events, 1 by default; None: all, until the fault is removed.
+        times: How many events to affect, 1 by default; if None, all until the fault is removed.
         start: The first matching event to affect; 1, the default, is the next.
-        message: Only events of this message.
-        status: Only events with this status.
-        endpoint: Only attempts at this endpoint.
-        type: Only events of this type.
+        message: Affect only events of this message.
+        status: Affect only events with this status.
+        endpoint: Affect only this endpoint.
+        type: Affect only events of this type.
     """
 
     times: int | None

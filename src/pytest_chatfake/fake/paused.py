@@ -148,12 +148,12 @@ class Paused(HeldBack):
     def release(
         self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
     ) -> Pending[None]:
-        """Post the events that are held back so far; later events wait again.
+        """Post the events that have been held back so far; later events are held back again.
 
         Args:
             order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: only
                 those events are posted, in that order.
-            seed: The seed of ``"shuffled"``; None: the fake's own. The same seed and number of
+            seed: The seed of ``"shuffled"``, by default the fake's own. The same seed and number of
                 events always give the same order.
 
         Raises:

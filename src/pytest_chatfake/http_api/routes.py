@@ -39,7 +39,7 @@ class Route(NamedTuple):
         path: The path as written, such as ``/v2/messages/<id>``.
         view: Takes the request and returns the response.
         webhooks_first: Whether a call's events are attempted before the response leaves.
-        idempotency_header: The header with a call's idempotency key; None: no header.
+        idempotency_header: The header with a call's idempotency key, if any.
         before: The rules of earlier routes, to which a request may be passed on.
     """
 
