@@ -91,21 +91,18 @@ def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left(fake):
     assert [entry.kind for entry in fake.clock.agenda] == ["attempt", "drop"]
 
 
-def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play):
-    async def scenario(fake, do):
-        message = await do(fake.send_text())
-        assert [entry.kind for entry in fake.clock.agenda] == ["drop"]
-        await do(message.deliver())
-        await do(fake.send_text().deliver())
-        (session,) = fake.clock.agenda
-        assert due(session) == ("expiry", 24 * 60)
-        assert session.line == message.events[-1].line
-        assert fake.clock.next_due is None
+def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(fake):
+    message = fake.send_text()
+    assert [entry.kind for entry in fake.clock.agenda] == ["drop"]
+    message.deliver()
+    fake.send_text().deliver()
+    (session,) = fake.clock.agenda
+    assert due(session) == ("expiry", 24 * 60)
+    assert session.line == message.events[-1].line
+    assert fake.clock.next_due is None
 
-        await do(fake.clock.advance(days=1))
-        assert fake.clock.agenda == []
-
-    play(scenario)
+    fake.clock.advance(days=1)
+    assert fake.clock.agenda == []
 
 
 def test_advance_to_next_goes_to_what_is_due_and_past_the_end_of_a_session(play):
@@ -128,30 +125,24 @@ def test_advance_to_next_goes_to_what_is_due_and_past_the_end_of_a_session(play)
     play(scenario)
 
 
-def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(play):
-    async def scenario(fake, do):
-        await do(fake.send_text().after(60).deliver().after(60).read().after(60).cancel())
-        message = await do(fake.send_text(to="+2").after(90).deliver().after(60).read())
-        for predicate, limit, moment in (
-            (lambda: message.status == "delivered", 3600, 90),
-            (lambda: True, 0, 90),
-            (lambda: fake.clock.now >= at(hours=2), timedelta(seconds=7110), 7200),
-        ):
-            await do(fake.clock.run_until(predicate, limit=limit))
-            assert fake.clock.now == at(seconds=moment)
-        assert message.status == "read"
-
-    play(scenario)
+def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(fake):
+    fake.send_text().after(60).deliver().after(60).read().after(60).cancel()
+    message = fake.send_text(to="+2").after(90).deliver().after(60).read()
+    for predicate, limit, moment in (
+        (lambda: message.status == "delivered", 3600, 90),
+        (lambda: True, 0, 90),
+        (lambda: fake.clock.now >= at(hours=2), timedelta(seconds=7110), 7200),
+    ):
+        fake.clock.run_until(predicate, limit=limit)
+        assert fake.clock.now == at(seconds=moment)
+    assert message.status == "read"
 
 
-def test_the_predicate_may_look_and_do_nothing(play):
-    async def scenario(fake, do):
-        with pytest.raises(ChatFakeError, match=r"send_text\(\) from the predicate"):
-            await do(fake.clock.run_until(fake.send_text, limit=60))
+def test_the_predicate_may_look_and_do_nothing(fake):
+    with pytest.raises(ChatFakeError, match=r"send_text\(\) from the predicate"):
+        fake.clock.run_until(fake.send_text, limit=60)
 
-        assert list(fake.messages) == []
-
-    play(scenario)
+    assert list(fake.messages) == []
 
 
 def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused(fake):

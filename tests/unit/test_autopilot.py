@@ -78,34 +78,31 @@ def test_a_range_has_both_its_ends_and_a_function_draws_as_it_likes(fake):
     }
 
 
-def test_people_reply_after_reading_where_they_can_write_then(play):
+def test_people_reply_after_reading_where_they_can_write_then(fake):
     def replies(message, random):
         return random.choice(["STOP"]) if message.body == "Sale" else None
 
-    async def scenario(fake, do):
-        fake.webhooks.receiver(events="*")
-        fake.autopilot(deliver_after=HOUR, read_after=HOUR, replies=replies, reply_after=2 * HOUR)
-        fake.recipient("+2", read_receipts=False)
-        pilot = fake.autopilot(to="+5", deliver_after=HOUR, replies=replies, reply_after=2 * HOUR)
-        for number in range(1, 6):
-            await do(fake.send_text("Sale", to=f"+{number}"))
-        await do(fake.send_text("Hello", to="+6"))
-        await do(fake.clock.advance(2.5 * HOUR))
-        pilot.end()
-        await do(fake.recipient("+3").blocks())
-        await do(fake.recipient("+4").goes_offline())
-        await do(fake.clock.advance(HOUR))
-        await do(fake.recipient("+4").comes_online())
-        await do(fake.clock.advance(days=1))
+    fake.webhooks.receiver(events="*")
+    fake.autopilot(deliver_after=HOUR, read_after=HOUR, replies=replies, reply_after=2 * HOUR)
+    fake.recipient("+2", read_receipts=False)
+    pilot = fake.autopilot(to="+5", deliver_after=HOUR, replies=replies, reply_after=2 * HOUR)
+    for number in range(1, 6):
+        fake.send_text("Sale", to=f"+{number}")
+    fake.send_text("Hello", to="+6")
+    fake.clock.advance(2.5 * HOUR)
+    pilot.end()
+    fake.recipient("+3").blocks()
+    fake.recipient("+4").goes_offline()
+    fake.clock.advance(HOUR)
+    fake.recipient("+4").comes_online()
+    fake.clock.advance(days=1)
 
-        replied = [
-            (event.json()["chatInboundMessage"]["from"], hours_of(event))
-            for event in fake.events
-            if event.message_id is None
-        ]
-        assert replied == [("+2", 3), ("+1", 4), ("+4", 4)]
-
-    play(scenario)
+    replied = [
+        (event.json()["chatInboundMessage"]["from"], hours_of(event))
+        for event in fake.events
+        if event.message_id is None
+    ]
+    assert replied == [("+2", 3), ("+1", 4), ("+4", 4)]
 
 
 def test_a_share_fails_with_131026_even_with_the_phone_off(fake):
@@ -195,20 +192,17 @@ def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_it(fake):
 # Phones
 
 
-def test_it_waits_for_a_phone_that_is_off(play):
-    async def scenario(fake, do):
-        fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
-        anna = fake.recipient(ANNA, online=False)
-        message = await do(fake.send_text(to=anna))
-        await do(fake.clock.advance(hours=10))
-        await do(anna.comes_online())
-        await do(anna.goes_offline())
-        await do(fake.clock.advance(hours=10))
-        await do(anna.comes_online())
+def test_it_waits_for_a_phone_that_is_off(fake):
+    fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
+    anna = fake.recipient(ANNA, online=False)
+    message = fake.send_text(to=anna)
+    fake.clock.advance(hours=10)
+    anna.comes_online()
+    anna.goes_offline()
+    fake.clock.advance(hours=10)
+    anna.comes_online()
 
-        assert told(message) == "sent 0 delivered 10 read 20"
-
-    play(scenario)
+    assert told(message) == "sent 0 delivered 10 read 20"
 
 
 def test_the_person_comes_before_the_autopilot(fake):

@@ -165,18 +165,15 @@ def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake):
         (9, 2, "in sent, out sent, in read, out read, in delivered, out delivered"),
     ],
 )
-def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(play, by, start, expected):
-    async def scenario(fake, do):
-        app = Meeting()
-        fake.webhooks.connect(asgi=app)
-        fake.webhooks.concurrently(by=by, start=start)
-        await do(fake.send_text().deliver().read())
-        await do(fake.settle())
-        assert ", ".join(app.log)[: len(expected)] == expected
-        assert trail(fake).count("concurrently") == 1
-        assert len(fake.webhooks.attempts) == 3 + (by == 0)
-
-    play(scenario)
+def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(fake, by, start, expected):
+    app = Meeting()
+    fake.webhooks.connect(asgi=app)
+    fake.webhooks.concurrently(by=by, start=start)
+    fake.send_text().deliver().read()
+    fake.settle()
+    assert ", ".join(app.log)[: len(expected)] == expected
+    assert trail(fake).count("concurrently") == 1
+    assert len(fake.webhooks.attempts) == 3 + (by == 0)
 
 
 def test_one_whose_endpoint_went_away_meanwhile_is_waited_for_no_more(fake):

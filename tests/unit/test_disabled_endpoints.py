@@ -36,21 +36,19 @@ def test_failures_in_a_row_disable_an_endpoint_until_enabled_or_reset(fake, limi
     assert not endpoint.disabled
 
 
-def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(play):
-    async def scenario(fake, do):
-        statuses = iter([500, 500, 500, 200])
-        endpoint = fake.webhooks.connect(
-            handler=lambda _: next(statuses), retry_after=[10, 20, 30], disable_after=3
-        )
-        await do(fake.send_text())
-        await do(fake.clock.advance(10))
-        await do(fake.send_text().deliver())  # its first attempt is the third that fails
-        endpoint.enable()
-        await do(fake.clock.advance(3_600))
-        await do(fake.send_text())
-        return trail(fake), str(fake.timeline)
+def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(fake):
+    statuses = iter([500, 500, 500, 200])
+    endpoint = fake.webhooks.connect(
+        handler=lambda _: next(statuses), retry_after=[10, 20, 30], disable_after=3
+    )
+    fake.send_text()
+    fake.clock.advance(10)
+    fake.send_text().deliver()  # its first attempt is the third that fails
+    endpoint.enable()
+    fake.clock.advance(3_600)
+    fake.send_text()
 
-    made, told = play(scenario)
+    made, told = trail(fake), str(fake.timeline)
     assert made == (
         "sent 500, sent #2 500 +10, sent 500 +10, delivered disable_after not posted +10, "
         "sent +3610"

@@ -47,13 +47,10 @@ def test_an_edge_is_shown_by_its_name_and_equal_to_its_like():
         (lambda fake: fake.send_text().fail(), 4, "is failed, and only messages that are still"),
     ],
 )
-def test_an_edge_that_is_not_there_is_refused_and_time_stays(prepare, number, text, play):
-    async def scenario(fake, do):
-        message = await do(prepare(fake))
-        with unchanged(fake), pytest.raises(ClockError, match=text):
-            await do(fake.clock.advance_to(edges("session", "drop")[number], message))
-
-    play(scenario)
+def test_an_edge_that_is_not_there_is_refused_and_time_stays(prepare, number, text, fake):
+    message = prepare(fake)
+    with unchanged(fake), pytest.raises(ClockError, match=text):
+        fake.clock.advance_to(edges("session", "drop")[number], message)
 
 
 def test_an_edge_that_has_passed_is_refused(fake):

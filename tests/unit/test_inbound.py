@@ -93,19 +93,16 @@ def test_the_timeline_names_the_person_and_not_their_words(fake):
     assert told == [entry.text for entry in fake.timeline]
 
 
-def test_in_the_script_of_a_message_its_person_writes_if_they_can_then(play):
-    async def scenario(fake, do):
-        fake.webhooks.receiver(events="*")
-        message = await do(fake.send_text(to=ANNA).after(20).writes("1").after(20).writes("2"))
-        first, *_ = map(str, fake.clock.agenda)
-        assert first.startswith(f"{at(seconds=20):%FT%X}.000Z: writes() of message {message.id}, ")
-        await do(fake.clock.advance(20))
-        assert [fake.events[-1].status, fake.events[-1].type] == [None, TYPE]
-        await do(fake.recipient(ANNA).goes_offline())
-        with pytest.raises(IllegalTransition, match=r"the phone of .* is off.* scheduled for"):
-            await do(fake.clock.advance(20))
-        with pytest.raises(ClosedError):
-            await do(fake.reset())
-            await do(message.writes("3"))
-
-    play(scenario)
+def test_in_the_script_of_a_message_its_person_writes_if_they_can_then(fake):
+    fake.webhooks.receiver(events="*")
+    message = fake.send_text(to=ANNA).after(20).writes("1").after(20).writes("2")
+    first, *_ = map(str, fake.clock.agenda)
+    assert first.startswith(f"{at(seconds=20):%FT%X}.000Z: writes() of message {message.id}, ")
+    fake.clock.advance(20)
+    assert [fake.events[-1].status, fake.events[-1].type] == [None, TYPE]
+    fake.recipient(ANNA).goes_offline()
+    with pytest.raises(IllegalTransition, match=r"the phone of .* is off.* scheduled for"):
+        fake.clock.advance(20)
+    with pytest.raises(ClosedError):
+        fake.reset()
+        message.writes("3")

@@ -38,18 +38,16 @@ def form(event):
     return urlencode({"MessageSid": message["id"], "MessageStatus": message["status"]})
 
 
-def test_a_mapping_is_posted_as_json_and_signed_and_the_event_stays(play):
-    async def scenario(fake, do):
-        receiver = fake.webhooks.receiver()
-        await do(fake.send_text(price="0.10").deliver())
+def test_a_mapping_is_posted_as_json_and_signed_and_the_event_stays():
+    signer = StandardWebhooksSigner(SECRET)
+    with fake_with_receiver(outbound=nested, signer=signer) as (fake, receiver):
+        fake.send_text(price="0.10").deliver()
 
         request, event = receiver.requests[-1], fake.events[-1]
         assert json.loads(request.body, parse_float=Decimal) == nested(event.json())
         assert b'"totalPrice":0.10' in request.body
         assert event.json()["chatMessage"]["status"] == "delivered"
         assert Webhook(SECRET).verify(request.body, dict(request.headers))
-
-    play(scenario, outbound=nested, signer=StandardWebhooksSigner(SECRET))
 
 
 @pytest.mark.parametrize("as_what", [str, str.encode])

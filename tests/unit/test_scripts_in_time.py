@@ -22,15 +22,12 @@ def told(message):
     ]
 
 
-def test_steps_happen_when_the_clock_gets_there(play):
-    async def scenario(fake, do):
-        message = await do(fake.send_text("x").after(minutes=5).deliver().after(hours=2).read())
-        await do(fake.clock.advance(minutes=4))
-        assert told(message) == [("sent", 0)]
-        await do(fake.clock.advance(days=1))
-        assert told(message) == [("sent", 0), ("delivered", 5), ("read", 125)]
-
-    play(scenario)
+def test_steps_happen_when_the_clock_gets_there(fake):
+    message = fake.send_text("x").after(minutes=5).deliver().after(hours=2).read()
+    fake.clock.advance(minutes=4)
+    assert told(message) == [("sent", 0)]
+    fake.clock.advance(days=1)
+    assert told(message) == [("sent", 0), ("delivered", 5), ("read", 125)]
 
 
 @pytest.mark.asyncio
@@ -59,26 +56,23 @@ async def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use):
 # What goes wrong
 
 
-def test_an_illegal_step_drops_its_script_and_fails_the_move_of_time(play):
-    async def scenario(fake, do):
-        other = await do(fake.send_text(to="+2").after(minutes=20).deliver())
-        message = await do(fake.send_text().after(minutes=5).deliver().after(minutes=5).read())
-        await do(message.after(minutes=60).deliver())
-        await do(fake.message(message.id).fail())
-        with pytest.raises(IllegalTransition) as failed:
-            await do(fake.clock.advance(hours=2))
+def test_an_illegal_step_drops_its_script_and_fails_the_move_of_time(fake):
+    other = fake.send_text(to="+2").after(minutes=20).deliver()
+    message = fake.send_text().after(minutes=5).deliver().after(minutes=5).read()
+    message.after(minutes=60).deliver()
+    fake.message(message.id).fail()
+    with pytest.raises(IllegalTransition) as failed:
+        fake.clock.advance(hours=2)
 
-        for words in (
-            f"can't deliver message {message.id}: it has failed",
-            "deliver() was scheduled for 2026-01-01T12:05:00.000Z at test_scripts_in_time.py:",
-            "the rest of the script is cancelled (2 verbs)",
-        ):
-            assert words in str(failed.value)
-        assert fake.clock.now == at(minutes=5)  # time stands there
-        await do(fake.clock.advance(hours=2))
-        assert [message.status, other.status] == ["failed", "delivered"]
-
-    play(scenario)
+    for words in (
+        f"can't deliver message {message.id}: it has failed",
+        "deliver() was scheduled for 2026-01-01T12:05:00.000Z at test_scripts_in_time.py:",
+        "the rest of the script is cancelled (2 verbs)",
+    ):
+        assert words in str(failed.value)
+    assert fake.clock.now == at(minutes=5)  # time stands there
+    fake.clock.advance(hours=2)
+    assert [message.status, other.status] == ["failed", "delivered"]
 
 
 def test_what_the_thread_of_a_request_comes_upon_is_raised_by_the_next_use():
