@@ -94,8 +94,8 @@ class ChatFakeConfig:
         mode: ``"sync"`` or ``"async"``; if None, the test function's mode, or sync without pytest.
         retry_after: When a failed attempt is retried: a list of seconds or ``timedelta``s after
             each failure, one for each retry (assumed: none).
-        signer: Signs webhooks: a function that takes the :class:`~pytest_chatfake.WebhookRequest`
-            and returns headers (§5 rule 4; assumed: none).
+        signer: A function that signs webhooks: it takes the
+            :class:`~pytest_chatfake.WebhookRequest` and returns headers (§5 rule 4; assumed: none).
         extra: Fields to add to the message resource of every event: a mapping, or a function that
             takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
             mapping (assumed: none). The function must not change anything; it is called once for

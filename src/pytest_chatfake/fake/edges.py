@@ -68,7 +68,7 @@ class Edge:
 
 
 def edges(*kinds: EdgeKind) -> list[Edge]:
-    """Return three edges for each kind, for ``pytest.mark.parametrize``.
+    """Return the edges just before, at and just after each kind of moment, to parametrize a test.
 
     Example::
 

@@ -673,7 +673,7 @@ class ChatFake:
     def assert_order_independent(self, snapshot: Snapshot) -> Pending[None]:
         """Assert that the snapshot is the same in every world of an exploration.
 
-        Queued and due events are attempted first.
+        Queued and due events are posted first.
 
         Args:
             snapshot: As for :meth:`assert_idempotent`.
@@ -695,6 +695,8 @@ class ChatFake:
 
     def settle(self) -> Pending[None]:
         """Perform pending steps, run what is due, and post queued webhooks.
+
+        The clock only moves to duplicates with a ``pause`` and, after a fault, to retries.
 
         The clock only moves to late duplicates and, once a fault has fired, to retries.
 

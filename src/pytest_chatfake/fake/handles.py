@@ -186,7 +186,7 @@ class Message:
         return self
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write to the sender as this message's recipient, whatever its status (assumed).
+        """Write to the sender as this message's recipient, whatever the message's status (assumed).
 
         Arguments and errors are as for :meth:`Recipient.writes`.
         """

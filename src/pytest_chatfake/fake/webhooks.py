@@ -233,7 +233,7 @@ class Webhooks:
         Use ``with`` in sync mode, and ``async with`` in async mode, on the test's own loop.
 
         Args:
-            app: The app that is also connected.
+            app: The ASGI app that you also connect.
 
         Raises:
             TypeError: ``app`` is not an ASGI app, or the block is entered with ``with`` in async
