@@ -696,8 +696,6 @@ class ChatFake:
     def settle(self) -> Pending[None]:
         """Perform pending steps, run what is due, and post queued webhooks.
 
-        The clock only moves to duplicates with a ``pause`` and, after a fault, to retries.
-
         The clock only moves to late duplicates and, once a fault has fired, to retries.
 
         Raises:
