@@ -205,6 +205,14 @@ def test_under_freezegun_a_short_lived_thread_reads_the_tests_time():
         assert seen == [NOON]
 
 
+def test_nothing_is_sent_beyond_the_end_of_the_calendar():
+    with time_machine.travel("9900-01-01T00:00:01Z", tick=False), ChatFake() as fake:
+        with pytest.raises(ClockError, match="nothing can be sent after 9900-01-01T00:00:00"):
+            fake.send_text()
+
+        assert fake.messages == ()
+
+
 @pytest.fixture
 def set_zone(monkeypatch):
     """Sets the zone of the process, until the test ends."""
