@@ -154,3 +154,15 @@ def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_wait(run):
             assert not Inside(fake).is_blocked
 
     run(main)
+
+
+def test_a_call_before_any_loop_runs_is_answered_and_its_webhooks_wait():
+    seen = []
+
+    with pytest.raises(UndeliveredWebhooks, match="1 event still queued"):
+        with ChatFake(mode="async", timeout=SECONDS) as fake:
+            fake.webhooks.connect(handler=seen.append)
+            add_send_endpoint(fake, webhooks_first=True)
+            assert call_send_endpoint(fake) == 200
+
+    assert seen == []
