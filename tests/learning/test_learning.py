@@ -213,17 +213,34 @@ def test_what_few_messages_or_few_people_show_is_a_comment(tmp_path, count, to, 
 
 def test_a_contradiction_is_no_code_and_exit_status_1(tmp_path):
     events = account("egret", to=phone)
-    events[8]["egretMessage"] |= {"currency": "EUR", "totalPrice": 0.5}
+    learned(tmp_path, events)
+    assert main(["learn", str(tmp_path / "r.jsonl")]) == 0
+
+    events[8]["egretMessage"] |= {"currency": "EUR", "totalPrice": -0.5}
     lines, is_fine = learned(tmp_path, [*events, 3])
 
     assert not is_fine
     assert notes(lines, "contradicted") == {
-        'price: "0.02" 139, "0.5" 1: not set; 1 of 140 events; first at r.jsonl:9',
+        'price: "0.02" 139, "-0.5" 1: not set; 1 of 140 events; first at r.jsonl:9',
         'currency: "CHF" 159, "EUR" 1: not set; 1 of 160 events; first at r.jsonl:9',
         "r.jsonl:161: expected an object, got 3",
     }
     assert config_of(lines).currency == "USD"
     assert main(["learn", str(tmp_path / "r.jsonl")]) == 1
+
+
+def test_a_failure_in_an_open_session_does_not_show_what_is_charged(tmp_path):
+    events = account("egret", to=phone)
+    for event in events[6:8]:  # the third message is sent into the first one's session, and fails
+        sent = events[6]["egretMessage"]["sendTime"]
+        event["egretMessage"] |= {"conversation": {"id": "0"}, "sendTime": sent}
+
+    lines, is_fine = learned(tmp_path, events)
+
+    assert is_fine
+    assert [line.split(",")[0].strip() for line in lines if "charge_per" in line] == [
+        '# charge_per="message"'
+    ]
 
 
 def test_no_text_of_a_recording_becomes_code(tmp_path):
@@ -357,6 +374,15 @@ def test_two_prices_are_a_table_that_knows_no_other_value(events, field, values,
     assert [price(SimpleNamespace(**{field: value})) for value in values] == ["0.04", "0.02"]
     with pytest.raises(ValueError, match=r"for this (address|origin type): extend PRICES"):
         price(SimpleNamespace(**{field: unknown}))
+
+
+@pytest.mark.parametrize("begin", ["+49155", "+491550"])
+def test_a_row_of_a_table_has_up_to_seven_characters_and_tells_no_person(begin, tmp_path):
+    lines, is_fine = learned(tmp_path, priced(lambda n: f"{begin}{n % 2}{n % 6}4711", "utility"))
+
+    is_short = len(begin) < 7
+    assert is_fine == is_short
+    assert (f'"{begin}1": ' in "\n".join(lines)) == is_short
 
 
 def test_what_origin_types_and_addresses_explain_alike_is_unknown(tmp_path):
