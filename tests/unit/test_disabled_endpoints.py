@@ -1,7 +1,5 @@
 """Endpoints that are disabled after failed attempts in a row, and enabled again."""
 
-from random import Random
-
 import pytest
 
 from pytest_chatfake import ClosedError
@@ -9,29 +7,29 @@ from pytest_chatfake import ClosedError
 from .fakes import frozen_fake, stages, trail, warnings_at_the_end
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3])
-def test_failures_in_a_row_disable_an_endpoint_until_enabled_or_reset(fake, limit):
-    status, in_a_row, expected = 200, 0, []
-    endpoint = fake.webhooks.connect(handler=lambda _: status, disable_after=limit)
-    beside = fake.webhooks.receiver()
-    for step in Random(limit).choices([200, 500, "enable"], [3, 5, 1], k=200):
-        if step == "enable":
-            endpoint.enable()
-            in_a_row = 0 if in_a_row == limit else in_a_row
-            continue
-        expected.append(None if in_a_row == limit else step)
-        in_a_row = 0 if expected[-1] == 200 else min(in_a_row + 1, limit)
-        status = step
-        fake.send_text()
-        assert endpoint.disabled == (in_a_row == limit)
-    attempts = fake.webhooks.attempts
-    assert [one.status_code for one in attempts if one.endpoint is endpoint] == expected
-    assert len(beside.events) == len(expected)
+def failing(fake, *statuses, **options):
+    """An endpoint that responds so, and then with 500."""
+    left = iter(statuses)
+    return fake.webhooks.connect(handler=lambda _: next(left, 500), **options)
 
-    status = 500
-    for _ in range(limit):
-        fake.send_text()
-    assert endpoint.disabled
+
+def test_failures_in_a_row_disable_an_endpoint_until_enabled_or_reset(fake):
+    endpoint = failing(fake, 500, 200, disable_after=2)
+
+    def send(times):
+        for _ in range(times):
+            fake.send_text()
+        return endpoint.disabled
+
+    assert not send(3)
+    endpoint.enable()  # it is, and has failed once
+    assert send(1)
+    assert send(1)
+    endpoint.enable()
+    assert not send(1)
+    assert send(1)
+    missed = [one.status_code is None for one in fake.webhooks.attempts]
+    assert missed == [False] * 4 + [True] + [False] * 2
     fake.reset()
     assert not endpoint.disabled
 
@@ -66,12 +64,6 @@ def test_what_was_not_attempted_is_no_failure_of_its_own():
 
     (warning,) = warnings_at_the_end(scenario)
     assert warning.startswith("1 attempt failed")
-
-
-def failing(fake, *statuses, **options):
-    """An endpoint that responds so, and then with 500."""
-    left = iter(statuses)
-    return fake.webhooks.connect(handler=lambda _: next(left, 500), **options)
 
 
 def test_what_is_not_attempted_does_not_count_for_a_repeat_after_attempts(fake):
