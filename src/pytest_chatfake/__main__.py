@@ -14,7 +14,7 @@ from typing import Final
 from .wire.models import event_schema
 from .wire.naming import Naming
 from .wire.recordings import read_recording
-from .wire.validation import deviations, is_other_type, summary
+from .wire.validation import is_other_type, mismatches, summary
 
 #: The entry points of extras: functions that get argparse's ``add_parser``. Each sets the default
 #: ``run`` of its parser, which performs the command and returns whether all is well.
@@ -27,7 +27,7 @@ _BROKEN_PIPE: Final = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status.
 
-    0: all is well. 1: there are deviations or contradictions, or a threshold failed. 141: the
+    0: all is well. 1: there are mismatches or contradictions, or a threshold failed. 141: the
     output was closed. A command line or a file that can't be used exits with 2.
     """
     parser = ArgumentParser(prog="python -m pytest_chatfake", description=__doc__)
@@ -79,7 +79,7 @@ def _validate(given: Namespace) -> bool:
         else:
             events += 1
             others += is_other_type(entry.json, naming)
-            problems = deviations(entry.json, naming, omit, extra_fields=given.extra_fields)
+            problems = mismatches(entry.json, naming, omit, extra_fields=given.extra_fields)
         found += len(problems)
         for sentence in problems:  # printed at once, as a large file may have millions
             print(f"{entry.where}: {sentence}")

@@ -168,7 +168,7 @@ def exposure(config: pytest.Config) -> list[str]:
             f"the ini option chat_fake_host: expected an IPv4 address such as 0.0.0.0, got {host!r}"
         ) from None
     return [
-        f"chat fake: warning: other machines may reach the API because of chat_fake_host={host}"
+        f"chat_fake: warning: other machines may reach the API because of chat_fake_host={host}"
     ]
 
 

@@ -88,7 +88,7 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     seed = config.stash[options.seed_key]
-    ids = [f"chat fake: ids from --chat-fake-seed={seed}"] * (seed != "fixed")
+    ids = [f"chat_fake: ids from --chat-fake-seed={seed}"] * (seed != "fixed")
     return options.exposure(config) + ids
 
 

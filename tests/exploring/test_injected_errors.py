@@ -97,7 +97,9 @@ def test_the_error_names_the_line_of_the_app_and_the_call():
     failed(takes_it_for_done)
 
     line = takes_it_for_done.__code__.co_firstlineno + 2
-    expected = f"save failed at test_injected_errors.py:{line}, because webhooks.error() says so"
+    expected = (
+        f"save failed at test_injected_errors.py:{line}, raised on purpose by webhooks.error()"
+    )
     assert [expected] == done
 
 

@@ -558,7 +558,7 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester)
     )
     page = (pytester.path / "page.html").read_text("utf-8")
 
-    assert "FAIL: expected 25.1 % killed, got 25.0 %" in lines
+    assert "FAIL: expected 25.1% killed, got 25.0%" in lines
     assert lines[0] == "killed 2 of 8"
     assert lines[1] == (
         "failed in setup or teardown: a price is ten times as high (exercised by 2 tests: "
@@ -648,7 +648,7 @@ def test_a_mutant_is_killed_if_one_of_several_runs_kills_it(pytester, monkeypatc
     capsys.readouterr()
 
     assert main(["merge", "False", *required]) == 1
-    assert "FAIL: expected 100 % killed, got 60.0 %" in capsys.readouterr().out
+    assert "FAIL: expected 100% killed, got 60.0%" in capsys.readouterr().out
     assert main(["merge", "False", "True", *required, "--report=merged.html"]) == 0
     assert single == capsys.readouterr().out.splitlines()[1:2]
     tables = [

@@ -43,7 +43,7 @@ TESTS = """
             assert fake.webhooks.attempts[0].late == 200
 """
 
-STILL = "chat fake: webhook handler still running after 0.01 s"
+STILL = "chat_fake: webhook handler still running after 0.01 s"
 LINES = [
     f"{STILL}: slow_app /hooks/chat, sent m1 (message *) (from test_it.py:23)",
     f"{STILL}: <lambda>(), sent m1 (message *) (from test_it.py:29)",

@@ -17,7 +17,7 @@ REACHES = """
         with urlopen(query, timeout=60) as response:
             assert response.status == 200
 """
-WARNING = "chat fake: warning: other machines may reach the API because of chat_fake_host=0.0.0.0"
+WARNING = "chat_fake: warning: other machines may reach the API because of chat_fake_host=0.0.0.0"
 
 
 def test_the_api_listens_where_the_ini_file_says(pytester):
@@ -25,7 +25,7 @@ def test_the_api_listens_where_the_ini_file_says(pytester):
     result = run_pytest(pytester.path, "-o", "chat_fake_host=127.0.0.2")
 
     result.assert_outcomes(passed=1)
-    assert "chat fake: warning" not in result.stdout.str()
+    assert "chat_fake: warning" not in result.stdout.str()
 
 
 @pytest.mark.parametrize("options", [(), ("-q",)])

@@ -81,7 +81,7 @@ def notes(folder, kind, *runs):
 
 
 def test_every_worker_has_the_seed_of_the_header(folder, output):
-    (seed,) = re.findall(r"^chat fake: ids from --chat-fake-seed=(.*)$", output, re.MULTILINE)
+    (seed,) = re.findall(r"^chat_fake: ids from --chat-fake-seed=(.*)$", output, re.MULTILINE)
     run_pytest(folder, "-k", "loop", f"--chat-fake-seed={seed}")
     alone, first, second = notes(folder, "ids", "alone", "gw0", "gw1")
 
@@ -94,12 +94,12 @@ def test_each_worker_has_a_loop_of_its_own_which_ends_with_it(folder, output):
 
 
 def test_a_test_that_hangs_says_so_past_the_capture_of_its_worker(output):
-    still = "chat fake: webhook handler still running after 0.01 s: <lambda>(), sent m1 "
+    still = "chat_fake: webhook handler still running after 0.01 s: <lambda>(), sent m1 "
     assert len(re.findall(rf"^{re.escape(still)}\(message \w+\)", output, re.MULTILINE)) == 2
 
 
 def test_an_address_that_others_may_reach_is_said_once_and_not_by_workers(output):
-    assert output.count("chat fake: warning: other machines may reach the API because") == 1
+    assert output.count("chat_fake: warning: other machines may reach the API because") == 1
 
 
 def test_what_happened_in_a_test_comes_with_its_failure(output):

@@ -31,7 +31,7 @@ class Run:
         output = run_pytest(pytester.path, "-rA", *args).stdout.str()
         self.ids = dict(re.findall(r"^id (\w+) (\w+)$", output, re.MULTILINE))
         self.seeds = re.findall(
-            r"^chat fake: ids from --chat-fake-seed=(.*)$", output, re.MULTILINE
+            r"^chat_fake: ids from --chat-fake-seed=(.*)$", output, re.MULTILINE
         )
         assert 4 == len(self.ids) == len(set(self.ids.values())), output
 
@@ -78,16 +78,16 @@ def test_the_option_and_the_header_are_there_without_xdist(pytester):
 def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester):
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert not chat_fake.events")
     options = ("-q", "-o", "chat_fake_seed=random")
-    assert "chat fake: ids by" not in run_pytest(pytester.path, *options).stdout.str()
+    assert "chat_fake: ids by" not in run_pytest(pytester.path, *options).stdout.str()
 
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert chat_fake.events")
     result = run_pytest(pytester.path, *options)
     assert (
         len(
             re.findall(
-                r"^chat fake: ids from --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE
+                r"^chat_fake: ids from --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE
             )
         )
         == 1
     )
-    assert "chat fake: ids by" not in run_pytest(pytester.path, "-q").stdout.str()
+    assert "chat_fake: ids by" not in run_pytest(pytester.path, "-q").stdout.str()

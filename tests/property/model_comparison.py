@@ -13,7 +13,7 @@ from werkzeug.test import Client
 from pytest_chatfake import IllegalTransition, Naming
 from pytest_chatfake.base import errors
 from pytest_chatfake.domain.messages import STATUSES
-from pytest_chatfake.wire.validation import deviations
+from pytest_chatfake.wire.validation import mismatches
 
 from .calls import model_call
 from .fake_driver import driven, moment
@@ -199,7 +199,7 @@ class ModelComparison:
         what = f"event {expected.status or expected.type} of {expected.message}"
         self.equal(what, expected.body, body)
         if found.status is None or found.status in STATUSES:
-            self.equal(f"deviations of {what}", [], deviations(body, Naming()))
+            self.equal(f"mismatches of {what}", [], mismatches(body, Naming()))
         if expected.message is not None:
             price = body["chatMessage"]["totalPrice"]
             wanted = expected.body["chatMessage"]["totalPrice"]

@@ -1,4 +1,4 @@
-"""The models of events, their JSON Schema, and what is said of bodies that deviate from them."""
+"""The models of events, their JSON Schema, and what is said of bodies that differ from them."""
 
 import copy
 import json
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pytest_chatfake import ChatMessageUpdated, Naming
 from pytest_chatfake.wire.models import event_model, event_schema
-from pytest_chatfake.wire.validation import deviations
+from pytest_chatfake.wire.validation import mismatches
 
 from .event_fields import KINDS, MESSAGE_FIELDS
 from .fakes import frozen_fake
@@ -91,9 +91,9 @@ def test_every_event_of_the_fake_satisfies_the_schema_and_the_models(naming):
     own_schema.check_schema(own_schema.schema)
     for body in (body for kind in KINDS for body in emitted(kind, naming)):
         own_schema.validate(body)
-        assert deviations(body, naming) == []
+        assert mismatches(body, naming) == []
         assert not other_schema.is_valid(body)
-        assert deviations(body, other)
+        assert mismatches(body, other)
 
 
 OWN_FIELDS = {"pigeonMessageId", "pigeonApiError", "to", "from"}
@@ -110,9 +110,9 @@ def test_a_field_that_an_account_omits_is_in_no_event_and_is_not_missed(field):
             event["pigeonMessage"].pop(field, None)
             assert event == found
             schema.validate(found)
-            assert deviations(found, OWN, [field]) == []
+            assert mismatches(found, OWN, [field]) == []
             found["pigeonMessage"][field] = []
-            assert deviations(found, OWN, [field])
+            assert mismatches(found, OWN, [field])
 
 
 #: What else than the service's values may stand in a text message, by hand.
@@ -135,7 +135,7 @@ def test_a_damaged_body_is_refused_by_the_schema_and_told_in_a_sentence(shape):
 
     assert harmless == {what for what, one in tried.items() if schema.is_valid(one)}
     assert harmless == {
-        what for what, one in tried.items() if not deviations(one, DESCRIBED, extra_fields=True)
+        what for what, one in tried.items() if not mismatches(one, DESCRIBED, extra_fields=True)
     }
     assert len(tried) > 100
 
@@ -157,7 +157,7 @@ def test_the_schema_has_no_titles_of_fields_and_no_defaults():
 def told(kind, change, **options):
     body = emitted(kind)[-1]
     change(body, body["chatMessage"])
-    return deviations(body, DESCRIBED, **options)
+    return mismatches(body, DESCRIBED, **options)
 
 
 #: What is told of changes of a message, and of changes of its envelope.
@@ -200,7 +200,7 @@ ENVELOPES = {
 }
 
 
-def test_a_deviation_is_told_in_a_sentence_with_its_path():
+def test_a_mismatch_is_told_in_a_sentence_with_its_path():
     assert [[sentence] for sentence in [*MESSAGES, *ENVELOPES]] == [
         *(told("failed", lambda _, one, c=c: put(one, c)) for c in MESSAGES.values()),
         *(told("failed", lambda one, _, c=c: put(one, c)) for c in ENVELOPES.values()),

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from pytest_chatfake import ChatFake, Naming
-from pytest_chatfake.wire.validation import deviations
+from pytest_chatfake.wire.validation import mismatches
 
 from .fakes import (
     fake_with_receiver,
@@ -55,7 +55,7 @@ def test_any_status_can_follow_any_other_and_status_and_money_stay(fake, receive
     assert (receiver.events[-1], event.create_time) == (event, fake.clock.now)
     assert len({one.id for one in fake.events}) == len(fake.events)
     # A receiver meets an unexpected status, and no missing field.
-    assert deviations(event.json(), fake.config.naming) == []
+    assert mismatches(event.json(), fake.config.naming) == []
 
 
 def test_what_did_not_happen_is_shown_as_of_now(fake):

@@ -32,7 +32,7 @@ def test_what_is_said_past_pytest_s_capture_is_written_out(monkeypatch, tmp_path
         terminal.say("\x1b[31m\ud800")
         file.seek(0)
 
-        assert file.read() == b"\nchat fake: \\x1b[31m\\ud800\n"
+        assert file.read() == b"\nchat_fake: \\x1b[31m\\ud800\n"
 
 
 def test_what_a_test_holds_tells_the_essentials_in_one_line():

@@ -79,17 +79,17 @@ def test_fields_that_the_account_omits_are_not_required(validated):
     options = ["--naming", f"{HERE}:OMITTING"]
 
     found = validated("\n".join(bodies(omit=["bizType"])), options=options)
-    assert found == ["3 events, 0 deviations", 0]
+    assert found == ["3 events, 0 mismatches", 0]
 
 
-def test_bodies_of_the_description_have_no_deviation(validated):
+def test_bodies_of_the_description_have_no_mismatch(validated):
     one = json.dumps(json.loads(bodies()[0]), indent=2)
 
     found = validated("\n\n".join(bodies()) + "\n", f"[{','.join(bodies())}]", one)
-    assert found == ["7 events, 0 deviations", 0]
+    assert found == ["7 events, 0 mismatches", 0]
 
 
-def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(validated):
+def test_a_mismatch_is_a_sentence_with_its_file_and_its_line_or_number(validated):
     sent, delivered, _ = bodies()
     other = sent.replace("evt_", "e")
 
@@ -98,12 +98,12 @@ def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(validate
         "0.json:3: `apiVersion`: expected 'v2', got 'v3'",
         f"1.json, number 2: `id`: expected the form ^evt_.+, got '{json.loads(other)['id']}'",
         "1.json, number 3: expected an object, got 3",
-        "5 events, 3 deviations",
+        "5 events, 3 mismatches",
         1,
     ]
 
 
-def test_deviations_are_printed_and_not_kept(tmp_path, monkeypatch):
+def test_mismatches_are_printed_and_not_kept(tmp_path, monkeypatch):
     one, many = tmp_path / "one.jsonl", tmp_path / "many.jsonl"
     one.write_text(bodies()[0].replace("v2", "v3"))
     many.write_text("\n".join([one.read_text()] * 2_000))
@@ -127,7 +127,7 @@ def test_a_terminal_obeys_no_name_of_a_field(validated):
         "0.json:1: `\\x1b[2J`: not in the description",
         "0.json:1: `\\u202e`: not in the description",
         f"0.json:2: the event: {lone_surrogate}, got '\\ud800'",
-        "2 events, 3 deviations",
+        "2 events, 3 mismatches",
         1,
     ]
 
@@ -138,9 +138,9 @@ def test_the_names_of_the_team_and_its_fields_are_options(validated):
 
     found = [validated(text, options=some) for some in (naming + extra, naming, extra)]
     assert [one[-2:] for one in found] == [
-        ["3 events, 0 deviations", 0],
-        ["3 events, 3 deviations", 1],
-        ["3 events, 3 deviations", 1],
+        ["3 events, 0 mismatches", 0],
+        ["3 events, 3 mismatches", 1],
+        ["3 events, 3 mismatches", 1],
     ]
     assert found[1][0] == "0.json:1: `chatMessage.region`: not in the description"
 
@@ -173,13 +173,13 @@ def test_events_of_other_types_are_held_to_the_envelope_and_counted(validated):
     inbound = other("chat.inbound_message.received", chatInboundMessage={"from": "+1"})
 
     assert validated("\n".join([*bodies(), inbound])) == [
-        "4 events, 1 of other types (envelope only), 0 deviations",
+        "4 events, 1 of other types (envelope only), 0 mismatches",
         0,
     ]
     assert validated(inbound.replace("evt_o1", "o1").replace('"v2"', "2")) == [
         "0.json:1: `id`: expected the form ^evt_.+, got 'o1'",
         "0.json:1: `apiVersion`: expected 'v2', got 2",
-        "1 event, 1 of other types (envelope only), 2 deviations",
+        "1 event, 1 of other types (envelope only), 2 mismatches",
         1,
     ]
 
@@ -194,10 +194,10 @@ def test_events_of_other_types_are_held_to_the_envelope_and_counted(validated):
     ids=["of another channel", "with a message", "without a type"],
 )
 def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(body, validated):
-    *deviations, summary, status = validated(body)
+    *mismatches, summary, status = validated(body)
 
     assert status == 1
-    assert any(line.startswith("0.json:1: `type`: ") for line in deviations)
+    assert any(line.startswith("0.json:1: `type`: ") for line in mismatches)
     assert "of other types" not in summary
 
 

@@ -19,6 +19,6 @@ def speak_through(descriptor: int | None) -> None:
 
 def say(text: str) -> None:
     """Write a line immediately, from any thread; errors of the terminal are ignored."""
-    line = f"\nchat fake: {printable(text)}\n".encode()
+    line = f"\nchat_fake: {printable(text)}\n".encode()
     with suppress(OSError):
         os.write(_descriptor, line)

@@ -183,7 +183,7 @@ class CrashWatch:
         if self._raises is None:
             raise SimulatedCrash(self.deed)
         at = "".join(f" at {line}" for line in lines[:1])
-        raise make_error(self._raises, f"{name} failed{at}, because webhooks.error() says so")
+        raise make_error(self._raises, f"{name} failed{at}, raised on purpose by webhooks.error()")
 
     def _count_suspension(self, awaited: object, last: CrashPoint | None) -> CrashPoint | None:
         # `last` is the result for the previous suspension.

@@ -59,10 +59,10 @@ _SUBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
         "other-text": "an event has the text of the previous message",
     },
     "statuses": {
-        "no-sent": "no sent event arrives",
-        "no-delivered": "no delivered event arrives",
-        "no-read": "no read event arrives",
-        "no-failed": "no failed event arrives",
+        "no-sent": "sent events never arrive",
+        "no-delivered": "delivered events never arrive",
+        "no-read": "read events never arrive",
+        "no-failed": "failed events never arrive",
     },
     "the balance": {
         "balance-zero": "the balance is zero",

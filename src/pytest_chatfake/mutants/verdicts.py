@@ -113,7 +113,7 @@ class Score:
         if left := sum([*of_test.values()].count(NOT_RUN) for of_test in self._verdicts.values()):
             yield f"stopped early: {counted(left, 'run')} left"
         if not self.is_enough:
-            yield f"FAIL: expected {self._least:g} % killed, got {self._percent:.1f} %"
+            yield f"FAIL: expected {self._least:g}% killed, got {self._percent:.1f}%"
 
     def _exercised_by(self, *names: str) -> str:
         found = self._verdicts.items()

@@ -117,9 +117,9 @@ class Summary:
 
     def _lines_of_coverage(self) -> Iterator[str]:
         part, whole = count(self._exercised)
-        yield f"exercised {part} of {whole}, {self._percent:.0f} %"
+        yield f"exercised {part} of {whole}, {self._percent:.0f}%"
         for group, (_, never) in tried(self._exercised).items():
             if never:
                 yield f"never: {', '.join(item.name for item in never)} ({group})"
         if self._falls_short:
-            yield f"FAIL: expected {self._least:g} % exercised, got {self._percent:.1f} %"
+            yield f"FAIL: expected {self._least:g}% exercised, got {self._percent:.1f}%"

@@ -180,7 +180,7 @@ class ChatMessage(_Model):
     def _check_text(
         cls, value: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> object:
-        # As in the schema above. A missing type is then the only deviation.
+        # As in the schema above. A missing type is then the only mismatch.
         is_text = info.data.get("type", "" if value is _NO_TEXT else "text") == "text"
         if value is _NO_TEXT and is_text:
             raise PydanticCustomError(

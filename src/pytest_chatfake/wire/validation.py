@@ -1,4 +1,4 @@
-"""Compares recorded events with the models, and describes the deviations in sentences."""
+"""Compares recorded events with the models, and describes the mismatches in sentences."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def is_other_type(event: Fields, naming: Naming) -> bool:
     return type_ != own and type_.partition(".")[2] != own.partition(".")[2]
 
 
-def deviations(
+def mismatches(
     event: Fields, naming: Naming, omit: Collection[str] = (), *, extra_fields: bool = False
 ) -> list[str]:
-    """Return an event's deviations from the description, one sentence each.
+    """Return an event's mismatches with the description, one sentence each.
 
     The description has only one type of event (§6), so only the envelope of other types is checked.
 
@@ -81,9 +81,9 @@ def deviations(
 
 
 def summary(events: int, others: int, found: int) -> str:
-    """Return a validation's last line, with its counts: ``2 events, 1 deviation``."""
+    """Return a validation's last line, with its counts: ``2 events, 1 mismatch``."""
     beside = f", {others:,} of other types (envelope only)" if others else ""
-    return f"{counted(events, 'event')}{beside}, {counted(found, 'deviation')}"
+    return f"{counted(events, 'event')}{beside}, {counted(found, 'mismatch', 'mismatches')}"
 
 
 def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
