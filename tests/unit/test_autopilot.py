@@ -1,13 +1,11 @@
 """The autopilot: people who take delivery, read or fail by themselves."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import timedelta
-from random import Random
 
 import pytest
 
-from pytest_chatfake import ChatFakeError, IllegalTransition
+from pytest_chatfake import ChatFakeError
 
 from .fakes import START, frozen_fake
 
@@ -379,26 +377,3 @@ def test_a_reset_ends_autopilots(fake):
 
     assert message.status == "delivered"
     autopilot.end()  # once more does no harm
-
-
-def life(seed):
-    """Let an autopilot and a test get in each other's way, and return what was emitted."""
-    random = Random(seed)
-    with frozen_fake(seed="life") as fake:
-        anna = fake.recipient(ANNA)
-        fake.autopilot(deliver_after=(0, 2 * HOUR), read_after=(0, 960 * HOUR), fail_share=0.3)
-        for _ in range(40):
-            message = fake.send_text(to=anna)
-            words = (anna.goes_offline, anna.comes_online, anna.blocks, anna.unblocks)
-            with suppress(IllegalTransition):
-                random.choice((message.deliver, message.read, message.fail, *words))()
-            fake.clock.advance(random.choice((1, 60, HOUR, 24 * HOUR)))
-        fake.clock.advance(days=100)
-
-        assert fake.balance.held == 0
-        return [event.body for event in fake.events]
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_whatever_a_test_does_no_move_of_time_fails_and_the_run_repeats(seed):
-    assert life(seed) == life(seed)

@@ -1,10 +1,12 @@
 """What each kind of fault does to attempts: when they are made, how they end, what they post."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_chatfake.fake.inside import Inside
+from pytest_chatfake.webhooks.backlog import Backlog
 
 from .fakes import (
     NOON,
@@ -151,6 +153,16 @@ def test_each_endpoint_has_a_choice_of_its_own():
 
     expected = "b sent, a sent, a delivered, b delivered, a sent, b delivered, b sent"
     assert ", ".join(map(" ".join, got)) == expected
+
+
+def test_what_waits_is_listed_and_released_in_the_order_in_which_it_came():
+    backlog, fault = Backlog(), SimpleNamespace()
+    backlog.delay("first", 9, fault)
+    backlog.repeat("waits on", 1, fault, waits_on=True)
+    backlog.delay("last", 2, fault)
+
+    assert backlog.items == ["first", "waits on", "last"]
+    assert backlog.release() == ["first", "last"]
 
 
 def test_what_a_deviation_holds_when_its_block_ends_comes_later(fake, receiver):

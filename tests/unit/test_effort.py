@@ -5,13 +5,10 @@ Counted in lines that the package executes, because seconds depend on the machin
 
 import sys
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import pytest_chatfake
 from pytest_chatfake import ChatFake
@@ -123,29 +120,3 @@ def test_delayed_attempts_that_wait_on_take_no_time(call, delay):
         lines.append(lines_of(partial(call, backlog)))
 
     assert lines[0] == lines[1]
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["take", "past", "made", "barrier"]), st.integers(0, 4)),
-        max_size=40,
-    )
-)
-def test_of_delayed_attempts_the_one_whose_turn_came_first_is_next(steps):
-    backlog, waiting, made = Backlog(), [], 0
-    for number, (what, length) in enumerate(steps):
-        if what in ("take", "past"):
-            fault, is_past = SimpleNamespace(), what == "past"
-            backlog.repeat(number, length - 1, fault, waits_on=is_past)
-            waiting.append((number, made + length, what))
-            continue
-        made += what == "made"
-        if what == "made":
-            ready = sorted((one for one in waiting if one[1] <= made), key=itemgetter(1))[:1]
-            actual = backlog.note_attempt()
-            assert [one[0] for one in ready] == [one for one in [actual] if one is not None]
-        else:
-            ready = [one for one in waiting if one[2] == "take"]
-            assert [one[0] for one in ready] == backlog.release()
-        waiting = [one for one in waiting if one not in ready]
-    assert {one[0] for one in waiting} == {*backlog.items}
