@@ -20,7 +20,7 @@ from pytest_chatfake.transport.client.loops import (
 )
 
 from ..unit.both_frameworks import BOTH, hard_limit  # noqa: F401
-from .api_support import SECONDS, balance
+from .api_support import SECONDS
 
 
 @contextmanager
@@ -46,29 +46,6 @@ def add_send_endpoint(fake, *, webhooks_first):
 def call_send_endpoint(fake):
     url, key = f"{fake.base_url}/v2/messages", {"X-API-Key": fake.api_key}
     return requests.post(url, headers=key, timeout=SECONDS).status_code
-
-
-def test_a_message_sent_in_the_middle_of_an_attempt_comes_in_its_turn(fake):
-    add_send_endpoint(fake, webhooks_first=False)
-    seen = []
-
-    def app(request):
-        seen.append((request.event.message_id, request.event.status, balance(fake)))
-        if len(seen) == 1:
-            assert call_send_endpoint(fake) == 200
-
-    fake.webhooks.connect(handler=app)
-    fake.send_text().deliver()
-    first, second = fake.messages
-
-    assert seen == [
-        (first.id, "sent", "190.02658"),
-        (second.id, "sent", "189.97658"),
-        (first.id, "delivered", "189.97658"),
-    ]
-    assert [(event.message_id, event.status) for event in fake.events] == [
-        (message, status) for message, status, _ in seen
-    ]
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["webhook first", "answer first"])

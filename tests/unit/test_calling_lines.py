@@ -40,6 +40,7 @@ VERBS = {
     "read": lambda fake: fake.send_text().read(),
     "fail": lambda fake: fake.send_text().fail(),
     "emit": lambda fake: fake.webhooks.emit(fake.send_text(), "read"),
+    "emit_event": lambda fake: fake.webhooks.emit_event("chat.order.placed"),
     "redeliver": lambda fake: fake.webhooks.redeliver(past_event()),
     "top_up": lambda fake: fake.top_up(1),
     "set_balance": lambda fake: fake.set_balance(1),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_chatfake import HmacSigner, NotAwaited
+from pytest_chatfake import HmacSigner
 
 from .fakes import frozen_fake, warnings_at_the_end
 
@@ -137,17 +137,6 @@ def test_a_failure_at_it_is_named_by_its_type(fake):
     with pytest.raises(ZeroDivisionError) as caught:
         fake.webhooks.emit_event(TYPE)
     assert f"on {TYPE} (caused at test_other_events.py" in caught.value.__notes__[0]
-
-
-@pytest.mark.asyncio
-async def test_in_async_mode_it_is_a_step_that_an_await_performs():
-    with frozen_fake(mode="async") as fake:
-        receiver = fake.webhooks.receiver(events="*")
-        fake.webhooks.emit_event(TYPE, {"n": 1})
-        with pytest.raises(NotAwaited, match=r"missing await at .*: emit_event\(\) was not"):
-            _ = fake.events
-        await fake.settle()
-        assert types(receiver) == [TYPE]
 
 
 @pytest.mark.parametrize("limit", ["status", "message"])

@@ -150,16 +150,11 @@ def test_a_big_queue_is_released_without_comparing_all_pairs_of_indexes(fake, re
         (["backwards"], ValueError, "use 'emitted', 'reversed' or 'shuffled'"),
         ([1], TypeError, "order: expected a list of indices, or one of 'emitted', 'reversed'"),
         ([b"ab"], TypeError, "order: expected a list of indices, or one of 'emitted', 'reversed'"),
-        ([[0.5]], TypeError, "order: expected a list of ints"),
         ([[True]], TypeError, "order: expected a list of ints"),
-        ([["0"]], TypeError, "order: expected a list of ints"),
         ([[0, 0]], ValueError, "order: expected each index once"),
         ([[2]], IndexError, "no event 2 in the queue, which holds 2, counted from 0"),
         ([[-1]], IndexError, "no event -1 in the queue"),
         (["shuffled", True], TypeError, "seed: expected an int or a str, got "),
-        (["shuffled", 1.5], TypeError, "seed: expected an int or a str, got "),
-        (["shuffled", b"x"], TypeError, "seed: expected an int or a str, got "),
-        (["shuffled", [1]], TypeError, "seed: expected an int or a str, got "),
     ],
 )
 def test_an_order_or_a_seed_that_is_none_is_refused_and_releases_nothing(
