@@ -191,3 +191,9 @@ def test_a_reminder_is_charged_in_its_block(chat_fake):
     chat_fake.send_text().deliver(devices=2)
     with chat_fake.expect_charge("0.05"):
         chat_fake.send_text(to="+2")
+
+
+def test_what_was_charged_is_no_more_available(chat_fake):
+    chat_fake.send_text(price="0.5").deliver()
+    chat_fake.send_text(to="+2", price=12).deliver()
+    chat_fake.assert_available(100)
