@@ -362,6 +362,7 @@ TOGETHER = {
         (TypeError, "months", {"months": 1}),
     ],
     "after": [
+        (TypeError, "one duration", {}),
         (TypeError, "one duration", {"delta": 1, "seconds": 1}),
         (TypeError, "minute", {"minute": 1}),
     ],

@@ -247,14 +247,6 @@ def test_each_fault_counts_the_calls_that_match_it(fake):
     assert [status(fake, *one) for one in asked] == [200, 200, 500, 501]
 
 
-@pytest.mark.parametrize("path", ["/v2/messages/<", "/v2/<no:id>", "/<id>/<id>"])
-def test_a_route_refuses_the_same_and_is_not_added(fake, path):
-    with pytest.raises(ValueError, match=r"^path: expected a path, or a rule such as .*, got '/"):
-        fake.route(path)(lambda _: {})
-
-    assert status(fake) == 200
-
-
 # -- a call that raises ----------------------------------------------------------------------------
 
 

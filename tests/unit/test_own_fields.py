@@ -115,9 +115,6 @@ def test_a_field_of_the_description_is_refused_with_what_sets_it(extra, words):
     naming = Naming(to_key="to", from_key="from")
     with pytest.raises(ValueError, match=words):
         ChatFakeConfig(extra=extra, naming=naming)
-    with frozen_fake(naming=naming) as fake:
-        with unchanged(fake), pytest.raises(ValueError, match=words):
-            fake.send_text(extra=extra)
 
 
 # -- messages that are no text ---------------------------------------------------------------------

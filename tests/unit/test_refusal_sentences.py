@@ -61,12 +61,16 @@ no message matches (body='Hi'). The closest:
 def test_arguments_of_the_clock(fake):
     message = fake.send_text()
     calls = [
+        message.after,
+        lambda: message.after(minute=5),
         lambda: Edge("end", timedelta(0)),
         lambda: fake.clock.advance_to("session", message),
         lambda: fake.clock.run_until(is_done, limit=1),
         lambda: fake.wait_until(True),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
+after() takes one duration: after(90), after(timedelta(days=30)) or after(days=30)
+after() takes days=, hours=, minutes=, seconds= and timedelta's other arguments, not minute=
 unknown edge 'end': use 'session' or 'drop'
 edge: expected an Edge, got 'session'. edges('session') returns three: 1 ms before, at, and 1 ms after the end of the session
 predicate: expected a plain function: write `def`, not `async def`

@@ -117,15 +117,6 @@ def test_the_function_of_extra_fields_fails_with_the_line_of_the_step():
         assert message.status == "sent"
 
 
-def test_a_length_is_given_once_and_by_known_names(fake):
-    message = fake.send_text()
-    for arguments, names in (((), {}), ((5,), {"minutes": 5})):
-        with pytest.raises(TypeError, match=r"after\(\) takes one duration: after\(90\)"):
-            message.after(*arguments, **names)
-    with pytest.raises(TypeError, match="not minute="):
-        message.after(minute=5)
-
-
 def test_bad_arguments_of_a_scheduled_verb_are_refused_at_once(fake):
     with pytest.raises(ValueError, match="devices: expected an int from 1 to 10000"):
         fake.send_text().after(5).deliver(devices=0)
