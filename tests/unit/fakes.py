@@ -3,6 +3,7 @@
 import asyncio
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -73,6 +74,12 @@ def received_statuses(receiver):
 
 def received_bodies(receiver):
     return [request.body for request in receiver.requests]
+
+
+def in_another_thread(verb):
+    """Call a verb in another thread, and return what it returned."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(verb).result(60)
 
 
 def trail(fake, start=0):

@@ -1,13 +1,12 @@
 """The autopilot: people who take delivery, read or fail by themselves."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 
 from pytest_chatfake import ChatFakeError
 
-from .fakes import START, frozen_fake
+from .fakes import START, frozen_fake, in_another_thread
 
 ANNA = "+4915100001"
 BEN = "+4915100002"
@@ -31,11 +30,6 @@ def promised(fake):
         for entry in fake.clock.agenda
         if entry.kind == "autopilot"
     ]
-
-
-def in_another_thread(verb):
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(verb).result(10)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Status events in another form: nested, or no JSON at all."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from itertools import count
 from urllib.parse import urlencode
@@ -15,7 +14,7 @@ from pytest_chatfake import (
     StandardWebhooksSigner,
 )
 
-from .fakes import fake_with_receiver, frozen_fake, received_bodies, unchanged
+from .fakes import fake_with_receiver, frozen_fake, in_another_thread, received_bodies, unchanged
 
 SECRET = "whsec_c2VjcmV0"
 
@@ -126,8 +125,7 @@ def test_a_body_that_fails_for_what_a_person_does_unasked_is_not_posted():
 def test_who_sends_while_the_function_runs_takes_no_event_s_id():
     def outbound(_):
         if fake_of:
-            with ThreadPoolExecutor(1) as pool:
-                pool.submit(fake_of.pop().send_text).result(10)
+            in_another_thread(fake_of.pop().send_text)
         return {}
 
     with fake_with_receiver(outbound=outbound) as (fake, _):

@@ -1,7 +1,6 @@
 """Events held back in a block, and released in any order."""
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import time_machine
@@ -9,7 +8,7 @@ import time_machine
 from pytest_chatfake import ChatFake, IllegalTransition
 
 from .api_clients import call_with_werkzeug
-from .fakes import START, fake_with_receiver, received_bodies, received_statuses
+from .fakes import START, fake_with_receiver, in_another_thread, received_bodies, received_statuses
 
 
 def test_events_wait_in_the_order_in_which_they_were_emitted(fake, receiver):
@@ -97,8 +96,7 @@ def test_a_release_runs_due_work_first_and_other_threads_ask_meanwhile():
     codes = []
 
     def extra(*_):
-        with ThreadPoolExecutor(1) as pool:
-            codes.append(pool.submit(call_with_werkzeug, fake).result(60).status)
+        codes.append(in_another_thread(lambda: call_with_werkzeug(fake)).status)
         return {"asked": len(codes)}
 
     with time_machine.travel(START, tick=False) as traveller, ChatFake(extra=extra) as fake:

@@ -3,13 +3,11 @@
 Random scripts hold the rules against the model, and the rows of fidelity what is assumed.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from pytest_chatfake import ClosedError, IllegalTransition
 
-from .fakes import frozen_fake
+from .fakes import frozen_fake, in_another_thread
 
 ANNA = "+4915100001"
 
@@ -80,7 +78,10 @@ def test_a_phone_that_goes_off_closes_the_chat(fake):
 
 
 def doing(what, when):
-    """A function of extra fields that does something before a message's delivery is told."""
+    """A function of extra fields that does something before a message's delivery is told.
+
+    While it runs, the lock is released.
+    """
 
     def fields(message, status):
         if (message.body, status) == (when, "delivered"):
@@ -88,12 +89,6 @@ def doing(what, when):
         return {}
 
     return fields
-
-
-def in_another_thread(verb):
-    """While the function of extra fields runs, the lock is released."""
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(verb).result(10)
 
 
 def fail():

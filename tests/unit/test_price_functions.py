@@ -12,7 +12,7 @@ import time_machine
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 
 from .api_clients import call_with_werkzeug
-from .fakes import START, frozen_fake, received_statuses, unchanged
+from .fakes import START, frozen_fake, in_another_thread, received_statuses, unchanged
 
 
 @pytest.fixture
@@ -20,11 +20,6 @@ def traveller():
     """What an app's own tests move time with."""
     with time_machine.travel(START, tick=False) as traveller:
         yield traveller
-
-
-def in_another_thread(verb):
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(verb).result(10)
 
 
 # -- when it is asked, and what it answers ---------------------------------------------------------

@@ -1,7 +1,6 @@
 """The timeline: what happened, in order, causes before effects; as data, as text, as pictures."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from xml.etree import ElementTree as ET
 
@@ -9,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from .api_clients import call_with_werkzeug, send_call
-from .fakes import NOON, frozen_fake, own_lines
+from .fakes import NOON, frozen_fake, in_another_thread, own_lines
 
 
 def told(fake):
@@ -38,8 +37,7 @@ def test_everything_has_its_cause():
             if request.number < 3:
                 return 503
             fake.send_text(to="+by the receiver")
-            with ThreadPoolExecutor(1) as pool:
-                pool.submit(fake.top_up, 1)
+            in_another_thread(lambda: fake.top_up(1))
             return 200
 
         fake.webhooks.connect(handler=shop, events="*")

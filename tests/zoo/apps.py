@@ -37,7 +37,9 @@ class App:
         raise NotImplementedError
 
     def scene(self, chat_fake):
-        raise NotImplementedError
+        message = chat_fake.send_text("Sale").deliver()
+        chat_fake.settle()
+        assert {message.id: "delivered"} == self.statuses
 
     def snapshot(self):
         """What it has made of its events."""
@@ -173,11 +175,6 @@ class DropsWhatItDoesNotKnow(App):
             self.statuses[message["id"]] = message["status"]
         return 200
 
-    def scene(self, chat_fake):
-        message = chat_fake.send_text("Hello").deliver()
-        chat_fake.settle()
-        assert {message.id: "delivered"} == self.statuses
-
 
 class TakesNoRetry(LetsALateStatusWin):
     """Takes a retry for a duplicate, by its number: what was refused on its way is lost."""
@@ -228,11 +225,6 @@ class KeepsTwoIds(App):
             key = self.ids.get(message["chatMessageId"], message["chatMessageId"])
         if RANK[message["status"]] > RANK.get(self.statuses.get(key, ""), 0):
             self.statuses[key] = message["status"]
-
-    def scene(self, chat_fake):
-        message = chat_fake.send_text("Hello").deliver()
-        chat_fake.settle()
-        assert {message.id: "delivered"} == self.statuses
 
 
 class AsgiApp(App):

@@ -35,11 +35,6 @@ class CommitsTwice(App):
         if message["status"] == "delivered":
             self.statuses[message["id"]] = "delivered"
 
-    def scene(self, chat_fake):
-        message = chat_fake.send_text("Sale").deliver()
-        chat_fake.settle()
-        assert {message.id: "delivered"} == self.statuses
-
 
 class AwaitsBetweenCommits(AsgiApp, CommitsTwice):
     """The same in an async app: each of its lines that await is a place to crash at."""
@@ -85,11 +80,6 @@ class WorksAfterItResponded(AsgiApp):
         self.statuses[id] = "delivered"
         self.to_do.discard(id)
 
-    def scene(self, chat_fake):
-        message = chat_fake.send_text("Sale").deliver()
-        chat_fake.settle()
-        assert {message.id: "delivered"} == self.statuses
-
 
 class LogsAndGoesOn(App):
     """Takes an event as done though its database has failed; the twin refuses it."""
@@ -110,11 +100,6 @@ class LogsAndGoesOn(App):
                 logging.getLogger("shop").exception("can't save %s", id)
             self.seen.add(id)
         return 200
-
-    def scene(self, chat_fake):
-        message = chat_fake.send_text("Sale").deliver()
-        chat_fake.settle()
-        assert {message.id: "delivered"} == self.statuses
 
 
 def _await_in(method):
