@@ -24,7 +24,7 @@ class LedgerEntry(Record):
         kind: Where the money moved: ``"hold"``, ``"release"``, ``"charge"``, ``"opening"``,
             ``"top_up"`` or ``"adjustment"``.
         amount: An exact decimal. Only an adjustment can be negative.
-        moment: When the entry was posted, in nanoseconds since the epoch.
+        moment: When the entry was made, in nanoseconds since the epoch.
         message_id: The id of the message that the entry is about, if any.
         conversation_id: The id of that message's conversation, if any.
     """
@@ -38,7 +38,7 @@ class LedgerEntry(Record):
 
     @property
     def at(self) -> datetime:
-        """When the entry was posted: aware, UTC, to the microsecond."""
+        """When the entry was made: aware, UTC, to the microsecond."""
         return instant(self.moment)
 
 

@@ -84,7 +84,7 @@ class WebhookTests:
             ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
         expected_failures: Reasons why tests fail for now, by test name. Once one of these tests
             passes, it counts as a failure.
-        only: For single tests, by name, the only world to try, as a failure printed it.
+        only: The only world to try, by test name, as a failure printed it.
     """
 
     __test__: ClassVar[bool] = False
@@ -141,8 +141,8 @@ class WebhookTests:
     def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
         """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
 
-        In an async test, write ``async with``. At the end of the block, whether it fails or not,
-        :meth:`connect` continues after its ``yield``, like a fixture.
+        In an async test, write ``async with``. If :meth:`connect` yields, it continues at the end
+        of the block, like a fixture, even if the block fails.
         """
         return _Connected(self.connect(chat_fake, **fixtures))
 

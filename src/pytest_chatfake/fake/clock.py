@@ -73,7 +73,7 @@ class Clock:
             **timedelta_arguments: ``days=``, ``hours=`` and so on, as for ``timedelta``.
 
         Raises:
-            TypeError: No duration is given, or two are given.
+            TypeError: No duration is given, or both ``delta`` and keyword arguments.
             ValueError: The duration is not finite.
             ClockError: The duration is negative, or time can't be moved.
         """

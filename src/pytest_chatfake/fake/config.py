@@ -68,10 +68,10 @@ class ChatFakeConfig:
             function that takes the :class:`~pytest_chatfake.Message` and returns an amount
             (assumed: the description shows no amounts). The function is called once, when the
             message is sent.
-        charge_per: With ``"conversation"``, the first delivery in a conversation is charged (§1).
-            With ``"message"``, the first delivery of every message is charged, even in an open
-            session, money is held for each message, and ``deliver(price=)`` applies to each
-            (assumed: this departs from §1, §3 and §8).
+        charge_per: What is charged. With ``"conversation"``, it is the first delivery in each
+            conversation (§1). With ``"message"``, it is the first delivery of each message, even in
+            an open session. Money is then held for each message, and ``deliver(price=)`` sets that
+            message's price (assumed: this departs from §1, §3 and §8).
         origin_type: The origin type of new conversations, unless a call gives another one (§2.4).
         conversation_type: The ``type`` of conversations (§2.4).
         conversation_length: How long a session lasts (§8): a ``timedelta`` or seconds.
@@ -83,7 +83,8 @@ class ChatFakeConfig:
         on_insufficient_balance: What happens to a message that the balance can't cover: ``"allow"``
             accepts it anyway, and ``"fail"`` makes it fail before it is sent (assumed).
         insufficient_balance_code: The error code when a message fails for lack of money (assumed).
-        naming: The names in place of the channel brand (§1).
+        naming: Your channel's names for the event type and some fields, in which the description
+            says ``chat`` (§1).
         webhook_url: The URL that webhooks go to from the start; if None, they are not posted until
             you call ``connect()``.
         timeout: How long your app may take to respond, in real seconds; there is no limit if None
@@ -92,33 +93,33 @@ class ChatFakeConfig:
             the test's node id and the ini option ``chat_fake_seed``; without pytest, every fake has
             new ids.
         mode: ``"sync"`` or ``"async"``; if None, the test function's mode, or sync without pytest.
-        retry_after: When a failed attempt is retried: a list of seconds or ``timedelta``s after
-            each failure, one for each retry (assumed: none).
+        retry_after: How long after each failure an event is retried: a list of seconds or
+            ``timedelta``s, one for each retry (assumed: none).
         signer: A function that signs webhooks: it takes the
             :class:`~pytest_chatfake.WebhookRequest` and returns headers (§5 rule 4; assumed: none).
         extra: Fields to add to the message resource of every event: a mapping, or a function that
             takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
             mapping (assumed: none). The function must not change anything; it is called once for
             each verb and status. A call's own ``extra=`` takes precedence. If the function raises,
-            the verb is refused. But reactions of people to a verb still happen, without these
-            fields, and the error is raised.
-        omit: The names on the wire of fields that this account's message resources lack, such as
-            ``("conversation", "bizType")`` (assumed: none). ``id`` and ``status`` can't be left
-            out.
+            the verb is refused. But what people do because of a verb, such as reading when they
+            open the chat, still happens: those events lack these fields, and the error is raised.
+        omit: Fields that the messages in your account's events don't have, by their names in the
+            JSON: ``("conversation", "bizType")``, for example (assumed: none). ``id`` and
+            ``status`` can't be left out.
         inbound: Gives the events of inbound messages another shape: a function that takes the
             :class:`~pytest_chatfake.InboundMessage` and returns a mapping of arguments for
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
-            Without ``type``, the usual type is used. The function must not change anything. If
-            another thread adds an inbound message in the meantime, the function is called again
-            with the next id.
+            Without ``type``, the usual type is used. The function may change ``resource``, but
+            nothing in the fake. If another thread adds an inbound message in the meantime, the
+            function is called again with the next id.
         outbound: Gives posted status events another shape: a function that takes the event, as
             ``event.json()`` returns it, and returns either a mapping, which is posted as JSON with
             exact decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
             description's form. The function must not change anything. It is called once for each
-            body, before anything changes, so a verb is refused if the function raises. For
-            reactions of people to a verb, it is called when the event is posted. It does not apply
-            to inbound messages, ``emit_event()``, ``replay()`` or ``emit(raw=)``.
-        tick: By how much each verb's events are dated later than the previous verb's, in
+            body, before anything changes, so a verb is refused if the function raises. For what
+            people do because of a verb, it is called when the event is posted. It does not apply to
+            inbound messages, ``emit_event()``, ``replay()`` or ``emit(raw=)``.
+        tick: How much later each verb's events are dated than those of the verb before, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. If None, there is no
             difference, except for one second in :class:`~pytest_chatfake.WebhookTests` (assumed).

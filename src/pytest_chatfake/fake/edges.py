@@ -68,7 +68,9 @@ class Edge:
 
 
 def edges(*kinds: EdgeKind) -> list[Edge]:
-    """Return the edges just before, at and just after each kind of moment, to parametrize a test.
+    """Return moments just before, at and just after a session's end or a message's drop.
+
+    Use them to parametrize a test.
 
     Example::
 

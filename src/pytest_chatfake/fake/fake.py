@@ -260,7 +260,7 @@ class ChatFake:
         price: Price | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Submission:
-        """Submit a message of any type, and accept or reject it later (assumed).
+        """Submit a message of any type, and decide later: accept or reject it (assumed).
 
         Arguments and errors are as for :meth:`send`.
         """
@@ -359,7 +359,7 @@ class ChatFake:
             fail_share: The share of messages that fail instead of being delivered, from 0 to 1.
                 They fail with 131026 (§7.2), immediately if ``deliver_after`` is None.
             replies: A function that takes the message and a ``random.Random``, and returns the
-                person's reply to the sender, or None. It is called when the message is sent, and
+                person's reply to you, or None. It is called when the message is sent, and
                 must not change anything. If the person can't write when the reply is due, nothing
                 is written (assumed).
             reply_after: The time from reading to the reply, in the same forms. If there is no
@@ -511,7 +511,7 @@ class ChatFake:
         return self._engine.pending()
 
     def set_balance(self, available: Money) -> Pending[None]:
-        """Set the available amount, by posting an adjustment (assumed).
+        """Set the available amount, with an adjustment in the ledger (assumed).
 
         Args:
             available: 0 or more.
@@ -696,7 +696,8 @@ class ChatFake:
     def settle(self) -> Pending[None]:
         """Perform pending steps, run what is due, and post queued webhooks.
 
-        The clock only moves to late duplicates and, once a fault has fired, to retries.
+        The clock only moves to late duplicates and, once a fault has changed when events are
+        posted, to retries.
 
         Raises:
             Exception: The first error of a route, an in-process app or a due step.
@@ -743,7 +744,7 @@ class ChatFake:
         return wait_until(self._engine, self._portal, predicate, length / SECOND, settle=settle)
 
     def reset(self) -> Pending[None]:
-        """Start over, with no messages, the opening balance, and ids from the first one.
+        """Start over, without messages, with the opening balance, and with the first ids again.
 
         Endpoints, routes and the key stay. Recipients, autopilots, faults and all records are
         removed, including those of receivers.

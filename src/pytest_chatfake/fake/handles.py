@@ -153,7 +153,7 @@ class Message:
     def read(self) -> Self:
         """Read the message: a ``read`` event (§3).
 
-        A message that is still ``sent`` is delivered and read at once, without a ``delivered``
+        A message that is still ``sent`` is delivered and read in one step, without a ``delivered``
         event. If the person has turned read receipts off, reading is invisible (§3 rule 3): there
         is no ``read`` event, and the message is ``delivered`` afterwards.
 
@@ -186,9 +186,10 @@ class Message:
         return self
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write to the sender as this message's recipient, whatever the message's status (assumed).
+        """Write to your own address as this message's recipient (assumed).
 
-        Arguments and errors are as for :meth:`Recipient.writes`.
+        The message's status doesn't matter. Arguments and errors are as for
+        :meth:`Recipient.writes`.
         """
         self._at.perform(self._written(text, fields), "writes()")
         return self
@@ -224,7 +225,7 @@ class Message:
             **timedelta_arguments: ``days=``, ``hours=`` and so on, as for ``timedelta``.
 
         Raises:
-            TypeError: No duration is given, or two are given.
+            TypeError: No duration is given, or both ``delta`` and keyword arguments.
             ValueError: The duration is negative, or too long to schedule.
             ClockError: The moment is past the end of the calendar.
             ClosedError: The message was sent before the fake was reset.

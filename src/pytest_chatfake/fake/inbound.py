@@ -25,17 +25,17 @@ _ARGUMENTS: Final = ("type", "resource", "key", "id", "body")
 
 
 class InboundMessage(NamedTuple):
-    """What a person writes to the sender, as passed to ``ChatFakeConfig(inbound=)``.
+    """What a person writes to your own address, as passed to ``ChatFakeConfig(inbound=)``.
 
     Attributes:
         id: The id; inbound messages have their own sequence of ids.
         from_: The person's address.
-        to: The sender's address, ``ChatFakeConfig(sender=)``.
+        to: Your own address, ``ChatFakeConfig(sender=)``.
         type: ``"text"`` or another type.
-        content: The object under the type's key.
+        content: The object that the resource has under a key of the type's name.
         at: When the person wrote: aware, UTC.
-        fields: The extra fields that were passed to the call.
-        resource: The resource as the fake would write it; you may change this dict.
+        fields: The extra fields that were passed to ``writes()`` or ``sends()``.
+        resource: The message resource as the fake would write it; you may change this dict.
     """
 
     id: str

@@ -66,7 +66,7 @@ class Recipient:
     def unblocks(self) -> Self:
         """Unblock the sender: messages from before the block are delivered, in order (assumed).
 
-        If the chat is open, the messages are read at once.
+        If the chat is open, the messages are read right away.
         """
         return self._change("unblocks()", blocked=False)
 
@@ -85,11 +85,11 @@ class Recipient:
         return self._change("closes_chat()", chat_open=False)
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write a text to the sender: an event that costs nothing (assumed).
+        """Write a text to your own address: an event that costs nothing (assumed).
 
-        The event goes to endpoints that listen for its type, so connect the app with
-        ``events="*"``. It starts no conversation. ``ChatFakeConfig(inbound=)`` gives the event
-        another shape.
+        Your own address is ``ChatFakeConfig(sender=)``. The event goes to endpoints that listen for
+        its type, so connect the app with ``events="*"``. It starts no conversation.
+        ``ChatFakeConfig(inbound=)`` gives the event another shape.
 
         Args:
             text: The text.
@@ -108,10 +108,10 @@ class Recipient:
         /,
         **fields: object,
     ) -> Self:
-        """Send a message of any type to the sender, such as an image (assumed).
+        """Send a message of any type, such as an image, to your own address (assumed).
 
-        ``content`` is the JSON object that the resource has under the type's name. Other arguments
-        and errors are as for :meth:`writes`.
+        ``content`` is the JSON object that the resource has under a key of the type's name. Other
+        arguments and errors are as for :meth:`writes`.
         """
         return self._write("sends()", type, content, fields)
 

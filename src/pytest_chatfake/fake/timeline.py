@@ -92,7 +92,7 @@ class Timeline(Sequence[TimelineEntry]):
         return timeline_text(self._story, folded=False)
 
     def svg(self) -> str:
-        """Return an SVG picture: the folded text, beside lanes for the parties and the balance."""
+        """Return an SVG picture: the text, shortened if long, next to lanes and the balance."""
         from ..report.svg import svg
 
         return svg(self._story, mentioned=self._story.mentioned)

@@ -283,7 +283,7 @@ class Webhooks:
         new_id: bool = False,
         **where: Unpack[EventFilter],
     ) -> Fault:
-        """Post an event twice, with the same id and the same bytes.
+        """Post an event twice, by default with the same id and the same bytes.
 
         Args:
             after: How many other attempts to post events are made in between, by default none.
@@ -587,7 +587,8 @@ class Webhooks:
             raw: A whole body to post instead, which may be cut off, huge, or not JSON.
 
         Raises:
-            ValueError: A field to remove doesn't exist, or ``raw`` is given with changes.
+            ValueError: A field to remove doesn't exist, or ``raw`` is given with ``changes`` or
+                ``remove``.
         """
         check_str(status, "status")
         edit = edits(changes, remove, raw, self._config.naming.message_key)
@@ -620,13 +621,14 @@ class Webhooks:
                 envelope of §2.2; an empty object if None.
             key: The resource's key. If None, it is the type without its last part, in camel case:
                 ``chatInboundMessage`` for ``chat.inbound_message.received``.
-            id: The event's id. If None, it is the body's, or the next one of a separate sequence.
+            id: The event's id. If None, it is the ``id`` of a mapping that is passed as ``body``,
+                or else the next id of a separate sequence.
             body: A whole body to post in place of the envelope.
 
         Raises:
             TypeError: A value can't be written as JSON.
             ValueError: An argument is empty, the key belongs to the envelope, or ``body`` is given
-                with others.
+                with ``resource`` or ``key``.
         """
         draft = custom_event(type, resource, key, id, body)
         self._engine.perform(Verb("emit_event", None, (draft,)), "emit_event()")

@@ -63,7 +63,7 @@ class RequestFilter(TypedDict, total=False):
 
 
 class ApiFault(Trigger):
-    """A fault for requests with the fake's key, as returned by ``chat_fake.api.fail()``."""
+    """A fault for requests with the fake's key, as returned by ``api.fail()`` and others."""
 
     _face, _home = "ApiFault", "api"
     _filters = ("path", "method")

@@ -276,8 +276,8 @@ class Delays(Protocol):
 class Fault(Trigger):
     """A fault that affects matching events, as returned by ``webhooks.duplicate()`` and others.
 
-    For ``times`` and ``start``, an event counts once for each endpoint, at its first attempt.
-    Retries, repeats and ``redeliver()`` don't count.
+    An event matches at most once for each endpoint, at its first attempt there. Retries, repeats
+    and ``redeliver()`` don't count.
     """
 
     # Each kind overrides some of these methods, which are called in this order: `_meet` and

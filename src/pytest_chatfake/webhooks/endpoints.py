@@ -122,7 +122,7 @@ class Endpoint:
         return is_last
 
     def disconnect(self) -> None:
-        """Stop posting, scheduled retries included, and close the endpoint's connection.
+        """Stop posting to the endpoint, retries included, and close its connection.
 
         A running attempt is finished. Calling this again is a no-op.
         """

@@ -218,7 +218,7 @@ _DIGESTS = tuple(sorted(name for name in hashlib.algorithms_guaranteed if "shake
 
 
 class StandardWebhooksSigner:
-    """Signs webhooks as Standard Webhooks do: ``{id}.{timestamp}.{body}`` (assumed).
+    """Signs ``{id}.{timestamp}.{body}``, as the Standard Webhooks specification says (assumed).
 
     The headers are ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``. The signature
     is ``v1,`` and base64, or ``v1,... v1,...`` with several secrets.

@@ -12,7 +12,7 @@ from ..base.arguments import check_choice, check_list, check_str, cited
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The names in which the word ``chat`` stands for the channel's brand (§1).
+    """The names that differ from channel to channel: the description says ``chat`` there (§1).
 
     Set your channel's own names here: every event is written and read with them.
 
