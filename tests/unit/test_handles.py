@@ -86,19 +86,16 @@ def test_views_are_sequences_that_go_on_growing(fake):
 # -- corners ---------------------------------------------------------------------------------------
 
 
-def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(play):
-    async def scenario(fake, do):
-        endpoint = fake.webhooks.connect(handler=lambda _: fake.close())
-        with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
-            await do(fake.send_text())
-        endpoint.disconnect()
-        fake.route("/close")(lambda _: fake.close())
-        assert call_with_werkzeug(fake, "POST", "/close").status == 500
-        with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
-            await do(fake.settle())
-        await do(fake.send_text().deliver())
-
-    play(scenario)
+def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(fake):
+    endpoint = fake.webhooks.connect(handler=lambda _: fake.close())
+    with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
+        fake.send_text()
+    endpoint.disconnect()
+    fake.route("/close")(lambda _: fake.close())
+    assert call_with_werkzeug(fake, "POST", "/close").status == 500
+    with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
+        fake.settle()
+    fake.send_text().deliver()
 
 
 def test_a_fake_that_is_closed_twice_is_closed():
