@@ -5,6 +5,7 @@ import hashlib
 import re
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -67,6 +68,24 @@ def test_a_timeline_is_shown_once_as_a_picture_or_as_text():
     assert [written("a").count(what) for what in ("<svg>", '"Timeline"')] == [1, 0]
     many = written("a", "passed", 101)
     assert [many.count(what) for what in ("<svg>", '"Timeline"')] == [0, 101]
+
+
+@pytest.mark.parametrize(("timelines", "says_so"), [([], True), ([("a", "")], False)])
+def test_a_test_that_used_no_fake_says_so(timelines, says_so):
+    test = Result("test_it.py::a", line=1, is_over=True, worst="passed", timelines=timelines)
+
+    assert ("No fake was used." in page([{}], [test], [], None)) == says_so
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        ("def test_a():\n>   fail()\nE   ValueError: no\nE   two", "ValueError: no"),
+        ("the test took too long\nand was ended", "the test took too long"),
+    ],
+)
+def test_the_reason_is_the_error_or_the_first_line(failure, reason):
+    assert Result("test_it.py::a", line=1, failure=failure).reason == reason
 
 
 def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline():
