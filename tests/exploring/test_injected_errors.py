@@ -113,6 +113,24 @@ def test_an_async_app_gets_it_where_it_awaits(mode):
 
 
 @pytest.mark.parametrize(
+    ("verb", "arguments", "shown"),
+    [
+        ("error", {"before": save}, ""),
+        ("error", {"before": save, "nth": 2}, ", nth=2"),
+        ("error", {"before": save, "raises": KeyError}, ", raises='builtins.KeyError'"),
+        ("crash", {"before": save}, ""),
+        ("crash", {"before": save, "nth": 2}, ", nth=2"),
+    ],
+)
+def test_the_fault_is_shown_as_the_call_that_sets_it_up(fake, verb, arguments, shown):
+    fault = getattr(fake.webhooks, verb)(**arguments)
+
+    expected = f"{verb}(before='tests.exploring.test_injected_errors.save'{shown})"
+    assert repr(fault) == f"<Fault {expected}, fired 0 times>"
+    fake.reset()  # it need not fire
+
+
+@pytest.mark.parametrize(
     ("nth", "expected"),
     [(1, ["b", "a", "b"]), (2, ["a", "a", "b"])],
 )
