@@ -242,7 +242,7 @@ class WebhookTests:
         webhook_run.compare("evolve", "unknown_value", ending=unknown)
 
     def test_people_write(self, webhook_run: _WebhookRun) -> None:
-        """Handle what people write to the sender."""
+        """Handle what people write to you."""
 
         async def write(fake: ChatFake, snapshot: Snapshot | None) -> None:
             inside, before = Inside(fake), len(fake.events)

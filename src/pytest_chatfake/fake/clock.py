@@ -137,7 +137,7 @@ class Clock:
         return self._engine.move_time(self._engine.due_runner.next_after, "advance_to_next()")
 
     def advance_to(self, edge: Edge, message: Message) -> Pending[None]:
-        """Move time to the end of a message's session or to its drop, or 1 ms before or after it.
+        """Move time to a message's drop or the end of its session, exactly or 1 ms before or after.
 
         Args:
             edge: One of :func:`~pytest_chatfake.edges`.

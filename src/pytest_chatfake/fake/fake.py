@@ -870,10 +870,11 @@ class ChatFake:
 
         The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
         with its object or list under a key of the same name; ``recipient`` works as ``to``. If the
-        naming has a ``from_key``, ``from`` is the sender. The response is a 200 with the message
-        resource of the ``sent`` event, or of the ``failed`` event if the message is rejected. A
-        body without a recipient or content, or with two recipients, gets a 400 in the shape of
-        §7.1, and sends nothing. If two send calls have the same path, the last one added responds.
+        naming has a ``from_key``, ``from`` is the sender's address. The response is a 200 with the
+        message resource of the ``sent`` event, or of the ``failed`` event if the message is
+        rejected. A body without a recipient or content, or with two recipients, gets a 400 in the
+        shape of §7.1, and sends nothing. If two send calls have the same path, the last one added
+        responds.
 
         Args:
             path: The path, which may have variables for ``parse`` to read.

@@ -93,7 +93,7 @@ class ApiRequest(Record):
 
     @property
     def at(self) -> datetime:
-        """When the request was answered: aware, UTC, to the microsecond."""
+        """The ``moment`` as a datetime: aware, UTC, to the microsecond."""
         return instant(self.moment)
 
     @property
