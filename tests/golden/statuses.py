@@ -59,3 +59,7 @@ def to_a_phone_that_is_off(fake):
 )
 def test_a_message_has_its_statuses(chat_fake, message, statuses):
     chat_fake.assert_statuses(message(chat_fake), "sent", *statuses.split())
+
+
+def test_a_message_that_was_sent_has_failed(chat_fake):
+    chat_fake.assert_statuses(chat_fake.send_text(), "sent", "failed")
