@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from .api_clients import call_with_werkzeug, send_call
-from .fakes import NOON, frozen_fake, in_another_thread, own_lines
+from .fakes import NOON, frozen_fake, in_another_thread, own_lines, section
 
 
 def told(fake):
@@ -325,3 +325,20 @@ def test_a_long_picture_has_the_rows_of_the_folded_text(fake):
         fake.send_text(to=f"+{number}")
 
     assert "... the same 99 times more: #4 to #300 ..." in fake.timeline.svg()
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        lambda fake, message: fake.assert_statuses(message, "read"),
+        lambda fake, message: fake.assert_charged(1, message=message),
+    ],
+    ids=["statuses", "charged"],
+)
+def test_the_message_that_a_failed_assertion_is_about_is_not_folded(fake, expect):
+    for number in range(100):
+        fake.send_text(to=f"+{number}")
+    with pytest.raises(AssertionError):
+        expect(fake, fake.messages[50])
+
+    assert "send_text() m51 " in section(fake)
