@@ -201,19 +201,6 @@ def test_a_barrier_is_not_passed_by_a_first_attempt_and_by_a_repeat_it_is():
     assert all(abs(order[0]) == 1 for order in orders)
 
 
-def test_an_app_that_takes_no_retry_loses_the_last_event_that_was_refused():
-    def world(chat_fake):
-        taken = []
-        chat_fake.webhooks.connect(
-            handler=lambda request: request.number > 1 or taken.append(request.event.status)
-        )
-        chat_fake.send_text().deliver()
-        chat_fake.settle()
-        assert "delivered" in taken
-
-    assert "delivered m1 was refused before it reached the app" in notes(world)
-
-
 def test_what_an_app_causes_deviates_too():
     orders = set()
 
