@@ -193,6 +193,20 @@ def test_the_progress_line_says_what_worlds_are_busy_with(monkeypatch):
     assert lines[0] == "chat_explore: 1 world, 6 s, 67% of it in attempts"
 
 
+def test_progress_is_told_after_two_seconds_and_then_not_at_each_world(monkeypatch):
+    clock, told = [0.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+    def world(chat_fake):
+        clock[0] += 0.125
+        chat_fake.webhooks.receiver()
+        chat_fake.send_text().deliver().read()
+        chat_fake.settle()
+
+    Explorer(progress=lambda _: told.append(*clock))(world)
+    assert told[:3] == [2, 2.25, 2.5]
+
+
 def test_a_barrier_is_not_passed_by_a_first_attempt_and_by_a_repeat_it_is():
     orders = set()
     explore(lambda fake: orders.add(tuple(sending(fake, settles=True))))
