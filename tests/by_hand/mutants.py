@@ -75,7 +75,7 @@ LIKELY = {
     "engine": "test_clock test_agenda test_wait_until test_threads test_calls_during_attempts "
     "test_overlooked test_other_travellers test_timeline test_transitions test_outbox "
     "test_all_or_nothing test_people test_scripts_in_time test_emit test_api_routes "
-    "test_price_functions",
+    "test_price_functions golden/test_golden integration/test_calling_back",
     "engine.performer": "test_calls_during_attempts integration/test_frameworks_gather",
     "engine.plan": "test_calls_during_attempts integration/test_frameworks_gather",
     "exploring": "exploring/test_exploration exploring/test_explored_features",
@@ -93,7 +93,7 @@ LIKELY = {
     "fake.edges": "test_edges",
     "fake.event_filters": "test_other_events test_faults test_refusals",
     "fake.forgery_check": "test_forgeries",
-    "fake.paused": "test_paused",
+    "fake.paused": "test_paused golden/test_golden",
     "fake.receiver": "test_receiver test_refusals",
     "fake.recipients": "test_people",
     "fake.recorded_events": "test_handles test_replay test_emit",
@@ -106,8 +106,10 @@ LIKELY = {
     "learning": "learning/test_learning",
     "mutants": "mutants/test_reruns",
     "mutants.facts": "mutants/test_facts",
+    "pages": "pages/test_page pages/test_merge pages/test_whole_runs mutants/test_reruns",
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
-    "report": "golden/test_golden test_timeline test_overlooked",
+    "report": "golden/test_golden test_timeline test_overlooked test_active_stories "
+    "plugin/test_timeline_reports",
     "transport": "integration/test_connection integration/test_url_answers",
     "transport.client": "integration/test_targets integration/test_url_answers",
     "transport.client.asgi": "test_asgi_requests test_asgi_answers integration/test_targets",
