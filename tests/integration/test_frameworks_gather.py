@@ -116,6 +116,28 @@ async def test_a_dropped_chain_is_refused_once_or_begun_anew_by_its_next_verb():
 
 
 @pytest.mark.asyncio
+async def test_a_chain_that_failed_in_the_await_of_another_is_refused_once():
+    with ChatFake(mode="async") as fake:
+        one, two = fake.send_text(to="one"), fake.send_text(to="two").fail().deliver()
+
+        with pytest.raises(IllegalTransition):
+            await one
+        with pytest.raises(NotAwaited, match=r"deliver\(\) at .* failed in another await"):
+            await two
+        assert await two is two
+
+
+@pytest.mark.asyncio
+async def test_a_chain_that_failed_in_its_own_await_is_not_refused_again():
+    with ChatFake(mode="async") as fake:
+        message = fake.send_text().fail().deliver()
+
+        with pytest.raises(IllegalTransition):
+            await message
+        assert await message is message
+
+
+@pytest.mark.asyncio
 async def test_an_error_says_which_of_the_pending_steps_it_was():
     with ChatFake(mode="async") as fake:
         failed = fake.send_text().fail().read()

@@ -15,7 +15,8 @@ itself. So its verbs act at once, and its ``await`` returns at once.
 
 *Failure.* An exception, a refusal or a cancellation drops the rest of the plan, because sync code
 would never have reached those lines. Chains that other tasks are waiting for are kept, unless the
-step that failed was theirs. Awaiting a dropped chain later raises :class:`.NotAwaited`.
+step that failed was theirs. Awaiting a failed or dropped chain later raises
+:class:`.NotAwaited`, once.
 """
 
 from __future__ import annotations
@@ -109,14 +110,16 @@ class Performer:
             raise
 
     def _drop_after(self, error: BaseException, plan: Plan, message: object) -> None:
-        failed = plan.current
+        failed = plan.current if isinstance(error, Exception) else None
         keep: list[object] = []
+        awaited = [message]
         for waiter in self._waiting:
-            if isinstance(error, Exception) and failed and waiter.message is failed.subject:
+            if failed is not None and waiter.message is failed.subject:
                 waiter.error = error
+                awaited.append(waiter.message)
             else:
                 keep.append(waiter.message)
-        plan.drop(keep, awaited=[message, failed and failed.subject])
+        plan.drop(keep, awaited, failed)
 
     async def _wait(self, plan: Plan, message: object) -> None:
         waiter = _Waiter(message)
@@ -140,7 +143,7 @@ class _Waiter:
     def __init__(self, message: object) -> None:
         self.message = message
         self.woken = new_event()
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
 
 class Pending(Generic[T]):

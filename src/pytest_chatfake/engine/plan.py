@@ -39,14 +39,14 @@ class Plan:
 
     def __init__(self) -> None:
         self._steps: deque[PlannedStep] = deque()
-        self._dropped: dict[int, PlannedStep] = {}
+        self._refused: dict[int, str] = {}
         self.current: PlannedStep | None = None
 
     def __bool__(self) -> bool:
         return bool(self._steps)
 
     def enqueue(self, step: PlannedStep) -> None:
-        self._dropped.pop(id(step.subject), None)
+        self._refused.pop(id(step.subject), None)
         self._steps.append(step._replace(task=running_task()))
 
     def next(self) -> PlannedStep | None:
@@ -64,21 +64,33 @@ class Plan:
         """Return whether a step about ``subject`` is pending."""
         return any(step.subject is subject for step in self._steps)
 
-    def drop(self, keep: Sequence[object] = (), awaited: Sequence[object] = ()) -> None:
+    def drop(
+        self,
+        keep: Sequence[object] = (),
+        awaited: Sequence[object] = (),
+        failed: PlannedStep | None = None,
+    ) -> None:
         """Drop the steps, because sync code would never have reached those lines.
 
         Args:
             keep: Subjects whose steps stay, because other tasks await them.
-            awaited: Subjects whose own ``await`` raises now. An ``await`` of any other dropped
-                chain is refused later, once, by :meth:`refuse_dropped`.
+            awaited: Subjects whose own ``await`` raises now. An ``await`` of any other chain that
+                failed or was dropped is refused later, once, by :meth:`refuse_dropped`.
+            failed: The step that raised.
         """
+        if failed is not None:
+            self._refuse(failed, awaited, "failed in another await")
         steps, self._steps = self._steps, deque()
         for step in steps:
-            subject = step.subject
-            if any(subject is kept for kept in keep):
+            if any(step.subject is kept for kept in keep):
                 self._steps.append(step)
-            elif subject is not None and not any(subject is other for other in awaited):
-                self._dropped.setdefault(id(subject), step)
+            else:
+                why = "was skipped because an earlier await failed or was cancelled"
+                self._refuse(step, awaited, why)
+
+    def _refuse(self, step: PlannedStep, awaited: Sequence[object], why: str) -> None:
+        if step.subject is not None and not any(step.subject is other for other in awaited):
+            self._refused.setdefault(id(step.subject), f"{step.what} at {step.line} {why}")
 
     def drop_chain(self, subject: object) -> None:
         """Forget the steps about ``subject``, because their ``await`` was cancelled."""
@@ -87,13 +99,9 @@ class Plan:
     # Refusals and reports
 
     def refuse_dropped(self, subject: object) -> None:
-        """Raise a NotAwaited for a dropped chain, unless a step was added to the chain since."""
-        step = self._dropped.pop(id(subject), None)
-        if step is not None:
-            raise NotAwaited(
-                f"{step.what} at {step.line} was skipped because an earlier await failed or was "
-                f"cancelled"
-            )
+        """Raise a NotAwaited for a failed or dropped chain, unless it has a new step since."""
+        if (text := self._refused.pop(id(subject), None)) is not None:
+            raise NotAwaited(text)
 
     def refuse_reading(self, *, own: bool) -> None:
         """Raise a NotAwaited while steps are pending; with ``own``, only for this task's steps."""
