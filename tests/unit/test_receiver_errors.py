@@ -1,11 +1,14 @@
 """Exceptions that leave a receiver: where they surface, and what becomes of the rest."""
 
 import asyncio
+import sys
+from types import ModuleType
 
 import pytest
 from flask import Flask
 
 from pytest_chatfake import ChatFake
+from pytest_chatfake.report.hints import why_foreign
 
 from .fakes import played, received_statuses, trail, warnings_at_the_end
 
@@ -156,3 +159,21 @@ async def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint():
 
 async def raising_asgi(scope, receive, send):
     raise ValueError("not lost")
+
+
+@pytest.mark.parametrize(
+    ("error", "begins"),
+    [
+        ("<Lock> is bound to a different event loop", ["TestClient", "The"]),
+        ("objects created in a thread can only be used in that same thread", ["TestClient", ""]),
+        ("Event loop is closed", ["The", "The"]),
+        ("no such table: orders", ["", ""]),
+    ],
+)
+def test_only_an_error_about_a_loop_or_thread_is_explained_by_one(monkeypatch, error, begins):
+    monkeypatch.setitem(sys.modules, "starlette.testclient", ModuleType("testclient"))
+    with_test_client = why_foreign(RuntimeError(error))
+    monkeypatch.delitem(sys.modules, "starlette.testclient")
+    without = why_foreign(RuntimeError(error))
+
+    assert [why.partition(" ")[0] for why in (with_test_client, without)] == begins
