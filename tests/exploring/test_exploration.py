@@ -1530,6 +1530,18 @@ def test_a_finding_names_further_kinds_that_fail_unless_it_stops_at_first():
         explore(world, stop_at_first=1)
 
 
+def test_the_world_of_a_further_kind_is_counted_with_those_that_passed():
+    def world(chat_fake):
+        assert statuses_of_a_delivery(chat_fake) in (["sent", "delivered"], ["delivered"])
+
+    found = notes(world, deviations=ENDING)
+    assert "passes as written; fails in world 2: sent m1 was redelivered" in found
+    assert re.findall(r"^also: .*", found, re.MULTILINE) == [
+        "also: drop (world 4): delivered m1 was dropped",  # in world 3 it was the other one
+        "also: reorder (world 5): delivered m1 arrived before sent m1",
+    ]
+
+
 @pytest.mark.parametrize(
     ("most", "takes", "seconds", "named"),
     [
