@@ -1475,6 +1475,15 @@ def texting(chat_fake):
     chat_fake.send_text()
 
 
+def redelivering(chat_fake):
+    """The body redelivers the first event itself, so only the second one can deviate."""
+    message = chat_fake.send_text()
+    chat_fake.webhooks.receiver()
+    chat_fake.webhooks.redeliver(chat_fake.events[0])
+    message.deliver()
+    chat_fake.settle()
+
+
 def posting_a_form(chat_fake):
     chat_fake.webhooks.receiver(events="*")
     chat_fake.webhooks.emit_event("form.posted", body="a=1&b=2")
@@ -1487,6 +1496,7 @@ def posting_a_form(chat_fake):
         (texting, ["webhooks_first"], "your scenario makes no API call that sends"),
         (texting, ["api.fail"], "your scenario makes no API call"),
         (texting, ["reorder"], "no event can overtake another"),
+        (redelivering, ["reorder"], "no event can overtake another"),
         (texting, ["delay", *DEFAULT], "your scenario never moves the clock after an event"),
         (texting, ["duplicate_at_once"], "a plain function handles one event at a time"),
         (posting_a_form, ["evolve"], "your webhooks aren't JSON objects"),
