@@ -79,7 +79,7 @@ class InjectedError(Exception):
 
 
 class WebhookWarning(UserWarning):
-    """A test with ``strict=False`` overlooked something; the message has the line.
+    """A test with ``strict=False`` overlooked something; the warning's text names the line.
 
     An unused fault that a fixture set up only causes this warning, because the fault may be meant
     for other tests.

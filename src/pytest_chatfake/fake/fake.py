@@ -618,7 +618,7 @@ class ChatFake:
                 shop.send_reminders()
 
         Raises:
-            AssertionError: The block charged another amount.
+            AssertionError: The block charged a different amount.
             ChatFakeError: The fake was reset in the block.
             ValueError: The amount is not a number, or negative.
         """
@@ -836,8 +836,9 @@ class ChatFake:
             idempotency_header: The header with a call's idempotency key, such as
                 ``"Idempotency-Key"``. If the key and the body repeat, the call gets the first
                 response again, even if that response was lost, and the function is not called. The
-                same key with another body gets a 409, and so does a call while the first one is in
-                flight. Errors and responses of 400 to 499 are not kept. A reset forgets all keys.
+                same key with a different body gets a 409, and so does a call while the first one is
+                in flight. A 4xx response isn't kept, nor is anything if the function raises; other
+                responses are, including 5xx. A reset forgets all keys.
 
         Raises:
             ValueError: The path is invalid, or one of the service's own.
@@ -868,13 +869,13 @@ class ChatFake:
     ) -> None:
         """Add a send call: a key-checked POST that sends the message in its body (assumed).
 
-        The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
-        with its object or list under a key of the same name; ``recipient`` works as ``to``. If the
-        naming has a ``from_key``, ``from`` is the sender's address. The response is a 200 with the
-        message resource of the ``sent`` event, or of the ``failed`` event if the message is
-        rejected. A body without a recipient or content, or with two recipients, gets a 400 in the
-        shape of §7.1, and sends nothing. If two send calls have the same path, the last one added
-        responds.
+        The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, with
+        ``recipient`` accepted in place of ``to``. For another type, its object or list is under the
+        key named after the type. If ``ChatFakeConfig.naming`` sets ``from_key``, the body's
+        ``from`` is the sender's address. The response is a 200 with the message resource of the
+        ``sent`` event, or of the ``failed`` event if the message is rejected. A body without a
+        recipient or content, or with two recipients, gets a 400 in the shape of §7.1, and sends
+        nothing. If two send calls have the same path, the last one added responds.
 
         Args:
             path: The path, which may have variables for ``parse`` to read.

@@ -169,7 +169,7 @@ class Message:
         message: str | None = None,
         platform_error: bool | PlatformError = True,
     ) -> Self:
-        """Fail the message after it was sent: a ``failed`` event, and the hold is released (§3).
+        """Fail a message that was sent, which posts ``failed`` and releases the hold (§3).
 
         Args:
             code: The error code (§7.2).
@@ -349,13 +349,13 @@ class Submission:
         return one_line(f"<Submission to {self._state.recipient}: {self._state.state}>")
 
     def accept(self) -> Message:
-        """Accept and send the message: a ``sent`` event, and money is held (§3).
+        """Accept and send the message, which posts ``sent`` and holds the price (§3).
 
         Raises:
             IllegalTransition: The message was already accepted or rejected, or the conversation has
                 expired.
             TypeError: The price function didn't return an amount.
-            ValueError: The amount is out of range, or the conversation has another origin type.
+            ValueError: The amount is out of range, or the origin type isn't the conversation's.
             ClosedError: The submission, or its conversation, is from before a reset.
         """
         return self._decide(Verb("accept", self._state, (self._draft,)))

@@ -110,7 +110,7 @@ class Recipient:
     ) -> Self:
         """Send a message of any type, such as an image, to your own address (assumed).
 
-        ``content`` is the JSON object that the resource has under a key of the type's name. Other
+        ``content`` is the JSON object under the key named after the type, such as ``image``. Other
         arguments and errors are as for :meth:`writes`.
         """
         return self._write("sends()", type, content, fields)

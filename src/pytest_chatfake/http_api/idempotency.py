@@ -43,7 +43,7 @@ def respond(
 ) -> Response | Repeat | None:
     """Call a route, or repeat the first response to the request's key.
 
-    Errors and responses of 400 to 499 are not kept, so the key can be used again. While a call is
+    A 4xx response isn't kept, nor is an exception, so the key can be used again. While a call is
     in flight, another one with the same key gets a 409 and doesn't wait, because the first call may
     be waiting for the app that makes the second.
     """

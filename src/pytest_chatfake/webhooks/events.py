@@ -50,7 +50,7 @@ class Event(Record):
     Attributes:
         id: The event's identifier, ``evt_...``.
         type: The event's type, such as ``chat.message.updated``.
-        status: The message's status; None for an event of another type, which is about no message.
+        status: The message's status; None if the event isn't about a message.
             For a replayed event, it is the recorded status.
         body: The service's own bytes. Attempts post exactly these, unless a fault such as
             ``tamper()`` or ``ChatFakeConfig(outbound=)`` changes them.
