@@ -114,6 +114,8 @@ class Diagnosis:
                 f"{label} was sent, though the balance can't cover it. To let it fail: "
                 f"on_insufficient_balance='fail'."
             )
+        elif (wanted, message.state) == ("failed", "sent"):
+            yield f"{label} did not fail: call fail() on it."
         elif (wanted, message.state) in _NOT_REACHED:
             yield f"{label} was not {wanted}: {obstacle or f'call {_VERBS[wanted]}() on it'}."
 
