@@ -202,12 +202,14 @@ def test_an_exception_that_comes_late_comes_back_in_the_test():
 
 
 @MODES
-def test_work_after_the_response_makes_no_attempt_late(mode):
+def test_work_after_the_response_makes_no_attempt_late_and_its_end_is_told(mode, words):
     async def goes_on(scope, receive, send):
         await respond(send, 204)
         await hang()
 
     assert ended(mode, {"asgi": goes_on}) == ["status 204"]
+    (line,) = words.said
+    assert line.startswith("work after the response was cancelled after 0.02 s: goes_on ")
 
 
 @MODES

@@ -32,7 +32,8 @@ class InboundMessage(NamedTuple):
         from_: The person's address.
         to: Your own address, ``ChatFakeConfig(sender=)``.
         type: ``"text"`` or another type.
-        content: The resource's object under the key named after the type.
+        content: The object under the resource's key that is named after the type, such as
+            ``resource["text"]``.
         at: When the person wrote: aware, UTC.
         fields: The extra fields that were passed to ``writes()`` or ``sends()``.
         resource: The message resource as the fake would write it; you may change this dict.

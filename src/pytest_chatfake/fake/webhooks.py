@@ -657,7 +657,7 @@ class Webhooks:
         self._change_secrets("rotate_secret()", lambda signer: rotated(signer, secret))
 
     def retire_secret(self) -> None:
-        """From now on, sign with the newest secret only, at all endpoints that are connected now.
+        """Sign with the newest secret only from now on, for all endpoints connected so far.
 
         Raises:
             ChatFakeError: No endpoint has several secrets.

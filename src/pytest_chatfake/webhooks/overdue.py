@@ -15,7 +15,8 @@ class Overdue:
 
     When the time is up, an attempt over a socket is ended by shutting down the connection. An
     in-process attempt counts as late from then on, whatever happens: an ASGI app gets
-    ``http.disconnect``, and awaited code is cancelled if it takes the same time again. An attempt
+    ``http.disconnect``, and awaited code is cancelled if it takes the same time again; if it had
+    responded, a line on the terminal says so, because nothing else shows it. An attempt
     that can't be ended (a WSGI app, a plain function, an app that ignores its cancellation) is
     waited for, and a line on the terminal names it.
 
@@ -52,22 +53,22 @@ class Overdue:
                 if flight.target.disconnect(flight.request)
             ]
             self._endable = endable
-            self._say([attempt for attempt in running if attempt not in endable], self.limit)
+            blocked = [attempt for attempt in running if attempt not in endable]
+            self._say(blocked, "webhook handler still running", self.limit)
             return self.limit if self._endable else None
         left = [attempt for attempt in self._endable if attempt in running]
         if self._is_ending:
-            self._say(left, 2 * self.limit)
+            self._say(left, "webhook handler still running", 2 * self.limit)
             return None
         self._is_ending = True
+        responded = [each for each in left if running[each].target.response_so_far() is not None]
+        self._say(responded, "work after the response was cancelled", 2 * self.limit)
         for attempt in left:
             flight, overdue = running[attempt], timed_out(self.limit, attempt.endpoint._stopped)
             flight.target.cancel(flight.request, overdue)
         return GRACE_SECONDS
 
-    def _say(self, attempts: Sequence[Attempt], seconds: float) -> None:
+    def _say(self, attempts: Sequence[Attempt], what: str, seconds: float) -> None:
         for attempt in attempts:
             event, where = attempt.event, attempt.endpoint.label
-            say(
-                f"webhook handler still running after {seconds:g} s: {where}, {event._full_name} "
-                f"(from {event.line})"
-            )
+            say(f"{what} after {seconds:g} s: {where}, {event._full_name} (from {event.line})")
