@@ -30,6 +30,8 @@ const FILLERS = new Set([
 const SYNONYMS = {
   custom: "extra",
   dedupe: "duplicate",
+  deduplicate: "duplicate",
+  deduplication: "duplicate",
   localhost: "container",
   migrate: "stub",
   missing: "lost",
