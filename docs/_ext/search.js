@@ -1,9 +1,9 @@
 // How the site's search ranks. Sphinx writes this behind its searchtools.js, whose parts it replaces.
 //
 // Sphinx shows the pages that have every word, and ranks a page by its best word. Here a page needs half
-// of the words, so that a question finds its answer, and all words make the rank, rare ones most: by
-// whether they stand in the page's title, in a heading (or its first paragraph), or in its text, and
-// whether one passage has them all.
+// of the words (of those that are found anywhere), so that a question finds its answer, and all words make
+// the rank, rare ones most: by whether they stand in the page's title, in a heading (or its first
+// paragraph), or in its text, and whether one passage has them all. A word is found by its synonym, too.
 
 const IN_TITLE = 24;
 const BEGINS_IN_TITLE = 18;
@@ -23,30 +23,48 @@ const PLACES = [
   ["", -10],
 ];
 
-// Words of questions that say nothing of what is asked, and words that people use for those of the pages.
+// Words of questions that say nothing of what is asked, and words of the pages for those that people use.
 const FILLERS = new Set([
   ...["app", "come", "get", "getting", "happen", "happens", "test", "tests", "us", "use", "using", "without"],
 ]);
 const SYNONYMS = {
+  asgi: "fastapi",
+  bulk: "campaign",
+  contract: "fidelity",
+  credit: "balance",
   custom: "extra",
   dedupe: "duplicate",
   deduplicate: "duplicate",
-  deduplication: "duplicate",
+  enough: "low",
+  exactly: "duplicate",
+  intermittent: "flaky",
+  jenkins: "ci",
+  kill: "crash",
+  kubernetes: "container",
+  latency: "slow",
   localhost: "container",
+  locally: "container",
   migrate: "stub",
   missing: "lost",
+  money: "balance",
+  negative: "low",
   offline: "phone",
+  partial: "crash",
+  repeat: "duplicate",
+  restart: "deployment",
   settings: "configuration",
   sign: "signature",
   started: "first",
   testcontainers: "container",
+  throttling: "limit",
   unsubscribe: "stop",
+  wsgi: "flask",
 };
 
 const stem = (word) => new Stemmer().stemWord(word);
 const wordsOf = (text) =>
   splitQuery(text.toLowerCase()).filter((word) => !FILLERS.has(word) && !stopwords.has(word));
-const asked = new Set();
+let asked = []; // for each word the stems that it may be: its own, and its synonym's
 
 var Scorer = {
   objNameMatch: 11,
@@ -62,28 +80,29 @@ var Scorer = {
     const [, place] = PLACES.find(([start]) => docname.startsWith(start));
     if (kind === "object") return place;
     if (kind === "text") return place + rank(docname);
-    return place + score + (asked.size > 1 ? rank(docname) : 0); // a heading in the words that were asked
+    return place + score + (asked.length > 1 ? rank(docname) : 0); // a heading in the words that were asked
   },
 };
 
-function pagesWith(word) {
+function pagesWith(stems) {
   const { terms, titleterms } = Search._index;
-  const pages = (index) => (Object.hasOwn(index, word) ? [index[word]].flat() : []);
+  const pages = (index) => stems.flatMap((one) => (Object.hasOwn(index, one) ? index[one] : []));
   return [pages(terms), pages(titleterms)];
 }
 
-function weightOf(word) {
-  const [inText, inHeading] = pagesWith(word);
+function weightOf(stems) {
+  const [inText, inHeading] = pagesWith(stems);
   return 1 + Math.log(Search._index.docnames.length / (inText.length + inHeading.length + 1));
 }
 
 // What the passage that has most of the words is worth, and more if several passages have as many.
 function together(page) {
-  if (asked.size === 1) return 0;
+  if (asked.length === 1) return 0;
   const sums = new Map([[-1, 0]]);
-  for (const word of asked) {
-    for (const passage of Search._index.passages[word]?.[page] ?? []) {
-      sums.set(passage, (sums.get(passage) ?? 0) + weightOf(word));
+  for (const stems of asked) {
+    const passages = stems.flatMap((one) => Search._index.passages[one]?.[page] ?? []);
+    for (const passage of new Set(passages)) {
+      sums.set(passage, (sums.get(passage) ?? 0) + weightOf(stems));
     }
   }
   const best = Math.max(...sums.values());
@@ -99,31 +118,35 @@ function rank(docname) {
   const titled = wordsOf(Search._index.titles[page]).map(stem);
   const named = wordsOf(docname.split("/").pop()).map(stem);
   let [sum, weights] = [0, 0];
-  for (const word of asked) {
-    const [inText, inHeading] = pagesWith(word);
-    const weight = weightOf(word);
+  for (const stems of asked) {
+    const [inText, inHeading] = pagesWith(stems);
+    const weight = weightOf(stems);
+    const place = titled.findIndex((other) => stems.includes(other));
     weights += weight;
-    if (titled.includes(word)) sum += weight * (IN_TITLE - titled.indexOf(word) / 2);
-    else if (titled.some((other) => isBeginning(word, other))) sum += weight * BEGINS_IN_TITLE;
+    if (place >= 0) sum += weight * (IN_TITLE - place / 2);
+    else if (titled.some((other) => isBeginning(stems[0], other))) sum += weight * BEGINS_IN_TITLE;
     else if (inHeading.includes(page)) sum += weight * IN_HEADING;
     else if (inText.includes(page)) sum += weight * IN_TEXT;
   }
-  return (sum + together(page)) / weights + named.filter((word) => asked.has(word)).length / named.length;
+  const askedNames = named.filter((word) => asked.flat().includes(word));
+  return (sum + together(page)) / weights + askedNames.length / named.length;
 }
 
 const parse = Search._parseQuery;
 Search._parseQuery = (query) => {
   const said = wordsOf(query);
-  const [, words, ...rest] = parse(said.map((word) => SYNONYMS[word] ?? word).join(" "));
+  const [, words, ...rest] = parse(said.join(" "));
   for (const word of said) if (/^\d+$/.test(word)) words.add(word); // Sphinx leaves numbers out
-  asked.clear();
-  for (const word of words) asked.add(word);
+  const synonyms = new Map(Object.entries(SYNONYMS).map((pair) => pair.map(stem)));
+  asked = [...words].map((word) => (synonyms.has(word) ? [word, synonyms.get(word)] : [word]));
   return [query, words, ...rest];
 };
 
 const findAll = Search.performTermsSearch;
 Search.performTermsSearch = (words, excluded) => {
-  const found = [...words].flatMap((word) => findAll(new Set([word]), excluded));
-  const times = (docname) => found.filter(([other]) => other === docname).length;
-  return found.filter(([docname]) => times(docname) >= words.size / 2);
+  const pages = (stems) => stems.flatMap((one) => findAll(new Set([one]), excluded));
+  const found = asked.map((stems) => new Map(pages(stems).map((page) => [page[0], page])));
+  const known = found.filter((some) => some.size > 0);
+  const times = (docname) => known.filter((some) => some.has(docname)).length;
+  return known.flatMap((some) => [...some.values()]).filter(([docname]) => times(docname) >= known.length / 2);
 };

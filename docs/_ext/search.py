@@ -2,7 +2,8 @@
 
 Sphinx only knows which words stand on a page and in its headings. Here the words of a page's first
 paragraph are found as if they stood in one of its headings, and the index says which words stand
-together: in one paragraph, item, row or block of code, under its headings.
+together: in one paragraph, item, row or block of code, under its headings. The parts of a name are
+words, too: "top up" finds ``top_up()``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from sphinx.search.en import SearchEnglish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +24,7 @@ def _words(indexer: IndexBuilder, text: str) -> set[str]:
     # Sphinx has no public way: its keywords count as text, and numbers not at all.
     return {
         indexer.lang.stem(word).lower()
-        for word in indexer.lang.split(text)
+        for word in indexer.lang.split(f"{text} {text.replace('_', ' ')}")
         if word.isdigit() or indexer.lang.word_filter(word)
     }
 
@@ -39,6 +41,8 @@ def _passages(doctree: nodes.document) -> Iterator[str]:
 
 
 def _keep_passages(app: Sphinx, doctree: nodes.document) -> None:
+    if app.env.docname.startswith("docs/reference/python/"):
+        return  # the index would be a tenth larger, and who asks a question wants no signature
     # Sphinx keeps metadata for the next build, which may read other pages only.
     app.env.metadata[app.env.docname]["passages"] = list(_passages(doctree))
 
@@ -64,13 +68,14 @@ def _add_passages(app: Sphinx) -> list[Any]:
         freeze = indexer.freeze
 
         def freeze_all() -> dict[str, Any]:
-            frozen = freeze()
             found: dict[str, dict[int, list[int]]] = {}
-            for page, name in enumerate(frozen["docnames"]):
+            for page, name in enumerate(sorted(indexer._titles)):
                 for number, text in enumerate(app.env.metadata[name].get("passages", [])):
                     for word in sorted(_words(indexer, text)):
+                        if not word.isdigit():
+                            indexer._mapping.setdefault(word, set()).add(name)
                         found.setdefault(word, {}).setdefault(page, []).append(number)
-            return {**frozen, "passages": found}
+            return {**freeze(), "passages": found}
 
         indexer.freeze = freeze_all
     return []  # no page more
@@ -78,6 +83,8 @@ def _add_passages(app: Sphinx) -> list[Any]:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to the build."""
+    # Stop words of Sphinx that mean something here: "Retry-After", "exactly once".
+    SearchEnglish.stopwords -= {"after", "no", "not", "once"}
     app.connect("doctree-read", _keep_passages)
     app.connect("html-page-context", _add_first_paragraph)
     app.connect("html-collect-pages", _add_passages)
