@@ -1,11 +1,12 @@
 """The engine brings time, rules and webhooks together; every change of a fake goes through it.
 
-Theory of operation ------------------- *One path.* Everything that changes the account is a
-:class:`.Verb`, which is passed to :meth:`Engine.perform`. Sync mode performs the verb at once;
-async mode adds a step to the plan, which an ``await`` performs. Both modes do the same: run due
-work, let the account decide, write the webhooks, apply the facts, queue the webhooks; then repeat
-this for what people do by themselves in response. Then the lock is released, and the queue is
-attempted.
+Theory of operation
+-------------------
+*One path.* Everything that changes the account is a :class:`.Verb`, which is passed to
+:meth:`Engine.perform`. Sync mode performs the verb at once; async mode adds a step to the plan,
+which an ``await`` performs. Both modes do the same: run due work, let the account decide, write the
+webhooks, apply the facts, queue the webhooks; then repeat this for what people do by themselves in
+response. Then the lock is released, and the queue is attempted.
 
 *The lock* (:attr:`.Core.lock`) is held from the decision to the queueing, so no other thread sees
 half a verb, and the verbs of two threads never mix. It is not held while a webhook is attempted, a

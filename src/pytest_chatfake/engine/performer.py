@@ -1,9 +1,10 @@
 """Async mode: the first task that awaits a chain performs the plan, for all tasks.
 
-Theory of operation ------------------- A verb only adds a *step* to the plan. A step is a
-generator: it changes state up to each ``yield``, where the resulting events are attempted. Sync
-mode runs the same generator at once (:meth:`.Engine.step`), so both modes share the rules, the
-order and the bytes.
+Theory of operation
+-------------------
+A verb only adds a *step* to the plan. A step is a generator: it changes state up to each ``yield``,
+where the resulting events are attempted. Sync mode runs the same generator at once
+(:meth:`.Engine.step`), so both modes share the rules, the order and the bytes.
 
 *One performs.* The task that awaits first performs every pending step, including those of other
 tasks, in the order in which they were added: change state, attempt, go on. Another task that awaits

@@ -1,8 +1,9 @@
 """The search: which worlds exist, in which order they are tried, and which are equal.
 
-Theory of operation ------------------- A world is a set of deviations. A world's log shows which
-worlds with one more deviation can follow. So the search needs no model of the app: whatever was
-attempted can deviate next.
+Theory of operation
+-------------------
+A world is a set of deviations. A world's log shows which worlds with one more deviation can follow.
+So the search needs no model of the app: whatever was attempted can deviate next.
 
 Worlds with fewer deviations come first; then worlds about one message; then worlds that move
 attempts less far. So the first world that fails is a simple one.

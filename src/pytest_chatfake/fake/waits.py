@@ -1,10 +1,11 @@
 """``wait_until()``: waits for an app that works in the background.
 
-Theory of operation ------------------- *Looks.* A wait calls the predicate repeatedly, until it is
-true or the time is up. Each call is a look. Before each look, the fake settles (unless
-``settle=False``), to attempt events that the app has caused over HTTP meanwhile. Between two looks,
-no lock is held, no step is pending, and nothing is attempted, so other threads and tasks can call
-verbs.
+Theory of operation
+-------------------
+*Looks.* A wait calls the predicate repeatedly, until it is true or the time is up. Each call is a
+look. Before each look, the fake settles (unless ``settle=False``), to attempt events that the app
+has caused over HTTP meanwhile. Between two looks, no lock is held, no step is pending, and nothing
+is attempted, so other threads and tasks can call verbs.
 
 *Explorations.* A body has to do the same in every run, but it is chance whether a thread of the app
 commits before or after such an attempt. So in an exploration, a wait only makes the attempts that

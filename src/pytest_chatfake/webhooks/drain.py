@@ -1,19 +1,23 @@
 """The drain makes the attempts that the outbox has queued, and records how each one ended.
 
-The way of a webhook -------------------- For each endpoint that listens for an :class:`.Event`, the
-outbox has queued an :class:`.Attempt`. *Begin*: the drain takes it from the queue, lets the faults
-change or delay it, and adds it to the history. *Make*: :func:`.make` writes and signs a
-:class:`.WebhookRequest`; the endpoint's target posts it and returns the app's :class:`.Response`.
-*End*: the drain stores the response in the attempt. If the attempt failed, the drain plans the next
-one: a retry by the clock or, if a fault was to blame, one at the next barrier. Then the attempt's
-    :class:`.Flight`, which has whatever was only needed until now, is discarded. So a plain webhook
-    consists of five objects, and each fault adds one.
+The way of a webhook
+--------------------
+For each endpoint that listens for an :class:`.Event`, the outbox has queued an :class:`.Attempt`.
+*Begin*: the drain takes it from the queue, lets the faults change or delay it, and adds it to the
+history. *Make*: :func:`.make` writes and signs a :class:`.WebhookRequest`; the endpoint's target
+posts it and returns the app's :class:`.Response`. *End*: the drain stores the response in the
+attempt. If the attempt failed, the drain plans the next one: a retry by the clock or, if a fault
+was to blame, one at the next barrier. Then the attempt's :class:`.Flight`, which has whatever was
+only needed until now, is discarded. So a plain webhook consists of five objects, and each fault
+adds one.
 
-Theory of operation ------------------- *No lock is held* while an attempt is made, because a
-receiver may call back: it may ask for the balance over HTTP, send another message, or start a
-thread that does so. Only one thread or task at a time drains the queue, in order. A receiver that
-calls back, or another thread, just adds to the queue, and the draining thread checks the queue
-again before it stops. That thread holds the lock only while attempts begin and end.
+Theory of operation
+-------------------
+*No lock is held* while an attempt is made, because a receiver may call back: it may ask for the
+balance over HTTP, send another message, or start a thread that does so. Only one thread or task at
+a time drains the queue, in order. A receiver that calls back, or another thread, just adds to the
+queue, and the draining thread checks the queue again before it stops. That thread holds the lock
+only while attempts begin and end.
 
 *Waiting.* A verb returns after its event was attempted. If another thread is draining, the test's
 own thread waits for that thread. Other threads don't wait, because an attempt may be waiting for

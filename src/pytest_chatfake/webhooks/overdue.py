@@ -16,9 +16,9 @@ class Overdue:
     When the time is up, an attempt over a socket is ended by shutting down the connection. An
     in-process attempt counts as late from then on, whatever happens: an ASGI app gets
     ``http.disconnect``, and awaited code is cancelled if it takes the same time again; if it had
-    responded, a line on the terminal says so, because nothing else shows it. An attempt
-    that can't be ended (a WSGI app, a plain function, an app that ignores its cancellation) is
-    waited for, and a line on the terminal names it.
+    responded, a line on the terminal says so, because nothing else shows it. An attempt that can't
+    be ended (a WSGI app, a plain function, an app that ignores its cancellation) is waited for, and
+    a line on the terminal names it.
 
     Args:
         limit: How many real seconds an attempt may take.
@@ -47,13 +47,12 @@ class Overdue:
             self._late, self._is_ending = current, False
             for flight in running.values():
                 flight.is_late = flight.target.response_so_far() is None
-            endable = [
+            self._endable = [
                 attempt
                 for attempt, flight in running.items()
                 if flight.target.disconnect(flight.request)
             ]
-            self._endable = endable
-            blocked = [attempt for attempt in running if attempt not in endable]
+            blocked = [attempt for attempt in running if attempt not in self._endable]
             self._say(blocked, "webhook handler still running", self.limit)
             return self.limit if self._endable else None
         left = [attempt for attempt in self._endable if attempt in running]
