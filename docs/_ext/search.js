@@ -64,7 +64,7 @@ const SYNONYMS = {
 const stem = (word) => new Stemmer().stemWord(word);
 const wordsOf = (text) =>
   splitQuery(text.toLowerCase()).filter((word) => !FILLERS.has(word) && !stopwords.has(word));
-let asked = []; // for each word the stems that it may be: its own, and its synonym's
+let asked = []; // for each word: the stems that it may be (its own, its synonym's), its pages and its weight
 
 var Scorer = {
   objNameMatch: 11,
@@ -84,25 +84,21 @@ var Scorer = {
   },
 };
 
-function pagesWith(stems) {
-  const { terms, titleterms } = Search._index;
+function lookUp(stems) {
+  const { terms, titleterms, docnames } = Search._index;
   const pages = (index) => stems.flatMap((one) => (Object.hasOwn(index, one) ? index[one] : []));
-  return [pages(terms), pages(titleterms)];
-}
-
-function weightOf(stems) {
-  const [inText, inHeading] = pagesWith(stems);
-  return 1 + Math.log(Search._index.docnames.length / (inText.length + inHeading.length + 1));
+  const [inText, inHeading] = [pages(terms), pages(titleterms)];
+  return { stems, inText, inHeading, weight: 1 + Math.log(docnames.length / (inText.length + inHeading.length + 1)) };
 }
 
 // What the passage that has most of the words is worth, and more if several passages have as many.
 function together(page) {
   if (asked.length === 1) return 0;
   const sums = new Map([[-1, 0]]);
-  for (const stems of asked) {
+  for (const { stems, weight } of asked) {
     const passages = stems.flatMap((one) => Search._index.passages[one]?.[page] ?? []);
     for (const passage of new Set(passages)) {
-      sums.set(passage, (sums.get(passage) ?? 0) + weightOf(stems));
+      sums.set(passage, (sums.get(passage) ?? 0) + weight);
     }
   }
   const best = Math.max(...sums.values());
@@ -118,9 +114,7 @@ function rank(docname) {
   const titled = wordsOf(Search._index.titles[page]).map(stem);
   const named = wordsOf(docname.split("/").pop()).map(stem);
   let [sum, weights] = [0, 0];
-  for (const stems of asked) {
-    const [inText, inHeading] = pagesWith(stems);
-    const weight = weightOf(stems);
+  for (const { stems, inText, inHeading, weight } of asked) {
     const place = titled.findIndex((other) => stems.includes(other));
     weights += weight;
     if (place >= 0) sum += weight * (IN_TITLE - place / 2);
@@ -128,7 +122,7 @@ function rank(docname) {
     else if (inHeading.includes(page)) sum += weight * IN_HEADING;
     else if (inText.includes(page)) sum += weight * IN_TEXT;
   }
-  const askedNames = named.filter((word) => asked.flat().includes(word));
+  const askedNames = named.filter((word) => asked.some(({ stems }) => stems.includes(word)));
   return (sum + together(page)) / weights + askedNames.length / named.length;
 }
 
@@ -138,14 +132,14 @@ Search._parseQuery = (query) => {
   const [, words, ...rest] = parse(said.join(" "));
   for (const word of said) if (/^\d+$/.test(word)) words.add(word); // Sphinx leaves numbers out
   const synonyms = new Map(Object.entries(SYNONYMS).map((pair) => pair.map(stem)));
-  asked = [...words].map((word) => (synonyms.has(word) ? [word, synonyms.get(word)] : [word]));
+  asked = [...words].map((word) => lookUp(synonyms.has(word) ? [word, synonyms.get(word)] : [word]));
   return [query, words, ...rest];
 };
 
 const findAll = Search.performTermsSearch;
 Search.performTermsSearch = (words, excluded) => {
   const pages = (stems) => stems.flatMap((one) => findAll(new Set([one]), excluded));
-  const found = asked.map((stems) => new Map(pages(stems).map((page) => [page[0], page])));
+  const found = asked.map(({ stems }) => new Map(pages(stems).map((page) => [page[0], page])));
   const known = found.filter((some) => some.size > 0);
   const times = (docname) => known.filter((some) => some.has(docname)).length;
   return known.flatMap((some) => [...some.values()]).filter(([docname]) => times(docname) >= known.length / 2);
