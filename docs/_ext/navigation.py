@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 INDEX = Path(__file__).parents[1] / "README.md"
 
 #: A line of the index: a chapter's name, and the links to its pages.
-CHAPTER = re.compile(r"^- \*\*(.+?)\*\*: (.*(?:\n  .*)*)", re.MULTILINE)
+CHAPTER = re.compile(r"^- \*\*(.+?)\*\*: (.*)", re.MULTILINE)
 LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\.(?:md|rst)\)")
 
 #: What the index doesn't list, or tells newcomers before its list.
