@@ -191,7 +191,9 @@ def explore(
     """Run a body in every world, without pytest.
 
     The body is a function such as ``world`` in the example of :class:`Explorer`. If worlds fail,
-    the error of the first is raised::
+    the error of the first is raised.
+
+    Example::
 
         print(explore(world, depth=1))  # 18 worlds, all with up to 1 deviation
 

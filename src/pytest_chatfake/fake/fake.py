@@ -355,7 +355,7 @@ class ChatFake:
                 them for a uniform range, or a function that takes a ``random.Random`` and returns a
                 duration. If None, nothing is delivered.
             read_after: The time from delivery to reading, in the same forms. If None, nothing is
-                read. People without read receipts never read.
+                read. People with read receipts off cause no ``read`` event.
             fail_share: The share of messages that fail instead of being delivered, from 0 to 1.
                 They fail with 131026 (§7.2), immediately if ``deliver_after`` is None.
             replies: A function that takes the message and a ``random.Random``, and returns the
@@ -372,8 +372,8 @@ class ChatFake:
 
         Raises:
             TypeError: ``reply_after`` is given without ``replies``.
-            ValueError: A duration is negative or a range reversed, the share is not from 0 to 1, or
-                the recipient belongs to another fake.
+            ValueError: A duration is negative or a range reversed, the share is not between 0 and
+                1, or the recipient belongs to another fake.
         """
         engine = self._engine
         engine.refuse_closed()
@@ -696,8 +696,8 @@ class ChatFake:
     def settle(self) -> Pending[None]:
         """Perform pending steps, run what is due, and post queued webhooks.
 
-        The clock only moves to late duplicates and, once a fault has changed when events are
-        posted, to retries.
+        It moves the clock only if it has to: to post late duplicates, and to retry once a fault
+        has changed when events are posted.
 
         Raises:
             Exception: The first error of a route, an in-process app or a due step.

@@ -151,11 +151,11 @@ class Message:
         return self
 
     def read(self) -> Self:
-        """Read the message: a ``read`` event (§3).
+        """Read the message, which emits ``read`` (§3).
 
         A message that is still ``sent`` is delivered and read in one step, without a ``delivered``
-        event. If the person has turned read receipts off, reading is invisible (§3 rule 3): there
-        is no ``read`` event, and the message is ``delivered`` afterwards.
+        event. If the person has turned read receipts off, there is no ``read`` event (§3 rule 3):
+        a message that is still ``sent`` is delivered instead, and the status stays ``delivered``.
 
         Raises:
             IllegalTransition: The message's status or the recipient's state does not allow it.
@@ -186,7 +186,7 @@ class Message:
         return self
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write to your own address as this message's recipient (assumed).
+        """Have this message's recipient write to you, at your own address (assumed).
 
         The message's status doesn't matter. Arguments and errors are as for
         :meth:`Recipient.writes`.

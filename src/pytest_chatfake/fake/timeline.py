@@ -41,7 +41,7 @@ class Timeline(Sequence[TimelineEntry]):
     """Everything that happened in a fake, causes before effects.
 
     The timeline is a live view that grows with the fake. ``print(chat_fake.timeline)`` shows it as
-    text. Reading it makes nothing happen, so in async mode you can read it even while steps are
+    text. Reading it has no side effects, so in async mode you can read it even while steps are
     pending.
     """
 

@@ -342,7 +342,9 @@ class Webhooks:
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
     ) -> Fault:
-        """Change an event's body after it was signed; several of these faults apply in turn.
+        """Change an event's body after it is signed.
+
+        If several of these faults match an event, they apply in turn.
 
         Args:
             change: A function that takes the body and returns the changed one; if None, a space is
