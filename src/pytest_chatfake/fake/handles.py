@@ -136,8 +136,8 @@ class Message:
         ``charge_per="message"``, the first delivery of every message is charged.
 
         Args:
-            devices: The number of devices, at most 10,000. If None, it is all of the recipient's
-                devices that don't have the message yet, but at least one.
+            devices: The number of devices, at most 10,000. If None, all of the recipient's
+                devices that don't have the message yet, or one.
             price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or a
                 string. It only matters if the delivery is charged.
 

@@ -50,9 +50,9 @@ class Recipient:
     def comes_online(self) -> Self:
         """Turn the phone on: messages that are still ``sent`` are delivered, in order.
 
-        Nothing arrives while the person blocks the sender or messages to them are withheld.
-        Messages that were sent during that time, or that a script delivers later, stay ``sent``
-        (assumed).
+        Nothing arrives while the person blocks the sender, or while messages to the person are
+        withheld. Messages sent during that time stay ``sent`` for good, and a message with a script
+        waits for its script (assumed).
         """
         return self._change("comes_online()", online=True)
 

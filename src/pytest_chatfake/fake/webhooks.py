@@ -74,8 +74,8 @@ class Webhooks:
         assert [attempt.status_code for attempt in chat_fake.webhooks.attempts] == [200, 200, 200]
 
     The description says nothing about the order, retries and signatures of events (§5 rule 4, §6
-    rule 4), so faults are assumed. All of them, :meth:`duplicate` to :meth:`drop`, take these
-    arguments in addition to their own:
+    rule 4), so faults are assumed. Every method that returns a :class:`Fault` takes
+    these arguments in addition to its own:
 
     - ``times``: how many events to affect, 1 by default; if None, all until the fault is removed.
     - ``start``: the first matching event to affect; 1 is the next.
@@ -513,8 +513,9 @@ class Webhooks:
         Bodies keep every byte, except a JSON object under ``body``, which is encoded again. The
         events get new signatures. They belong to no message of this fake, so they cost nothing, and
         the timeline calls their messages ``r1``, ``r2`` and so on. Faults match the recorded
-        status, as in ``drop(status="delivered")``. ``outbound=`` is not called; but if it is
-        configured, a body without ``type`` is posted as a status event.
+        status, as in ``drop(status="delivered")``. ``outbound=`` is not called, because the
+        bodies have your provider's shape already. If it is configured, a body without ``type``
+        counts as a status event.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with
@@ -526,7 +527,7 @@ class Webhooks:
         Raises:
             ValueError: ``timing`` is unknown, or would move time past the end of the calendar; or
                 an entry is not JSON, or not an event (the error names the file and the line).
-                Nothing was posted.
+                Nothing has been posted then.
             OSError: The file can't be read.
         """
         check_choice(timing, "timing", ("recorded", "at once"))
@@ -639,7 +640,7 @@ class Webhooks:
     # Signatures
 
     def rotate_secret(self, secret: str | bytes) -> None:
-        """From now on, sign with a new secret as well, as when an account rotates it (assumed).
+        """From now on, sign with a new secret too, as a provider does in a rotation (assumed).
 
         The rotation takes effect immediately, even in async mode, at all endpoints that are
         connected now with an :class:`~pytest_chatfake.HmacSigner` or a

@@ -52,8 +52,8 @@ class Event(Record):
         type: The event's type, such as ``chat.message.updated``.
         status: The message's status; None if the event isn't about a message.
             For a replayed event, it is the recorded status.
-        body: The service's own bytes. Attempts post exactly these, unless a fault such as
-            ``tamper()`` or ``ChatFakeConfig(outbound=)`` changes them.
+        body: The service's own bytes. Attempts post exactly these, unless
+            ``ChatFakeConfig(outbound=)``, or a fault such as ``tamper()``, changes them.
         line: The line of the test that caused the event.
         moment: When the event was emitted, in nanoseconds since the epoch.
         synthetic: Whether ``emit()`` made the event; the service would not have sent it.
