@@ -1,4 +1,4 @@
-"""Everything that extras may know about a fake's private parts."""
+"""Everything that extras may know about a fake's internals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .snapshots import Snapshot, difference, taken
 
 
 class Inside:
-    """A fake's private parts, for an extra that runs a test body without being a test itself.
+    """A fake's internals, for an extra that runs a test body without being a test itself.
 
     Reading through this class doesn't count as reading by the test, so the final checks stay the
     same.
