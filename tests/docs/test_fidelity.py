@@ -66,10 +66,11 @@ def test_every_row_names_a_section():
 
 def test_the_knobs_of_the_rows_are_there():
     fields = {field.name for field in dataclasses.fields(ChatFakeConfig)}
+    verbs = (ChatFake.send_text, ChatFake.send_endpoint, Message.deliver, Message.fail)
     arguments = {
         argument
-        for verb in (ChatFake.send_text, ChatFake.send_endpoint, Message.deliver, Message.fail)
-        for argument in inspect.signature(verb).parameters
+        for call in (*verbs, Webhooks.connect)
+        for argument in inspect.signature(call).parameters
     }
     known = {
         "()": {*dir(ChatFake), *dir(Webhooks)},
