@@ -597,7 +597,7 @@ class ChatFake:
             times: The exact number of requests; at least one if None.
 
         Raises:
-            AssertionError: The request was not made, or a different number of times.
+            AssertionError: The request was not made, or not the expected number of times.
             ValueError: An argument is empty or out of range.
         """
         method = check_str(method, "method").upper()
@@ -626,7 +626,7 @@ class ChatFake:
         return _ExpectedCharge(self._engine, self._story, value)
 
     def explain(self, message: Message) -> str:
-        """Explain why a message costs what it does, with the section behind each reason.
+        """Explain why a message costs what it does, and cite the service's sections (§).
 
         Returns:
             Several lines, with the message's status, money and history.
@@ -811,10 +811,10 @@ class ChatFake:
         webhooks_first: bool = False,
         idempotency_header: str | None = None,
     ) -> Callable[[_V], _V]:
-        """Decorate a function that serves a route of your own, behind the key check.
+        """Decorate a function that serves a route of your own (assumed).
 
-        The service's description has no send call, yet every client makes one. If
-        :meth:`send_endpoint` does not fit, write your own::
+        As on the fake's own routes, requests need the API key. If :meth:`send_endpoint` does not
+        fit your service's send call, write your own::
 
             @chat_fake.route("/v2/messages")
             def send(request):

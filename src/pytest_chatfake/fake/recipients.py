@@ -85,7 +85,7 @@ class Recipient:
         return self._change("closes_chat()", chat_open=False)
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Write a text to your own address: an event that costs nothing (assumed).
+        """Have the person write you a text, which emits an event and costs nothing (assumed).
 
         Your own address is ``ChatFakeConfig(sender=)``. The event goes to endpoints that listen for
         its type, so connect the app with ``events="*"``. It starts no conversation.

@@ -130,9 +130,9 @@ class Webhooks:
         """Post events to an endpoint from now on: a URL, an in-process app, or a function.
 
         Args:
-            url: The URL of a running server: ``http`` or ``https``, over one kept connection.
-            wsgi: A WSGI app, called in process: in the test's thread or, in async mode, in a thread
-                of the fake.
+            url: The URL of a running server: ``http`` or ``https``, over one keep-alive connection.
+            wsgi: A WSGI app, called in process: in the test's thread or, in async mode, in one of
+                the fake's threads.
             asgi: An ASGI app, called in process: in async mode, on the test's own loop; in sync
                 mode, on the fake's loop, or on the session's (``chat_fake_loop_scope``).
             handler: A function, or an async one, that takes a
@@ -140,15 +140,16 @@ class Webhooks:
                 ``(status, body)``, or a response.
             path: The path to post to; only with ``wsgi`` or ``asgi``. Default ``"/"``.
             client: The caller's IP address and port; only with ``wsgi`` or ``asgi``. Default
-                ``("127.0.0.1", 50000)`` (assumed). A public address shows whether an app trusts
-                callers from its own machine.
+                ``("127.0.0.1", 50000)`` (assumed). Pass a public address to find out whether
+                your app only works because it trusts callers from its own machine.
             headers: The headers of every attempt. In process, ``Host`` is ``testserver`` unless you
                 give another one.
             events: The event types to listen for (§4.2): the service's one type if None, and every
                 type if ``"*"``.
             raise_exceptions: Whether an exception of an app or a function is raised in the test. If
-                not, it is recorded like a 500. An endpoint with retries only records exceptions,
-                except a function's ``AssertionError``.
+                not, it is recorded in ``attempt.error``, and the attempt counts as failed. An
+                endpoint with retries only records exceptions, except a function's
+                ``AssertionError``.
             retry_after: When failed attempts are retried, in place of the configuration's setting.
             signer: Signs webhooks, in place of the configuration's.
             restart: A function that makes a new app after a :meth:`crash`, as in ``lambda:
@@ -161,8 +162,8 @@ class Webhooks:
             The endpoint; its ``disconnect()`` stops the posting.
 
         Raises:
-            TypeError: Not exactly one target is given, or an ASGI app is given as ``wsgi=``, or
-                vice versa.
+            TypeError: No target or more than one is given, or an ASGI app is given as
+                ``wsgi=``, or vice versa.
             ValueError: The URL, the path or the client is invalid.
             ClosedError: The fake is closed.
         """
@@ -449,8 +450,8 @@ class Webhooks:
             **where: Selects the events; see :class:`Webhooks`.
 
         Raises:
-            TypeError: Not exactly one of ``line``, ``before`` and ``after`` is given, or a function
-                is not written in Python.
+            TypeError: None or more than one of ``line``, ``before`` and ``after`` is given, or a
+                function is not written in Python.
         """
         crashes = extra("exploring.crashes", "crash()")
         point = crashes.crash_at(nth, line=line, before=before, after=after)
@@ -660,7 +661,7 @@ class Webhooks:
         self._change_secrets("rotate_secret()", lambda signer: rotated(signer, secret))
 
     def retire_secret(self) -> None:
-        """Sign with the newest secret only from now on, for all endpoints connected so far.
+        """From now on, sign with the newest secret only, at all endpoints connected so far.
 
         Raises:
             ChatFakeError: No endpoint has several secrets.

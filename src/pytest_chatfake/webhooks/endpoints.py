@@ -124,7 +124,7 @@ class Endpoint:
     def disconnect(self) -> None:
         """Stop posting to the endpoint, retries included, and close its connection.
 
-        A running attempt is finished. Calling this again is a no-op.
+        An attempt in progress is allowed to finish. Calling this again is a no-op.
         """
         self._disconnect(self)
 
