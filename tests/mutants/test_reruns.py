@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from pytest_chatfake.__main__ import main
 from pytest_chatfake.mutants import reruns
 from pytest_chatfake.mutants.facts import MUTANTS
+
+from ..forked_pytest import run_pytest
 
 #: An app, and what its tests use.
 APP = """
@@ -573,6 +576,52 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester)
     assert notes == re.findall("<li>(.*?)</li>", page)
 
 
+#: An app with a table, and a test that reads it in the thread that asgiref keeps.
+DJANGO = """
+    import sys
+
+    import django
+    import pytest
+    from django.apps import AppConfig
+    from django.conf import settings
+    from django.core.asgi import get_asgi_application
+    from django.db import models
+    from django.http import HttpResponse
+    from django.urls import path
+
+    class Config(AppConfig):
+        name = label = __name__
+
+        def import_models(self):
+            super().import_models()
+            self.models_module = sys.modules[__name__]
+
+    database = {"ENGINE": "django.db.backends.sqlite3", "NAME": "db", "TEST": {"NAME": "test"}}
+    settings.configure(
+        DATABASES={"default": database}, INSTALLED_APPS=[f"{__name__}.Config"],
+        ROOT_URLCONF=__name__, SECRET_KEY="x", STATIC_URL="static/", USE_TZ=True,
+    )
+    django.setup()
+
+    class Webhook(models.Model):
+        class Meta:
+            app_label = __name__
+
+    def receive(request):
+        Webhook.objects.create()
+        return HttpResponse()
+
+    urlpatterns = [path("", receive)]
+
+    @pytest.mark.asyncio
+    @pytest.mark.django_db(transaction=True)
+    async def test_it(chat_fake):
+        chat_fake.webhooks.connect(asgi=get_asgi_application())
+        await chat_fake.send_text()
+        assert await Webhook.objects.acount() == 1
+"""
+
+
 @pytest.mark.parametrize(
     ("option", "error"),
     [
@@ -607,20 +656,89 @@ def test_a_marker_that_is_no_bool_fails_its_test(pytester):
 
 def test_ready_made_tests_compare_worlds_that_have_the_same_false_fact(pytester):
     body = """
-    from app import *
+    import json
+
     from pytest_chatfake import WebhookTests
 
     class TestApp(WebhookTests):
         def connect(self, chat_fake):
-            app = App(chat_fake)
-            return lambda: {key: told[-1]["status"] for key, told in app.told.items()}
+            statuses = {}
+
+            def app(environ, start_response):
+                message = json.load(environ["wsgi.input"])["chatMessage"]
+                statuses.setdefault(message["id"], set()).add(message["status"])
+                start_response("204 No Content", [])
+                return []
+
+            chat_fake.webhooks.connect(wsgi=app)
+            return lambda: statuses
 
         def scenario(self, chat_fake):
             chat_fake.send_text().deliver()
     """
-    lines = run(pytester, body, "-k", "snapshot")
-    assert lines[0] == "killed 0 of 9"
-    assert lines[-1] == "killed nothing: test_it.py::TestApp::test_snapshot_changes"
+    headline, survivors, *lines = run(pytester, body)
+
+    assert (headline, survivors[:18]) == ("killed 0 of 9", "survived: 9 facts ")
+    rows = "a_later_version all_events_are_taken another_order duplicates duplicates_at_once"
+    rows += " duplicates_days_later duplicates_under_another_id snapshot_changes"
+    assert lines == [f"killed nothing: test_it.py::TestApp::test_{row}" for row in rows.split()]
+
+
+#: Correct tests for which the world that failed, or the body as written, is not enough.
+EXPLORERS = """
+    from app import *
+    from pytest_chatfake import NotRepeatable
+
+    def test_it_counts_its_worlds(chat_explore):
+        worlds = []
+
+        @chat_explore
+        def exploration(fake):
+            worlds.append(App(fake))
+            fake.send_text().deliver()
+
+        assert exploration.worlds < len(worlds)  # some worlds looked the same
+
+    def test_it_reads_which_other_deviations_fail(chat_explore):
+        with pytest.raises(AssertionError) as caught:
+            @chat_explore(depth=1)
+            def world(fake):
+                app = App(fake)
+                fake.send_text().deliver()
+                fake.settle()
+                statuses = [one["status"] for told in app.told.values() for one in told]
+                assert statuses == sorted({*statuses}, reverse=True)
+
+        assert any("also: reorder" in note for note in caught.value.__notes__)
+
+    def test_it_expects_two_runs_to_differ(chat_explore, runs=[]):
+        with pytest.raises(NotRepeatable):
+            @chat_explore
+            def world(fake):
+                App(fake)
+                runs.append(fake.send_text())
+                if len(runs) % 2:
+                    fake.send_text()
+"""
+
+
+def test_explorations_are_repeated_for_a_test_that_needs_them(pytester):
+    headline, _, *notes = run(pytester, EXPLORERS)
+
+    assert headline == "killed 2 of 9"  # by the test that reads the other deviations
+    assert notes == [
+        "killed nothing: test_it.py::test_it_counts_its_worlds",
+        "killed nothing: test_it.py::test_it_expects_two_runs_to_differ",
+    ]
+
+
+def test_threads_read_the_database_of_the_reruns(tmp_path):
+    (tmp_path / "test_it.py").write_text(textwrap.dedent(DJANGO), "utf-8")
+    result = run_pytest(tmp_path, "-p", "no:cacheprovider", "--chat-fake-mutants")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["killed 1 of *"])
+    result.stdout.no_fnmatch_line("not repeatable: *")
 
 
 def test_without_the_plugin_of_the_fake_that_of_the_mutants_does_nothing(pytester):

@@ -39,6 +39,7 @@ async def test_an_answer_that_is_given_twice_is_found(
             await chat_fake.settle()
             chat_fake.find_message(to="+4915")
 
+    await chat_explore(world, depth=0)  # as written, it passes
     with pytest.raises(LookupError):
         await chat_explore(world, deviations=["duplicate"])
 
@@ -53,5 +54,6 @@ async def test_a_webhook_that_overtakes_the_send_call_is_found_to_be_lost(
             await chat_fake.settle()
             assert shop.store.answers["answer-1"].status == "sent"
 
+    await chat_explore(world, depth=0)  # as written, it passes
     with pytest.raises(AssertionError):
         await chat_explore(world, deviations=["webhooks_first"])

@@ -38,6 +38,7 @@ class CurrentTest:
         again: Empty, except in reruns that a plugin makes for itself and that pytest does not
             report (for mutants): a text that differs for each rerun. Ids are derived from it as
             well.
+        in_full: Whether such a rerun repeats whole explorations, because the test needs them.
         is_called: Whether its fixtures are done.
         thread: The thread that runs it.
         stories: The stories of the last fakes that it may have used.
@@ -49,6 +50,7 @@ class CurrentTest:
     def __init__(self, item: Any) -> None:
         self.item: Any = item
         self.again: str = ""
+        self.in_full: bool = False
         self.stories: deque[Any] = deque(maxlen=_MAX_SHOWN)
         self.findings: deque[Finding] = deque(maxlen=_MAX_SHOWN)
         self.examples: dict[int, Any] = {}

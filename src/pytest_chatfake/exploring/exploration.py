@@ -205,8 +205,11 @@ class Exploration:
         return self
 
     def _repeat(self, first: Exploration) -> None:
-        # With a mutant, one world is enough: the one that failed, or else the body as written.
+        # With a mutant, one world is usually enough: the one that failed, or else the body as
+        # written.
         self._first = first
+        if current().in_full:
+            return
         self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
         self._search = Search(kinds=self._scope.kinds, depth=0, limit=1)
 

@@ -59,3 +59,15 @@ def same_examples(item: Any) -> Generator[None]:
                 phases = hypothesis.Phase.explicit, hypothesis.Phase.generate
                 patch.setattr(owner, name, hypothesis.settings(given, phases=phases, **fixed))
         yield
+
+
+def disconnect_thread() -> None:
+    """Close the connections of the thread in which async tests run Django's sync code.
+
+    That thread outlives a session's fixtures, and would keep reading the database that they have
+    deleted. asgiref's documentation describes the thread, but doesn't name it. Nothing waits for
+    the thread, because it may hang; whatever it does next comes after this.
+    """
+    if (db := sys.modules.get("django.db")) is not None:
+        asgiref: Any = sys.modules["asgiref.sync"]  # imported by django.db
+        asgiref.SyncToAsync.single_thread_executor.submit(db.connections.close_all)

@@ -25,7 +25,7 @@ from ..base.views import counted
 from ..options import number_given
 from ..suite.reports import begin_line
 from .facts import MUTANTS, Mutation
-from .private_names import copied, leave_junit_out, same_examples
+from .private_names import copied, disconnect_thread, leave_junit_out, same_examples
 from .verdicts import (
     BROKEN,
     KILLED,
@@ -88,6 +88,7 @@ class Reruns:
         self._reports: list[pytest.TestReport] = []
         # The state of the current rerun; the run itself has no mutant and no limit.
         self._again = ""
+        self._in_full = False
         self._mutant: str | None = None
         self._truth: Mutation | None = None
         self._mutation = Mutation(None)
@@ -104,7 +105,7 @@ class Reruns:
         This wrapper is the innermost, so that other plugins' alarms are set around it.
         """
         began = monotonic()
-        current().again = self._again
+        current().again, current().in_full = self._again, self._in_full
         self._mutation = Mutation(self._mutant, self._truth)
         with _alarm(self._limit):
             result = yield
@@ -159,6 +160,7 @@ class Reruns:
         end = monotonic() + self._seconds
         for item, seconds in self._plan:
             self._limit = max(_TIMES_AS_LONG * seconds, _LEAST_SECONDS)
+            self._in_full = False
             verdicts = self.verdicts[item.nodeid]
             verdicts.update(dict.fromkeys(done & verdicts.keys(), KILLED))
             left = [name for name, verdict in verdicts.items() if verdict == NOT_RUN]
@@ -183,13 +185,16 @@ class Reruns:
     def _is_repeatable(self, item: Any, end: float) -> bool:
         if self._run(item, None) == SURVIVED:
             return True
-        # An earlier test's mutants may have left false facts in wider fixtures.
+        # An earlier test's mutants may have left false facts in wider fixtures; or the test counts
+        # its worlds, for example.
         self._tear_down(item, None)
+        self._in_full = True
         return monotonic() < end and self._run(item, None, "once more") == SURVIVED
 
     def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
         # Uses a copy, so that the test keeps nothing from its reruns.
         self._tear_down(item, item)
+        disconnect_thread()
         again = copied(item)
         # Formatting a traceback takes longer than the test.
         again.repr_failure = methodcaller("exconly")
