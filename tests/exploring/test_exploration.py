@@ -1172,6 +1172,28 @@ def test_a_forgotten_await_is_a_failure_of_the_body():
         asyncio.run(awaiting(forgets))
 
 
+async def passes_by(fake):
+    fake.webhooks.receiver()
+    await fake.send_text()
+    fake.assert_order_independent(lambda: None)
+    await fake.settle()
+
+
+def test_a_check_of_a_body_that_another_await_passes_by_is_its_failure():
+    with pytest.raises(NotAwaited, match="1 step was never performed"):
+        asyncio.run(awaiting(passes_by))
+
+
+def test_a_block_of_a_body_that_is_never_entered_is_its_failure():
+    def world(fake):
+        fake.webhooks.receiver()
+        fake.expect_charge("0.99")
+        fake.send_text().deliver()
+
+    with pytest.raises(UndeliveredWebhooks, match="write `with chat_fake"):
+        explore(world)
+
+
 def test_an_exploration_that_was_never_awaited_has_no_results():
     explorer = Explorer()
     exploration = explorer(never_run)

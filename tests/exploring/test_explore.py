@@ -251,6 +251,15 @@ def test_a_fixture_that_is_never_used_fails_a_test_that_passes(pytester):
         def test_forgotten(chat_explore):
             pass
 
+        def test_half_forgotten(chat_explore):
+            @chat_explore(depth=0)
+            def one(fake):
+                fake.webhooks.connect(handler=lambda _: None)
+
+            chat_explore(depth=0)
+            def other(fake):
+                assert 0
+
         def test_failing(chat_explore):
             assert 0
 
@@ -265,10 +274,12 @@ def test_a_fixture_that_is_never_used_fails_a_test_that_passes(pytester):
         """
     )
     result = pytester.runpytest()
-    result.assert_outcomes(failed=2, errors=1, skipped=1, xfailed=1)
+    result.assert_outcomes(failed=3, errors=1, skipped=1, xfailed=1)
     result.stdout.fnmatch_lines(
         [
             "*every world has its own clock: use chat_fake.clock",
+            "E*chat_explore was never used: write `@chat_explore` above*",
+            "*___ test_half_forgotten ___*",
             "E*chat_explore was never used: write `@chat_explore` above*",
             "E*assert 0",
         ]

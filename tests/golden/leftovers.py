@@ -25,6 +25,7 @@ def test_all_is_in_one_error(chat_fake):
     chat_fake.webhooks.connect(wsgi=page, path="/hooks")
     chat_fake.webhooks.emit_event("account.updated")
     chat_fake.webhooks.drop(status="read")
+    chat_fake.expect_charge("0.99")
     chat_fake.send_text().deliver().after(60)
 
 

@@ -1,12 +1,19 @@
-"""What a test may have overlooked: failed attempts, queued events; and what is no news."""
+"""What a test may have overlooked: failed attempts, queued events, unused results; and no news."""
 
 import asyncio
 import re
+from contextlib import ExitStack
 
 import pytest
 import time_machine
 
-from pytest_chatfake import ChatFake, UndeliveredWebhooks, UnusedFault
+from pytest_chatfake import (
+    ChatFake,
+    IllegalTransition,
+    NotAwaited,
+    UndeliveredWebhooks,
+    UnusedFault,
+)
 from pytest_chatfake.base.current_test import running
 
 from .api_clients import call_with_werkzeug
@@ -162,6 +169,224 @@ def test_in_async_mode_what_is_due_at_the_end_stays_due():
         traveller.shift(2)  # nobody performs the retry
 
     assert len(fake.webhooks.attempts) == 1
+
+
+# -- calls without effect --------------------------------------------------------------------------
+
+
+async def no_lifespan(scope, receive, send):
+    """An ASGI app that has no lifespan."""
+
+
+#: Calls that do nothing until their result is used, and the code that uses it, in both modes.
+CALLS = {
+    "expect_charge": (
+        lambda fake: fake.expect_charge("0.99"),
+        "with chat_fake.expect_charge(...):",
+        "with chat_fake.expect_charge(...):",
+    ),
+    "paused": (
+        lambda fake: fake.webhooks.paused(),
+        "with chat_fake.webhooks.paused():",
+        "async with chat_fake.webhooks.paused():",
+    ),
+    "concurrently": (
+        lambda fake: fake.webhooks.concurrently(),
+        "with chat_fake.webhooks.concurrently():",
+        "async with chat_fake.webhooks.concurrently():",
+    ),
+    "lifespan": (
+        lambda fake: fake.webhooks.lifespan(no_lifespan),
+        "with chat_fake.webhooks.lifespan(app):",
+        "async with chat_fake.webhooks.lifespan(app):",
+    ),
+    "route": (
+        lambda fake: fake.route("/v2/messages"),
+        "@chat_fake.route(...)",
+        "@chat_fake.route(...)",
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_whose_result_is_not_used_is_listed_with_the_right_code(call, mode):
+    written, in_sync, in_async = CALLS[call]
+    (text,) = warnings_at_the_end(written, mode=mode)
+    head, line = text.splitlines()
+    place = f"test_overlooked.py:{written.__code__.co_firstlineno}"
+    assert head == "1 call without effect, because nothing uses the result:"
+    assert line == f"  write `{in_sync if mode == 'sync' else in_async}` at {place}"
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_reset_forgets_a_call_without_effect(call):
+    def scenario(fake):
+        CALLS[call][0](fake)
+        fake.reset()
+
+    assert warnings_at_the_end(scenario) == []
+
+
+def enter_it_later(fake):
+    block = fake.expect_charge("0.05")
+    fake.send_text()
+    with block:
+        fake.messages[0].deliver()
+
+
+def enter_it_elsewhere(fake):
+    blocks = [fake.webhooks.lifespan(no_lifespan), fake.webhooks.paused()]
+    with ExitStack() as stack:
+        for block in blocks:
+            stack.enter_context(block)
+
+
+def enter_it_twice(fake):
+    block = fake.expect_charge(0)
+    with block:
+        pass
+    with block:
+        pass
+
+
+def fail_in_it(fake):
+    with pytest.raises(AssertionError), fake.expect_charge("0.99"):
+        fake.send_text().deliver()
+
+
+def be_refused(fake):
+    with (
+        fake.webhooks.paused(),
+        pytest.raises(RuntimeError, match="can't enter"),
+        fake.webhooks.concurrently(),
+    ):
+        pass
+
+
+def decorate_later(fake):
+    add = fake.route("/v2/messages")
+    add(lambda _: None)
+
+
+def submit_and_wait(fake):
+    fake.submit_text()
+
+
+def schedule_with_the_first_handle(fake):
+    later = fake.send_text().after(60)
+    later.deliver()
+    later.read()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        enter_it_later,
+        enter_it_elsewhere,
+        enter_it_twice,
+        fail_in_it,
+        be_refused,
+        decorate_later,
+        submit_and_wait,
+        schedule_with_the_first_handle,
+        lambda fake: fake.send_endpoint(),
+        lambda fake: fake.autopilot(),
+    ],
+)
+def test_a_call_whose_result_is_used_or_need_not_be_is_no_news(use):
+    assert warnings_at_the_end(use) == []
+
+
+@pytest.mark.parametrize("call", ["paused", "concurrently", "lifespan"])
+@pytest.mark.asyncio
+async def test_a_block_that_is_entered_in_async_mode_is_no_news(call):
+    with frozen_fake(mode="async") as fake:
+        async with CALLS[call][0](fake):
+            await fake.send_text()
+        with pytest.raises(TypeError, match="in async mode"), CALLS[call][0](fake):
+            pass
+
+
+# -- checks and waits that are never awaited -------------------------------------------------------
+
+#: What only its own ``await`` does; other awaits go past it.
+OWN_AWAITS = {
+    "wait_until": lambda fake: fake.wait_until(lambda: False),
+    "wait_until without settling": lambda fake: fake.wait_until(lambda: False, settle=False),
+    "assert_idempotent": lambda fake: fake.assert_idempotent(lambda: None),
+    "assert_rejects_forgeries": lambda fake: fake.webhooks.assert_rejects_forgeries(),
+}
+
+
+@pytest.mark.parametrize("call", OWN_AWAITS)
+@pytest.mark.asyncio
+async def test_a_check_that_another_await_passes_by_was_never_performed(call):
+    line = OWN_AWAITS[call].__code__.co_firstlineno
+    told = rf"missing await at .* via test_overlooked.py:{line}: 1 step was never performed"
+    with pytest.raises(NotAwaited, match=told), frozen_fake(mode="async", strict=False) as fake:
+        fake.webhooks.receiver()
+        await fake.send_text().deliver()
+        OWN_AWAITS[call](fake)
+        await fake.settle()
+
+
+@pytest.mark.asyncio
+async def test_all_that_was_never_performed_is_counted_once():
+    with (
+        pytest.raises(NotAwaited, match="3 steps were never performed"),
+        frozen_fake(mode="async") as fake,
+    ):
+        fake.wait_until(lambda: False)
+        await fake.settle()
+        fake.send_text()
+        fake.wait_until(lambda: False)
+
+
+async def await_it_later(fake):
+    check = fake.assert_idempotent(lambda: None)
+    await fake.settle()
+    await check
+
+
+async def await_it_beside_others(fake):
+    await asyncio.gather(fake.settle(), fake.wait_until(lambda: True), fake.settle())
+
+
+async def await_it_until_it_fails(fake):
+    with pytest.raises(AssertionError):
+        await fake.wait_until(lambda: False, timeout=0.001)
+
+
+async def await_it_until_it_is_cancelled(fake):
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(fake.wait_until(lambda: False), 0.001)
+
+
+async def never_come_to_it(fake):
+    await fake.send_text().fail()
+    fake.messages[-1].deliver()
+    fake.wait_until(lambda: True)
+    with pytest.raises(IllegalTransition):
+        await fake.settle()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        await_it_later,
+        await_it_beside_others,
+        await_it_until_it_fails,
+        await_it_until_it_is_cancelled,
+        never_come_to_it,
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_check_that_was_awaited_or_never_reached_is_no_news(use):
+    with frozen_fake(mode="async") as fake:
+        fake.webhooks.receiver()
+        await fake.send_text().deliver()
+        await use(fake)
 
 
 # -- what the test caused --------------------------------------------------------------------------

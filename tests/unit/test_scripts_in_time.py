@@ -167,8 +167,8 @@ def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line():
 
     (text,) = warnings_at_the_end(scenario)
     head, line = text.splitlines()
-    assert head == "1 after() without a verb: write after(60).deliver():"
-    assert "  written at test_scripts_in_time.py:" in line
+    assert head == "1 call without effect, because nothing uses the result:"
+    assert line.startswith("  write `after(60).deliver()` at test_scripts_in_time.py:")
 
 
 def test_what_is_scheduled_for_a_phone_that_is_off_says_what_comes_first(fake):

@@ -53,7 +53,7 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
     - events that are still queued
     - events of another type than the service's own that no endpoint listens for
     - unused faults (on their own, they raise :class:`UnusedFault`)
-    - an ``after()`` without a verb
+    - calls whose result was not used: blocks that were not entered, an ``after()`` without a verb
 
     With ``strict=False``, each of these is a :class:`WebhookWarning` instead.
 

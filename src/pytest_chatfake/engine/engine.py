@@ -67,6 +67,8 @@ class Engine:
 
     Attributes:
         seed: The default seed of random draws.
+        idle: What does nothing until the test uses it, such as a block that was not entered: the
+            code that would use it, and the line of the test that made it.
         blocked: Whether webhooks stayed in the queue because the test's loop was waiting for the
             very response that caused them.
     """
@@ -75,6 +77,7 @@ class Engine:
         self.settings = settings
         self.mode = settings.mode
         self.seed: str = settings.seed
+        self.idle: dict[object, tuple[str, Line]] = {}
         self.time: ProcessTime = ProcessTime()
         self.core: Core = Core(self.time.read)
         self._test_loop: LoopBridge | None = None
@@ -102,6 +105,7 @@ class Engine:
 
     def _reset(self) -> None:
         settings = self.settings
+        self.idle.clear()
         self.core.reset()
         self.due_runner.reset()
         self.blocked: bool = False
@@ -246,7 +250,13 @@ class Engine:
     def step(
         self, what: str, step: Callable[[], Iterator[None]], subject: object = None
     ) -> Pending[None]:
-        """Perform a step, or add it to the plan; the subject is for :meth:`.Plan.drop_chain`."""
+        """Perform a step, or add it to the plan.
+
+        Args:
+            what: The call, as the test wrote it.
+            step: Changes state, and yields where events should be attempted.
+            subject: The coroutine function of a check or a wait, which only its own ``await`` runs.
+        """
         self._refuse_use(what)
         if self.mode == "sync" or self.core.is_inside():
             self._run(step())
@@ -267,7 +277,7 @@ class Engine:
         if self.mode == "sync":
             run_at_once(check())
         else:
-            self.step(what, lambda: iter(()))
+            self.step(what, lambda: iter(()), check)
         return Pending(self.performer, check)
 
     async def performed(self, result: object) -> None:
@@ -404,8 +414,14 @@ class Engine:
                 "this fake is closed: its test is over. Use the chat_fake of the running test."
             )
 
-    def refuse_mode(self, mode: Mode) -> None:
-        """Refuse a block of the other mode: ``with`` in async mode, ``async with`` in sync mode."""
+    def expect_entry(self, block: object, call: str) -> None:
+        """Note that a block of ``chat_fake.webhooks`` does nothing until it is entered."""
+        use = f"{'async ' * (self.mode == 'async')}with chat_fake.webhooks.{call}:"
+        self.idle[block] = use, calling_line()
+
+    def enter(self, block: object, mode: Mode) -> None:
+        """Enter a block; refuse ``with`` in async mode, and ``async with`` in sync mode."""
+        self.idle.pop(block, None)
         if self.mode != mode:
             written, wanted = ("with", "async with") if mode == "sync" else ("async with", "with")
             raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")

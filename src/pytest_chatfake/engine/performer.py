@@ -160,5 +160,5 @@ class Pending(Generic[T]):
         return f"<Pending: {self._performer}>"
 
     def __await__(self) -> Generator[Any, Any, T]:
-        self._performer.refuse_sync()
+        self._performer.refuse_sync().unawaited.pop(self._run, None)
         return self._run().__await__()

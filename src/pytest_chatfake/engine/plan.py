@@ -19,7 +19,8 @@ class PlannedStep(NamedTuple):
         run: Changes state, and yields where events should be attempted.
         what: The call, as the test wrote it.
         line: The line of that call.
-        subject: The message or the wait whose ``await`` performs this step, or None.
+        subject: The message whose ``await`` performs this step, or the coroutine function of a
+            check or a wait, which only its own ``await`` runs, or None.
         task: The task that made the call; None for plain code.
     """
 
@@ -35,10 +36,13 @@ class Plan:
 
     Attributes:
         current: The step that is being performed now.
+        unawaited: The steps of checks and waits that were not awaited yet, by their coroutine
+            functions. Other awaits perform such a step, but don't check or wait.
     """
 
     def __init__(self) -> None:
         self._steps: deque[PlannedStep] = deque()
+        self.unawaited: dict[object, PlannedStep] = {}
         self._refused: dict[int, str] = {}
         self.current: PlannedStep | None = None
 
@@ -47,7 +51,10 @@ class Plan:
 
     def enqueue(self, step: PlannedStep) -> None:
         self._refused.pop(id(step.subject), None)
-        self._steps.append(step._replace(task=running_task()))
+        step = step._replace(task=running_task())
+        self._steps.append(step)
+        if callable(step.subject):
+            self.unawaited[step.subject] = step
 
     def next(self) -> PlannedStep | None:
         """Remove the first step and make it the current one; None if the plan is empty."""
@@ -89,6 +96,7 @@ class Plan:
                 self._refuse(step, awaited, why)
 
     def _refuse(self, step: PlannedStep, awaited: Sequence[object], why: str) -> None:
+        self.unawaited.pop(step.subject, None)
         if step.subject is not None and not any(step.subject is other for other in awaited):
             self._refused.setdefault(id(step.subject), f"{step.what} at {step.line} {why}")
 
@@ -115,6 +123,7 @@ class Plan:
 
     def end(self) -> None:
         """Raise a NotAwaited at the first step that was never performed, and drop all steps."""
+        self._steps = deque(dict.fromkeys([*self._steps, *self.unawaited.values()]))
         if self._steps:
             line = self._steps[0].line
             text = f"missing await at {line}: {self._steps_were()} never performed"

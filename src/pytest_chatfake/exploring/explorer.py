@@ -101,6 +101,7 @@ class Explorer:
         self._progress = progress
         self._item: Any = None
         self._first: Explorer | None = None  # the original run's, if this test is a rerun
+        self._unused = set[object]()  # decorators
         self.explorations: list[Exploration] = []
 
     def __repr__(self) -> str:
@@ -149,9 +150,15 @@ class Explorer:
             Exception: The body's error, with notes that describe the world.
         """
         scope = _checked(options, "chat_explore()")
-        if body is None:
-            return lambda body: self._explore(body, scope)
-        return self._explore(body, scope)
+        if body is not None:
+            return self._explore(body, scope)
+
+        def decorator(body: Body) -> Exploration:
+            self._unused.discard(decorator)
+            return self._explore(body, scope)
+
+        self._unused.add(decorator)
+        return decorator
 
     def _explore(
         self, body: Body, scope: CheckedOptions, row: ReadyMadeTest | None = None
@@ -172,7 +179,7 @@ class Explorer:
             exploration._environment.restore()
 
     def _check(self) -> None:
-        if not self.explorations:
+        if self._unused or not self.explorations:
             raise ChatFakeError(
                 "chat_explore was never used: write `@chat_explore` above the body, "
                 "`def world(chat_fake): ...`"

@@ -138,7 +138,7 @@ class ChatFake:
         self._search = MessageSearch(engine, config.naming.message_key)
         self._recipients: dict[str, Recipient] = {}
         self._autopilots = Autopilots(engine)
-        self._scripts = Scripts(engine, self._autopilots)
+        Scripts(engine, self._autopilots)  # the engine keeps it
         self.clock: Clock = Clock(engine)
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
@@ -146,7 +146,7 @@ class ChatFake:
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
         strict = config.strict is not False
-        self._checks = FinalChecks(engine, self.api, self._scripts.idle, strict=strict)
+        self._checks = FinalChecks(engine, self.api, strict=strict)
         opened.add(self)
         try:
             service.open(self.api)
@@ -623,7 +623,9 @@ class ChatFake:
             ValueError: The amount is not a number, or negative.
         """
         value = exact(amount, "amount", "Write what the block charges, without a sign")
-        return _ExpectedCharge(self._engine, self._story, value)
+        block = _ExpectedCharge(self._engine, self._story, value)
+        self._engine.idle[block] = "with chat_fake.expect_charge(...):", calling_line()
+        return block
 
     def explain(self, message: Message) -> str:
         """Explain why a message costs what it does, and cite the service's sections (§).
@@ -756,7 +758,6 @@ class ChatFake:
         self.api._forget()
         self.webhooks._forget()
         self._recipients.clear()
-        self._scripts.forget()
         self._autopilots.forget()
 
     # The HTTP API (§4, §5)
@@ -849,11 +850,13 @@ class ChatFake:
             check_header(idempotency_header, "idempotency_header")
 
         def add(view: _V) -> _V:
+            self._engine.idle.pop(add, None)
             check_plain(view, "route()")
             route = Route(path, view, webhooks_first, idempotency_header)
             self.api._routes.add(path, methods, route)
             return view
 
+        self._engine.idle[add] = "@chat_fake.route(...)", calling_line()
         return add
 
     def send_endpoint(
@@ -974,6 +977,7 @@ class _ExpectedCharge:
         self._amount = amount
 
     def __enter__(self) -> None:
+        self._engine.idle.pop(self, None)
         self._engine.settle_before_read()
         self._ledger = ledger = self._engine.account.ledger
         self._charged, self._count = ledger.charged, len(ledger)

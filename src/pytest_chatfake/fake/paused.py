@@ -31,6 +31,7 @@ class HeldBack:
         self._engine = engine
         self._held: list[list[Attempt]] = []  # the attempts of each event
         self._entered = False
+        engine.expect_entry(self, self._name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} with {counted(len(self._held), 'event')}>"
@@ -68,7 +69,7 @@ class HeldBack:
             self._release(list(range(len(self._held))), line)
 
     def __enter__(self) -> Self:
-        self._engine.refuse_mode("sync")
+        self._engine.enter(self, "sync")
         self._engine.step(self._name, partial(self._pausing, calling_line()))
         return self
 
@@ -80,7 +81,7 @@ class HeldBack:
             self._engine.step("release()", partial(self._resuming, line))
 
     async def __aenter__(self) -> Self:
-        self._engine.refuse_mode("async")
+        self._engine.enter(self, "async")
         await self._engine.step(self._name, partial(self._pausing, calling_line()))
         return self
 

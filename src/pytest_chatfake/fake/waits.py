@@ -65,12 +65,10 @@ def wait_until(
     if ordering is not None and ordering.observer is not None:
         first, apart, settle = ordering.flush, engine.drain.setting_aside, False
     wait = Wait(predicate, limit, () if settle else engine.outbox.queue)
-    with apart():
-        begun = engine.step("wait_until()", first or (lambda: iter(())), wait)
 
     async def wait_async() -> Any:
         if first is None:
-            engine.plan.drop_chain(wait)  # performing the wait's step would attempt the queue
+            engine.plan.drop_chain(wait_async)  # performing the wait's step would attempt the queue
         else:
             with apart():
                 await begun
@@ -81,6 +79,8 @@ def wait_until(
                     await engine.settle()
         return wait.value
 
+    with apart():
+        begun = engine.step("wait_until()", first or (lambda: iter(())), wait_async)
     if engine.mode == "async":
         return Pending(engine.performer, wait_async)
     with wait:

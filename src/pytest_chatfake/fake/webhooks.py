@@ -241,7 +241,9 @@ class Webhooks:
                 mode or with ``async with`` in sync mode.
         """
         check_asgi(app, "app")
-        return Lifespan(app, portal=self._portal, check=self._engine.refuse_mode)
+        block = Lifespan(app, portal=self._portal, check=self._engine.enter)
+        self._engine.expect_entry(block, "lifespan(app)")
+        return block
 
     @property
     def attempts(self) -> Sequence[Attempt]:

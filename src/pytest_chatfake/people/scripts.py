@@ -7,7 +7,6 @@ moved time raises the error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -47,7 +46,7 @@ class ScheduledVerb:
 class Later:
     """A moment in a message's script, at which verbs are scheduled."""
 
-    __slots__ = ("_engine", "_moment", "delay", "earlier", "line", "message")
+    __slots__ = ("_engine", "_moment", "delay", "earlier", "message")
 
     def __init__(
         self, engine: Engine, message: MessageState, earlier: Later | None, delay: int
@@ -57,7 +56,6 @@ class Later:
         self.earlier: Later | None = earlier
         self.delay: int = delay
         self._moment: int | None = None
-        self.line: Line | None = None
         engine.perform(Verb("after", message, (self,)), "after()")
 
     @property
@@ -81,20 +79,12 @@ class Scripts:
     def __init__(self, engine: Engine, autopilots: Autopilots) -> None:
         self._engine = engine
         self._autopilots = autopilots
-        self._idle: dict[Later, None] = {}  # a set that keeps its order
         engine.executor.extra_verbs |= {
             "after": self._after,
             "schedule": self._schedule,
             "cancel": self._cancel,
         }
         engine.executor.due_handlers["step"] = self._run
-
-    def idle(self) -> Iterator[Line]:
-        """Return the line of each ``after()`` without a verb."""
-        return (later.line for later in self._idle if later.line is not None)
-
-    def forget(self) -> None:
-        self._idle.clear()
 
     # Verbs: the lock is held
 
@@ -105,10 +95,9 @@ class Scripts:
         moment = (now if earlier is None else earlier.moment) + later.delay
         if moment > LAST:
             raise ClockError(f"after() can't schedule past {stamp(LAST)}, where the calendar ends")
-        later._moment, later.line = moment, line
-        self._idle[later] = None
-        if earlier is not None:
-            self._idle.pop(earlier, None)
+        later._moment = moment
+        self._engine.idle[later] = "after(60).deliver()", line
+        self._engine.idle.pop(earlier, None)
 
     def _schedule(self, verb: Verb, what: str, line: Line, now: int) -> None:
         later, scheduled = cast("tuple[Later, Verb]", verb.arguments)
@@ -119,7 +108,7 @@ class Scripts:
                 f"can't schedule {what} for {stamp(moment)}: it is already {stamp(now)}. "
                 f"Call after() again; it counts from now."
             )
-        self._idle.pop(later, None)
+        self._engine.idle.pop(later, None)
         self._autopilots.leave(message)
         step = ScheduledVerb(scheduled, what, line)
         step.key = self._engine.core.schedule.add(moment, "step", step)
@@ -135,8 +124,9 @@ class Scripts:
         for key in message.script or ():
             self._engine.core.schedule.cancel(key)
         message.script = None
-        for later in [later for later in self._idle if later.message is message]:
-            del self._idle[later]
+        idle = self._engine.idle
+        for it in [it for it in idle if isinstance(it, Later) and it.message is message]:
+            del idle[it]
 
     # When it is due: the lock is held
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ..base.calling_line import Line
@@ -45,16 +45,12 @@ class FinalChecks:
     Args:
         engine: The fake's engine.
         api: The fake's part of the HTTP API.
-        idle: Returns the lines of each ``after()`` without a verb.
         strict: Whether leftovers fail the test.
     """
 
-    def __init__(
-        self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]], *, strict: bool
-    ) -> None:
+    def __init__(self, engine: Engine, api: AccountApi, *, strict: bool) -> None:
         self._engine = engine
         self._api = api
-        self._idle = idle
         self.strict: bool = strict
 
     def run(self) -> None:
@@ -141,9 +137,9 @@ class FinalChecks:
                 None if is_shared else UnusedFault,
             )
         yield from _listed(
-            " without a verb: write after(60).deliver()",
-            "after()",
-            [(f"written at {line}", line) for line in self._idle()],
+            " without effect, because nothing uses the result",
+            "call",
+            [(f"write `{use}` {line.place}", line) for use, line in engine.idle.values()],
         )
 
 

@@ -23,7 +23,7 @@ class Lifespan:
     Args:
         app: The ASGI app.
         portal: Runs the lifespan in plain code, and keeps the state for `AsgiTarget`.
-        check: Called with the block's mode before it is entered; may raise an error.
+        check: Called with the block and its mode before it is entered; may raise an error.
 
     Raises:
         BaseException: Whatever the app raises in its startup or shutdown, with its traceback.
@@ -36,7 +36,7 @@ class Lifespan:
         app: AsgiApp,
         *,
         portal: Portal,
-        check: Callable[[Literal["sync", "async"]], None] | None = None,
+        check: Callable[[Lifespan, Literal["sync", "async"]], None] | None = None,
     ) -> None:
         self._app = app
         self._portal = portal
@@ -44,7 +44,7 @@ class Lifespan:
 
     def __enter__(self) -> Self:
         if self._check is not None:
-            self._check("sync")
+            self._check(self, "sync")
         self._portal.run(self._start())
         return self
 
@@ -54,7 +54,7 @@ class Lifespan:
 
     async def __aenter__(self) -> Self:
         if self._check is not None:
-            self._check("async")
+            self._check(self, "async")
         await self._start()
         return self
 
