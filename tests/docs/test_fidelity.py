@@ -39,7 +39,7 @@ class Row(NamedTuple):
 def rows():
     """Read the tables of what is assumed."""
     text = (DOCS / "explanation" / "fidelity.md").read_text("utf-8")
-    for line in text.split("## Where it is silent")[1].splitlines():
+    for line in text.split("## Where the description is silent")[1].splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" |")]
         if re.fullmatch(r"`[a-z-]+`", cells[0]):
             yield Row(cells[0].strip("`"), *cells[1:])

@@ -49,7 +49,7 @@ class Balance(NamedTuple):
         available: The amount that can be spent.
         held: The amount set aside for messages that are sent but not yet delivered (§3 rule 5).
         charged: The amount charged so far (§8).
-        currency: The three-letter code of the three amounts.
+        currency: Their currency, as a three-letter code.
     """
 
     available: Decimal

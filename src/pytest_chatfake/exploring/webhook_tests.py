@@ -105,8 +105,8 @@ class WebhookTests:
     def connect(self, chat_fake: ChatFake, *args: Any, **kwargs: Any) -> Any:
         """Make a new app with an empty database, and connect it.
 
-        It may be ``async def``, and may ``yield`` the snapshot and then clean up, like a fixture.
-        Further parameters are fixtures, which all worlds of a test share.
+        This method may be ``async def``, and may ``yield`` the snapshot and then clean up, like a
+        fixture. Further parameters are fixtures, which all worlds of a test share.
 
         Returns:
             The *snapshot*: a function without arguments that returns what the app has made of its

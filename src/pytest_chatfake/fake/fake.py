@@ -238,8 +238,8 @@ class ChatFake:
 
             chat_fake.send("image", {"link": "https://example.com/cat.png"}).deliver()
 
-        ``type`` is the type of the message resource. ``content`` is the JSON object or list that
-        the resource has under a key of the same name, which must not be the name of another field.
+        The message resource has this ``type``, and ``content``, a JSON object or list, under the
+        key of that name: here, ``"image": {...}``. So no other field of a message may be called so.
         Prices, failures and drops work as for a text message. Other arguments and errors are as for
         :meth:`send_text`.
         """
@@ -300,7 +300,7 @@ class ChatFake:
                 (§3).
             registered: Whether the number is registered; if not, messages fail with 131026 (§7.2),
                 immediately (assumed).
-            withheld: Whether the platform's limits hold back messages to the person (§3 rule 2).
+            withheld: Whether messages to the person are withheld (§3 rule 2).
 
         Raises:
             ValueError: The address is empty, the number of devices is out of range, or the chat
@@ -347,7 +347,7 @@ class ChatFake:
         An autopilot handles messages that are sent from now on, unless they have a script
         (``after()``). An autopilot for a single address takes precedence over a general one, and a
         later one over an earlier one. While a phone is off, its messages wait. An autopilot never
-        fails a test.
+        makes a test fail.
 
         Args:
             to: Whose messages to handle: an address or a recipient; everybody's if None.
@@ -698,8 +698,8 @@ class ChatFake:
     def settle(self) -> Pending[None]:
         """Perform pending steps, run what is due, and post queued webhooks.
 
-        It moves the clock only if it has to: to post late duplicates, and to retry once a fault
-        has changed when events are posted.
+        It only moves the clock to post late duplicates and, once a fault has changed the order of
+        attempts, to post pending retries.
 
         Raises:
             Exception: The first error of a route, an in-process app or a due step.
@@ -720,16 +720,17 @@ class ChatFake:
             chat_fake.send_text("Hello").deliver()
             chat_fake.wait_until(lambda: shop.spent == Decimal("0.05"))
 
-        Real time passes, but the fake's clock does not move. The fake settles before each call of
-        the predicate, and other threads and tasks keep running. In an exploration, the fake doesn't
+        Real time passes; the fake's clock only moves where :meth:`settle` moves it. The fake
+        settles before each call of the predicate, and other threads and tasks keep running. In an
+        exploration, the fake doesn't
         settle; it only posts held-back webhooks, before the first call.
 
         Args:
             predicate: A function without arguments, or a coroutine function. It is called until it
                 returns a true value; a ``LookupError`` or an ``AssertionError`` means "not yet".
             timeout: Real time, even while time is frozen: a ``timedelta`` or seconds.
-            settle: Pass False to post nothing during the wait, so that an app that sends a message
-                and then commits gets the webhooks after the commit.
+            settle: Pass False to post nothing during the wait, for example so that webhooks only
+                arrive after your app has committed.
 
         Returns:
             The true value. In async mode, ``await`` it.
@@ -746,10 +747,10 @@ class ChatFake:
         return wait_until(self._engine, self._portal, predicate, length / SECOND, settle=settle)
 
     def reset(self) -> Pending[None]:
-        """Start over, without messages, with the opening balance, and with the first ids again.
+        """Start over: no messages, the opening balance, and ids from the beginning.
 
-        Endpoints, routes and the key stay. Recipients, autopilots, faults and all records are
-        removed, including those of receivers.
+        The clock doesn't move, and endpoints, routes and the key stay. Recipients, autopilots,
+        faults and all records are removed, including those of receivers.
         """
         return self._engine.reset(self._forget)
 
@@ -832,7 +833,7 @@ class ChatFake:
             path: The path, such as ``/v2/messages`` or ``/v2/messages/<id>``.
             methods: The HTTP methods.
             webhooks_first: Whether a call's webhooks are posted before its response leaves, as when
-                a fast service wins the race. Otherwise, the test's next verb, assertion or
+                a webhook overtakes the response. Otherwise, the test's next verb, assertion or
                 ``settle()`` posts them.
             idempotency_header: The header with a call's idempotency key, such as
                 ``"Idempotency-Key"``. If the key and the body repeat, the call gets the first
@@ -937,8 +938,9 @@ class ChatFake:
 
         Raises:
             NotAwaited: In async mode, steps were never awaited.
-            UndeliveredWebhooks: The test overlooked something, and ``strict`` is not False.
-            UnusedFault: Faults never fired, and nothing else was overlooked.
+            UndeliveredWebhooks: The test overlooked a failed or queued webhook, or a call without
+                effect, and ``strict`` is not False.
+            UnusedFault: Faults never fired, and the test overlooked nothing else.
             Exception: An error of a route or an app that the test has not seen yet.
             ChatFakeError: The call comes from a receiver, a route or a callback, for which the fake
                 is waiting.

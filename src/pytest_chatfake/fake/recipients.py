@@ -51,8 +51,8 @@ class Recipient:
         """Turn the phone on: messages that are still ``sent`` are delivered, in order.
 
         Nothing arrives while the person blocks the sender, or while messages to the person are
-        withheld. Messages sent during that time stay ``sent`` for good, and a message with a script
-        waits for its script (assumed).
+        withheld. Messages sent during that time don't arrive by themselves later (assumed). If a
+        message has a script, the script delivers it, not the phone (assumed).
         """
         return self._change("comes_online()", online=True)
 

@@ -576,7 +576,7 @@ class Webhooks:
         remove: Iterable[str] = (),
         raw: str | bytes | None = None,
     ) -> Pending[None]:
-        """Emit an event that the service would not send, with no effect on status and money.
+        """Emit an event that the service would not send, with no effect on status or money.
 
         The body is that of an event with this status, plus your changes. A delivery or failure that
         never happened is dated now.
@@ -587,7 +587,7 @@ class Webhooks:
         Args:
             message: A message that was sent or rejected.
             status: Any string; an unknown status has the fields of a ``sent`` event. Once an
-                unknown status was emitted, filters and expectations accept it.
+                unknown status has been emitted, filters and expectations accept it.
             changes: New values of fields, or new fields.
             remove: Fields to leave out.
             raw: A whole body to post instead, which may be cut off, huge, or not JSON.
