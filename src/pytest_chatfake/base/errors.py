@@ -51,7 +51,7 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
 
     - failed attempts that the test neither caused nor read
     - events that are still queued
-    - events of another type than the service's own that no endpoint listens for
+    - events that aren't status events, if no endpoint listens for their type
     - unused faults (on their own, they raise :class:`UnusedFault`)
     - calls whose result was not used: blocks that were not entered, an ``after()`` without a verb
 
@@ -81,8 +81,8 @@ class InjectedError(Exception):
 class WebhookWarning(UserWarning):
     """A test with ``strict=False`` overlooked something; the warning's text names the line.
 
-    An unused fault that a fixture set up only causes this warning, because the fault may be meant
-    for other tests.
+    :class:`UndeliveredWebhooks` says what can be overlooked. An unused fault that a fixture set up
+    causes this warning even in a strict test, because the fault may be meant for other tests.
     """
 
 

@@ -132,7 +132,8 @@ class WebhookTests:
 
         Args:
             chat_fake: The fake.
-            steps: How many yields of a generator to play; all of them if None.
+            steps: If the scenario is a generator, how many of its yields to play; all of them if
+                None.
         """
         last = 0 if steps is None else check_int(steps, "steps", 1)
         playing = _played(self.scenario(chat_fake), chat_fake, last)

@@ -83,16 +83,17 @@ class ChatFakeConfig:
         on_insufficient_balance: What happens to a message that the balance can't cover: ``"allow"``
             accepts it anyway, and ``"fail"`` makes it fail before it is sent (assumed).
         insufficient_balance_code: The error code when a message fails for lack of money (assumed).
-        naming: Your channel's names for the event type and some fields, in which the description
-            says ``chat`` (§1).
+        naming: Your channel's names for the event type and some fields, where the description says
+            ``chat`` (§1).
         webhook_url: The URL that webhooks go to from the start; if None, they are not posted until
             you call ``connect()``.
         timeout: How long your app may take to respond, in real seconds; there is no limit if None
             (assumed).
-        seed: What ids are derived from: the same seed gives the same ids. If None, they come from
-            the test's node id and the ini option ``chat_fake_seed``; without pytest, every fake has
-            new ids.
-        mode: ``"sync"`` or ``"async"``; if None, the test function's mode, or sync without pytest.
+        seed: What ids are derived from: the same seed gives the same ids. If None, the fixture's
+            fake derives them from the test's node id and the ini option ``chat_fake_seed``, and any
+            other fake has new ids.
+        mode: ``"sync"`` or ``"async"``. If None, the fixture's fake has the test function's mode,
+            and any other fake is sync.
         retry_after: How long after each failure an event is retried: a list of seconds or
             ``timedelta``s, one for each retry (assumed: none).
         signer: A function that signs webhooks: it takes the
@@ -101,8 +102,9 @@ class ChatFakeConfig:
             takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
             mapping (assumed: none). The function must not change anything; it is called once for
             each verb and status. A call's own ``extra=`` takes precedence. If the function raises,
-            the verb is refused. But what people do because of a verb, such as reading when they
-            open the chat, still happens: those events lack these fields, and the error is raised.
+            the verb is refused. But if a verb makes a person do something, such as read a message
+            when they open the chat, that still happens: its event lacks these fields, and the error
+            is raised.
         omit: Fields that the messages in your account's events don't have, by their names in the
             JSON: ``("conversation", "bizType")``, for example (assumed: none). ``id`` and
             ``status`` can't be left out.
@@ -116,13 +118,15 @@ class ChatFakeConfig:
             ``event.json()`` returns it, and returns either a mapping, which is posted as JSON with
             exact decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
             description's form. The function must not change anything. It is called once for each
-            body, before anything changes, so a verb is refused if the function raises. For what
-            people do because of a verb, it is called when the event is posted. It does not apply to
-            inbound messages, ``emit_event()``, ``replay()`` or ``emit(raw=)``.
+            body, before anything changes, so a verb is refused if the function raises. For an
+            event of something that a verb makes a person do, it is only called when the event is
+            posted. It does not apply to inbound messages, ``emit_event()``, ``replay()`` or
+            ``emit(raw=)``.
         tick: How much later each verb's events are dated than those of the verb before, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. If None, there is no
-            difference, except for one second in :class:`~pytest_chatfake.WebhookTests` (assumed).
+            difference, except in :class:`~pytest_chatfake.WebhookTests`, where it is one second
+            (assumed).
         sender: Your own address, which people write to; if ``naming`` has a ``from_key``, your
             messages' events have it too (assumed).
         strict: Whether a test fails if it overlooked something, such as a failed webhook:

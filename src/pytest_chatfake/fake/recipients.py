@@ -59,7 +59,7 @@ class Recipient:
     def blocks(self) -> Self:
         """Block the sender (§3 rule 2).
 
-        Messages that are sent during the block stay ``sent`` for good (assumed).
+        Messages that are sent during the block don't arrive by themselves later (assumed).
         """
         return self._change("blocks()", blocked=True)
 

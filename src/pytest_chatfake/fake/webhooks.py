@@ -695,14 +695,14 @@ class Webhooks:
         The fake settles first. Then it takes the last event of each type that the app accepted, and
         posts it with new ids: first a genuine copy, which the app has to accept, then forgeries.
         Each forgery has one flaw: it is unsigned, lacks one of several headers, has empty or
-        malformed headers, is signed with another secret (a retired one, if there is one), is signed
-        a day ago or a day ahead, was changed after signing, or has a signature that is cut off or
-        belongs to another event. The app has to refuse each with a status from 400 to 499.
-        Forgeries that make no sense for the signer are left out, and named in the timeline and in a
-        failure.
+        malformed headers, is signed with another secret (a retired one, if there is one), has a
+        timestamp a day in the past or in the future, was changed after signing, or has a signature
+        that is cut off or belongs to another event. The app has to refuse each with a status from
+        400 to 499. Forgeries that make no sense for the signer are left out, and named in the
+        timeline and in a failure.
 
-        Forgeries are not events of the fake: they cost nothing, move no time and are not retried,
-        and no fault, pause or exploration affects them.
+        Forgeries are not events of the fake: they cost nothing, don't move the clock and are not
+        retried, and no fault, pause or exploration affects them.
 
         Args:
             snapshot: As for :meth:`ChatFake.assert_idempotent`. A forgery must not change it. If
@@ -711,8 +711,8 @@ class Webhooks:
 
         Raises:
             AssertionError: Forgeries got through; the error has a line for each.
-            ChatFakeError: No app is connected with a signer, or one got no event or refused a
-                genuine one.
+            ChatFakeError: No app is connected with a signer, or such an app got no event or refused
+                a genuine one.
             TypeError: The snapshot can't be copied.
         """
         snapshot = list if snapshot is None else snapshot

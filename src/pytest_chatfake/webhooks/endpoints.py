@@ -34,8 +34,8 @@ class Endpoint:
         events: The event types that the endpoint listens for (§4.2).
         raise_exceptions: Whether an in-process app's exception is raised in the test.
         connected: False after :meth:`disconnect`.
-        disabled: Whether the endpoint gets no events because too many attempts in a row have
-            failed.
+        disabled: True once too many attempts in a row have failed: the endpoint then gets no
+            events.
     """
 
     name: str
