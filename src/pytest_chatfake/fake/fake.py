@@ -682,7 +682,7 @@ class ChatFake:
 
         Raises:
             AssertionError: The snapshot differs from that of the world as written.
-            ChatFakeError: The fake is not part of an exploration, or no event was posted before.
+            ChatFakeError: The fake is not part of an exploration, or no event has been posted yet.
         """
         check_snapshot(snapshot)
         if (observer := self._engine.drain.observer) is None:
@@ -698,8 +698,8 @@ class ChatFake:
     def settle(self) -> Pending[None]:
         """Perform pending steps, run what is due, and post queued webhooks.
 
-        It only moves the clock to post late duplicates and, once a fault has changed the order of
-        attempts, to post pending retries.
+        It only moves the clock to post late duplicates, and to retry attempts that failed after a
+        fault had changed the order of attempts.
 
         Raises:
             Exception: The first error of a route, an in-process app or a due step.

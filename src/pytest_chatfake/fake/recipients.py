@@ -108,7 +108,7 @@ class Recipient:
         /,
         **fields: object,
     ) -> Self:
-        """Send a message of any type, such as an image, to your own address (assumed).
+        """Have the person send you a message of any type, such as an image (assumed).
 
         ``content`` is the JSON object under the key named after the type, such as ``image``. Other
         arguments and errors are as for :meth:`writes`.

@@ -513,12 +513,12 @@ class Webhooks:
     ) -> Pending[None]:
         """Post recorded events to the endpoints, in the file's order (assumed).
 
-        Bodies keep every byte, except a JSON object under ``body``, which is encoded again. The
-        events get new signatures. They belong to no message of this fake, so they cost nothing, and
-        the timeline calls their messages ``r1``, ``r2`` and so on. Faults match the recorded
-        status, as in ``drop(status="delivered")``. ``outbound=`` is not called, because the
-        bodies have your provider's shape already. If it is configured, a body without ``type``
-        counts as a status event.
+        Bodies are posted byte for byte, but a ``body`` that is a JSON object, not a string, is
+        encoded again. The events get new signatures. They belong to no message of this fake, so
+        they cost nothing, and the timeline calls their messages ``r1``, ``r2`` and so on. Faults
+        match the recorded status, as in ``drop(status="delivered")``. ``outbound=`` is not called,
+        because the bodies have your provider's shape already. If ``outbound=`` is configured, a
+        body without ``type`` counts as a status event.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with
@@ -530,7 +530,7 @@ class Webhooks:
         Raises:
             ValueError: ``timing`` is unknown, or would move time past the end of the calendar; or
                 an entry is not JSON, or not an event (the error names the file and the line).
-                Nothing has been posted then.
+                In that case, nothing has been posted.
             OSError: The file can't be read.
         """
         check_choice(timing, "timing", ("recorded", "at once"))
