@@ -175,7 +175,10 @@ def test_every_item_can_be_tried(pytester):
         import pytest
 
         def test_two_at_a_time(chat_fake):
-            chat_fake.webhooks.receiver()
+            async def app(request):
+                return 204
+
+            chat_fake.webhooks.connect(handler=app)
             with chat_fake.webhooks.concurrently():
                 chat_fake.send_text().deliver()
 

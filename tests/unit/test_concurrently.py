@@ -3,16 +3,18 @@
 import asyncio
 import json
 import threading
+from functools import partial
 
 import anyio
 import anyio.lowlevel
 import pytest
 
-from pytest_chatfake import ClosedError
+from pytest_chatfake import ChatFakeError, ClosedError
 
+from ..integration.raw_server import OK, serving
 from .asgi_apps import respond
 from .both_frameworks import BOTH, hard_limit  # noqa: F401
-from .fakes import at, frozen_fake, stages, trail
+from .fakes import at, frozen_fake, stages, trail, unchanged, warnings_at_the_end
 
 
 class Meeting:
@@ -32,6 +34,10 @@ class Meeting:
         self.inside -= 1
         self.log.append(f"out {message['status']}")
         await respond(send, 204)
+
+
+async def accepting(request):
+    """A handler that accepts every event."""
 
 
 async def _some_turns():
@@ -106,13 +112,14 @@ def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(play):
 
 
 def test_a_block_with_one_event_or_none_is_as_no_block(fake):
+    fake.webhooks.connect(handler=accepting)
     fake.webhooks.receiver()
     with fake.webhooks.concurrently():
         pass
     with fake.webhooks.concurrently() as block:
         fake.send_text()
         assert repr(block) == "<Concurrent with 1 event>"
-    assert [one.marks for one in fake.webhooks.attempts] == [()]
+    assert [one.marks for one in fake.webhooks.attempts] == [(), ()]
 
 
 def send_in_a_block(fake):
@@ -122,7 +129,11 @@ def send_in_a_block(fake):
 
 def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake):
     answers = iter([500, 500])
-    fake.webhooks.connect(handler=lambda _: next(answers, 200), retry_after=[60])
+
+    async def answering(_):
+        return next(answers, 200)
+
+    fake.webhooks.connect(handler=answering, retry_after=[60])
     gone = fake.webhooks.receiver()
     with fake.webhooks.concurrently():
         fake.send_text().deliver()
@@ -177,28 +188,141 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(fake, by, start,
 
 
 def test_one_whose_endpoint_went_away_meanwhile_is_waited_for_no_more(fake):
-    gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
-    fake.webhooks.concurrently(by=2, endpoint=gone.endpoint)
+    gone, stays = [fake.webhooks.connect(handler=accepting) for _ in range(2)]
+    fake.webhooks.concurrently(by=2, endpoint=gone)
     message = fake.send_text()
-    gone.endpoint.disconnect()
+    gone.disconnect()
     message.deliver()
     assert trail(fake) == "sent, delivered"
-    assert {one.endpoint for one in fake.webhooks.attempts} == {receiver.endpoint}
+    assert {(one.endpoint, one.marks) for one in fake.webhooks.attempts} == {(stays, ())}
+
+
+# -- which endpoints can overlap -------------------------------------------------------------------
+
+
+@pytest.fixture
+def connect(fake):
+    """Connect an endpoint that responds once two attempts are there, if they can overlap."""
+    threads, tasks = threading.Barrier(2, timeout=60), asyncio.Barrier(2)
+
+    def wsgi(environ, start):
+        threads.wait()
+        start("204 No Content", [])
+        return []
+
+    async def asgi(scope, receive, send):
+        await tasks.wait()
+        await respond(send, 204)
+
+    async def function(request):
+        await tasks.wait()
+
+    def script(conversation):
+        while conversation.read():
+            threads.wait()
+            conversation.send(OK)
+
+    with serving(script) as server:
+        hooks = fake.webhooks
+        yield {
+            "URL": partial(hooks.connect, server.url),
+            "WSGI app": partial(hooks.connect, wsgi=wsgi),
+            "ASGI app": partial(hooks.connect, asgi=asgi),
+            "async function": partial(hooks.connect, handler=function),
+            "function": partial(hooks.connect, handler=lambda request: None),
+            "receiver": lambda: hooks.receiver().endpoint,
+        }
+
+
+OVERLAP = ["URL", "WSGI app", "ASGI app", "async function"]
+PLAIN = ["function", "receiver"]
+
+
+def race(fake, by):
+    """Have two attempts made at the same time, by a block (None) or by a fault."""
+    if by is None:
+        send_in_a_block(fake)
+        return
+    fake.webhooks.concurrently(by=by)
+    message = fake.send_text()
+    if by:
+        message.deliver()
+
+
+@pytest.mark.parametrize("by", [None, 0, 1])
+@pytest.mark.parametrize("kind", OVERLAP)
+@pytest.mark.parametrize(("before", "after"), [([], []), (PLAIN, []), ([], PLAIN)])
+def test_two_attempts_at_an_app_overlap_and_only_they_are_said_to(
+    fake, connect, before, kind, after, by
+):
+    endpoints = {each: connect[each]() for each in [*before, kind, *after]}
+    race(fake, by)
+
+    second = "sent" if by == 0 else "delivered"
+    said = [(one.endpoint, one.event.status) for one in fake.webhooks.attempts if one.marks]
+    assert said == [(endpoints[kind], "sent"), (endpoints[kind], second)]
+
+
+@pytest.mark.parametrize("kinds", [*([kind] for kind in PLAIN), PLAIN])
+def test_a_block_is_refused_if_nothing_can_overlap(fake, connect, kinds):
+    for kind in kinds:
+        connect[kind]()
+    refused = r"^webhooks\.concurrently\(\): expected .*, got none \(a plain function handles one"
+    with unchanged(fake), pytest.raises(ChatFakeError, match=refused):
+        race(fake, None)
+
+
+@pytest.mark.parametrize("by", [0, 1])
+def test_a_fault_does_not_fire_at_plain_functions_and_says_why(by):
+    trails = []
+
+    def scenario(fake):
+        fake.webhooks.receiver()
+        race(fake, by)
+        trails.append(trail(fake))
+
+    (text,) = warnings_at_the_end(scenario)
+    assert "1 unused fault" in text
+    assert "(a plain function handles one event at a time: connect your app as wsgi=" in text
+    assert trails == ["sent, delivered" if by else "sent"]
+
+
+def test_a_block_whose_events_no_app_listens_for_is_refused_at_its_end(play):
+    async def scenario(fake, do):
+        fake.webhooks.connect(handler=accepting, events=["of.another.type"])
+        fake.webhooks.receiver()
+        with pytest.raises(ChatFakeError, match=r"^webhooks\.concurrently\(\): expected"):
+            await in_a_block(fake, lambda: fake.send_text().deliver())
+        assert trail(fake) == "sent, delivered"
+        assert not any(one.marks for one in fake.webhooks.attempts)
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("set_up", "expected"),
+    [
+        (lambda w: w.concurrently(by=2), []),
+        (lambda w: [w.concurrently(by=1), w.drop(start=2)], ["dropped"]),
+    ],
+)
+def test_an_attempt_that_is_made_alone_is_not_said_to_overlap(fake, set_up, expected):
+    fake.webhooks.connect(handler=accepting)
+    set_up(fake.webhooks)
+    fake.send_text().deliver()
+    fake.settle()
+    assert [mark.text for one in fake.webhooks.attempts for mark in one.marks] == expected
 
 
 # -- how a batch ends ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("overlaps", [True, False])
-def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(fake, overlaps):
-    def plain(request):
+def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(fake):
+    async def failing(request):
+        await asyncio.sleep(0)
         raise LookupError(request.event.status)
 
-    async def awaited(request):
-        await asyncio.sleep(0)
-        plain(request)
-
-    fake.webhooks.connect(handler=awaited if overlaps else plain)
+    fake.webhooks.connect(handler=failing)
     with pytest.raises(LookupError, match="sent"):
         send_in_a_block(fake)
     assert [str(one.error) for one in fake.webhooks.attempts] == ["sent", "delivered"]
@@ -236,18 +360,22 @@ def test_one_that_cannot_be_signed_leaves_the_others(fake, failing, expected):
     assert (app.most, trail(fake)) == (2, expected)
 
 
-def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake):
+def test_a_cancellation_before_a_batch_lets_none_begin():
     called = []
 
-    def interrupted(request):
+    async def handler(request):
         called.append(request.event.status)
-        raise KeyboardInterrupt
 
-    fake.webhooks.connect(handler=interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        send_in_a_block(fake)
-    assert called == ["sent"]
-    assert trail(fake) == "sent KeyboardInterrupt, delivered InterruptedError"
+    async def cancelled():
+        async with fake.webhooks.concurrently():
+            await fake.send_text().deliver()
+            asyncio.current_task().cancel()
+
+    with frozen_fake(mode="async") as fake:
+        fake.webhooks.connect(handler=handler)
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(cancelled())
+        assert (called, trail(fake)) == ([], "sent InterruptedError, delivered InterruptedError")
 
 
 @BOTH

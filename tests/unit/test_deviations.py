@@ -189,7 +189,6 @@ def test_what_waits_is_forgotten_by_a_reset(fake, receiver):
     ("set_up", "before"),
     [
         (lambda w: w.reorder(), []),
-        (lambda w: w.concurrently(by=1), []),
         (lambda w: w.duplicate(after=1), ["sent"]),
     ],
 )

@@ -11,7 +11,7 @@ from pytest_chatfake import ChatFakeError, Webhooks
 from pytest_chatfake.http_api.account_api import AccountApi
 
 from .api_clients import call_with_werkzeug, send_call
-from .fakes import fake_with_receiver, own_lines, trail, unchanged, warnings_at_the_end
+from .fakes import frozen_fake, own_lines, trail, unchanged, warnings_at_the_end
 
 
 def unsigned(_):
@@ -63,9 +63,14 @@ def concerned(fake, kind):
     return [number for number, one in enumerate(fake.api.requests, 1) if one.marks]
 
 
+async def accepting(_):
+    """Accept every event; two at the same time, for concurrently()."""
+
+
 @pytest.fixture
 def fake():
-    with fake_with_receiver() as (fake, _):
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=accepting)
         fake.send_endpoint()
         yield fake
 
@@ -101,7 +106,7 @@ def test_times_and_start_count_what_matches(fake, kind):
 
 @pytest.mark.parametrize("kind", OF_WEBHOOKS)
 def test_a_fault_can_be_for_one_status_one_message_and_one_endpoint(fake, kind):
-    endpoint = fake.webhooks.receiver().endpoint
+    endpoint = fake.webhooks.connect(handler=accepting)
     messages = fake.send_text(), fake.send_text()
     set_up(fake, kind, message=messages[1], status="read", endpoint=endpoint, times=None)
     for message in messages:
@@ -114,7 +119,7 @@ def test_a_fault_can_be_for_one_status_one_message_and_one_endpoint(fake, kind):
 
 @pytest.mark.parametrize("kind", OF_WEBHOOKS)
 def test_an_event_counts_once_for_each_endpoint(fake, kind):
-    endpoints = fake.webhooks.receiver().endpoint, fake.webhooks.receiver().endpoint
+    endpoints = [fake.webhooks.connect(handler=accepting) for _ in range(2)]
     faults = [set_up(fake, kind, start=start, times=1) for start in (2, 6)]
     fake.send_text().deliver()
     happen(fake, 1)

@@ -16,6 +16,7 @@ from ..domain.instants import SECOND, parse_delay
 from ..fake.fake import ChatFake
 from ..http_api import faults as api
 from ..webhooks.faults import (
+    ONE_AT_A_TIME,
     Attended,
     Concurrently,
     Crash,
@@ -144,9 +145,6 @@ _NO_TWO: Final = (
     "no event can overtake another: cause two without settle(), an assertion or a clock move "
     "between them"
 )
-_PLAIN: Final = (
-    "a plain function handles one event at a time: connect your app as wsgi=, asgi= or by its URL"
-)
 
 #: The fields that may get new values; ``status`` isn't one, as all its values are known (§2.3).
 OPEN: Final = tuple(path for path in UNKNOWN if path != "status")
@@ -213,14 +211,14 @@ KINDS: Final[Mapping[str, Kind]] = {
         Concurrently,
         extent="by",
         most=0,
-        needs=_PLAIN,
+        needs=ONE_AT_A_TIME,
     ),
     "concurrently": Kind(
         Concurrently,
         distances=_before_the_barrier,
         extent="by",
         least=1,
-        needs=f"{_NO_TWO}; or {_PLAIN}",
+        needs=f"{_NO_TWO}; or {ONE_AT_A_TIME}",
     ),
     "crash": Kind(
         Crash,

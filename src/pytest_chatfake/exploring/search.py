@@ -180,12 +180,14 @@ class _Slot(NamedTuple):
         position: Its index in the log.
         after: How many attempts follow it in total.
         near: How many follow it before the next barrier.
+        peers: How many follow it up to the last one before that with which it can overlap.
     """
 
     attempt: LoggedAttempt
     position: int
     after: int
     near: int
+    peers: int
 
 
 class _Options:
@@ -202,15 +204,16 @@ class _Options:
         self.taken = taken
         deviating = {deviation.start for deviation in taken if deviation.is_of_an_attempt}
         slots: dict[int, _Slot] = {}
-        after = near = 0
+        after = near = peers = 0
         # Reversed, so that the first of several repeats stays.
         for index, attempt in reversed([*enumerate(log.attempts)]):
             if attempt is None:
-                near = 0
+                near = peers = 0
                 continue
             if attempt.number and attempt.number not in deviating:
-                slots[attempt.number] = _Slot(attempt, index, after, near)
+                slots[attempt.number] = _Slot(attempt, index, after, near, peers)
             after, near = after + 1, near + 1
+            peers += peers > 0 or attempt.overlaps
         self.slots: dict[int, _Slot] = dict(sorted(slots.items()))
 
     def of(self, kind: str) -> Iterator[_Found]:
@@ -227,10 +230,11 @@ class _Options:
         return self._pauses(kind) if row.is_time else self._moves(kind)
 
     def _moves(self, kind: str) -> Iterator[_Found]:
+        meets = KINDS[kind].fault is Concurrently
         fitting = {
-            start: KINDS[kind].distances(slot.after, slot.near)
+            start: KINDS[kind].distances(slot.after, slot.peers if meets else slot.near)
             for start, slot in self.slots.items()
-            if KINDS[kind].fault is not Concurrently or slot.attempt.overlaps
+            if slot.attempt.overlaps or not meets
         }
         argument = KINDS[kind].extent
         for distance in range(max((fits.stop for fits in fitting.values()), default=0)):

@@ -10,14 +10,15 @@ from typing import Any, Self, overload
 
 from ..base.arguments import check_choice, check_list, check_seed, unexpected
 from ..base.calling_line import Line, calling_line
-from ..base.errors import leaves_at_once
+from ..base.errors import ChatFakeError, leaves_at_once
 from ..base.marks import Mark
 from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..webhooks.attempts import Attempt
+from ..webhooks.endpoints import Endpoint, are_one_by_one
 from ..webhooks.events import Event
-from ..webhooks.faults import Concurrently
+from ..webhooks.faults import ONE_AT_A_TIME, Concurrently
 
 _ORDERS = ("emitted", "reversed", "shuffled")
 
@@ -99,17 +100,29 @@ class Concurrent(HeldBack):
 
     _name = "concurrently()"
 
+    def _resuming(self, line: Line) -> Iterator[None]:
+        endpoints = [attempt.endpoint for attempt in chain.from_iterable(self._held)]
+        yield from super()._resuming(line)
+        refuse_one_by_one(endpoints)
+
     def _release(self, indices: Sequence[int], line: Line) -> None:
-        held, batch = [*chain.from_iterable(self._held[index] for index in indices)], object()
+        held = [*chain.from_iterable(self._held[index] for index in indices)]
         mark = Mark(Concurrently._kind, Concurrently._text, line)
-        are_several = sum(attempt.endpoint.connected for attempt in held) > 1
         for attempt in held:
             attempt._flight.due = None
-            if are_several:
-                attempt._flight.batch = batch
-                attempt._marks += (mark,)
+            attempt._flight.batch = mark if attempt.endpoint._target.overlaps else None
+        held.sort(key=lambda attempt: attempt._flight.batch is mark)  # plain functions come first
         self._engine.outbox.queue.extend(held)
         self._held.clear()
+
+
+def refuse_one_by_one(endpoints: Iterable[Endpoint]) -> None:
+    """Refuse a ``concurrently()`` block whose events nothing can handle at the same time."""
+    if are_one_by_one(endpoints):
+        raise ChatFakeError(
+            f"webhooks.concurrently(): expected an endpoint that can handle several events at the "
+            f"same time, got none ({ONE_AT_A_TIME})"
+        )
 
 
 class Paused(HeldBack):

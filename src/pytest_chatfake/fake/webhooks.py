@@ -58,7 +58,7 @@ from .endpoint_arguments import (
 from .event_filters import EventFilter, checked
 from .forgery_check import FORGING, ForgeryCheck
 from .handles import Message, state_of
-from .paused import Concurrent, Paused
+from .paused import Concurrent, Paused, refuse_one_by_one
 from .receiver import Receiver
 from .snapshots import Snapshot, check_snapshot
 
@@ -331,6 +331,7 @@ class Webhooks:
             text = f"concurrently() takes {', '.join(where)} only with by="
             raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
         self._engine.refuse_closed()
+        refuse_one_by_one(self._outbox.endpoints)
         return Concurrent(self._engine)
 
     def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:

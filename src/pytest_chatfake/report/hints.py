@@ -15,6 +15,8 @@ from ..engine.engine import Engine
 from ..http_api.account_api import AccountApi
 from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt, Fault
+from ..webhooks.endpoints import are_one_by_one
+from ..webhooks.faults import ONE_AT_A_TIME, Concurrently
 from ..webhooks.signing import how_signed
 from .entries import pointer_to
 
@@ -135,6 +137,8 @@ def unused_line(fault: Trigger, engine: Engine) -> str:
 def _why_unused(fault: Trigger, engine: Engine) -> str:
     if isinstance(fault, ApiFault):
         return f" ({_requests_instead(fault)})"
+    if isinstance(fault, Concurrently) and are_one_by_one(engine.outbox.endpoints):
+        return f" ({ONE_AT_A_TIME})"
     if (attempt := missed(fault, engine)) is not None:
         missed_event = f"{attempt.event._name} ({pointer_to(attempt)})"
         return f", too late for {missed_event}: a fault only affects later events"

@@ -43,7 +43,7 @@ class Flight:
     Attributes:
         depth: The length of the chain of attempts that led to it, each of which caused an event.
         due: When it was due, if time has jumped over that moment.
-        batch: Neighbours in the queue with the same batch are made together.
+        batch: The mark of a batch: neighbours in the queue with the same one are made together.
         is_evolved: Whether the body is written as by a later version of the service.
         unknown: Functions that put unknown values into fields.
         changes: Functions that change the body after it was signed.
@@ -63,7 +63,7 @@ class Flight:
 
     depth: int = 0
     due: int | None = None
-    batch: object | None = None
+    batch: Mark | None = None
     is_evolved: bool = False
     unknown: tuple[Callable[[bytes], bytes], ...] = ()
     changes: tuple[Callable[[bytes], bytes], ...] = ()

@@ -195,7 +195,7 @@ class Drain:
                     return []
                 attempts = self._take_next(queue)
             self._outbox.depth = attempts[-1]._flight.depth + 1
-            is_batch = len(attempts) > 1
+            is_batch = sum(attempt._flight.outcome is None for attempt in attempts) > 1
             self._batches += is_batch
             for attempt in attempts:
                 self._begin(attempt, self._batches if is_batch else 0)
@@ -216,7 +216,7 @@ class Drain:
             taken.append(queue.popleft())
         ready: list[Attempt] = []
         for attempt in taken:
-            ready += self._decide(attempt, in_batch=batch is not None)
+            ready += self._decide(attempt, in_batch=len(taken) > 1)
         return ready
 
     def _decide(self, attempt: Attempt, *, in_batch: bool) -> Sequence[Attempt]:
@@ -237,6 +237,8 @@ class Drain:
         self._core.history.add(attempt, attempt._cause or event)
         self.count += 1
         flight.ordinal, flight.round = self.count, batch
+        if batch and flight.batch and flight.batch not in attempt._marks:
+            attempt._marks += (flight.batch,)
         flight.target = endpoint._target
         flight.request = WebhookRequest(
             event,

@@ -225,6 +225,11 @@ class Endpoints:
                 stack.callback(endpoint._target.close)
 
 
+def are_one_by_one(endpoints: Iterable[Endpoint]) -> bool:
+    """Return whether there are endpoints, but none that can handle two events at a time."""
+    return {endpoint._target.overlaps for endpoint in endpoints} == {False}
+
+
 def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
     """Return the delays of ``retry_after=`` in nanoseconds."""
     delays = check_list(value, "retry_after", "seconds such as [10, 30]")

@@ -31,6 +31,11 @@ from .synthetic import UNKNOWN, with_unknown
 #: The outcome of an attempt that is not made.
 _NOT_MADE = Response(None)
 
+#: Why two attempts at an endpoint can't overlap.
+ONE_AT_A_TIME: Final = (
+    "a plain function handles one event at a time: connect your app as wsgi=, asgi= or by its URL"
+)
+
 # Kinds that combine with all others
 
 
@@ -192,11 +197,15 @@ class Concurrently(Fault):
         self._steps = check_int(by, "by", 0)
         super().__init__(*shown_arguments(by=by))
 
+    def _strikes(self, attempt: Attempt, *, is_taken: bool) -> bool:
+        can_overlap = attempt.endpoint._target.overlaps
+        return super()._strikes(attempt, is_taken=is_taken or not can_overlap)
+
     def _meet(self, attempt: Attempt, delays: Delays) -> bool:
         if not self._steps:
             attempt._flight.repeats += (self,)
             return True
-        self._shape(attempt)
+        attempt._faults += (self,)  # marked once another attempt is made with it
         delays.backlog.await_peer(attempt, self._steps, self)
         return False
 

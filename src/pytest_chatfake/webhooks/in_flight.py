@@ -25,11 +25,10 @@ async def make(
     """Make attempts that have begun, and note how each one ended at the app.
 
     Several attempts are made concurrently. ASGI apps and async functions run as tasks on one loop;
-    URLs and WSGI apps are called in threads, which tasks wait for. Plain functions all need the
-    test's thread, so they are called first, one after another.
+    URLs and WSGI apps are called in threads, which tasks wait for.
 
     Args:
-        attempts: The attempts.
+        attempts: One attempt, or several that can overlap.
         scopes: Knows which code is part of an attempt.
         log: Notes what their apps log.
         portal: Runs the tasks if the caller is plain code.
@@ -38,27 +37,19 @@ async def make(
     if len(attempts) == 1:
         await _make(attempts[0], scopes, log, plain=plain)
         return
-    others = [attempt for attempt in attempts if attempt._flight.target.overlaps]
     for attempt in attempts:
-        if attempt not in others:
-            await _make(attempt, scopes, log, plain=plain)
-            if attempt._flight.is_broken_off:
-                return
-    if not others:
-        return
-    for attempt in others:
         attempt._flight.target = attempt._flight.target.clone()
-    tasks = [partial(_make_as_task, attempt, scopes, log) for attempt in others]
+    tasks = [partial(_make_as_task, attempt, scopes, log) for attempt in attempts]
     try:
         if not plain:
             await gather(tasks)
-        elif any(is_asgi_handler(attempt._flight.target._app) for attempt in others):
+        elif any(is_asgi_handler(attempt._flight.target._app) for attempt in attempts):
             with connections_kept():
                 run_bridged(gather, tasks)
         else:
             portal.run(gather(tasks))
     finally:
-        for attempt in others:
+        for attempt in attempts:
             with suppress(RuntimeError):  # a call that doesn't return can't be ended
                 attempt._flight.target.close()
 

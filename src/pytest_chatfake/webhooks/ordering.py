@@ -102,7 +102,7 @@ class Ordering:
             if not self._meet_faults(attempt, is_taken=in_batch):
                 return []
         batch = [attempt, *self._begin_repeats(attempt, in_batch=in_batch)]
-        if in_batch:
+        if in_batch or not attempt.endpoint._target.overlaps:
             return batch
         peers = [peer for peer in self.backlog.take_peers() if peer.endpoint.connected]
         return _batched([*peers, *batch])
@@ -227,9 +227,7 @@ class Ordering:
 
 def _batched(batch: list[Attempt]) -> list[Attempt]:
     # All attempts in a batch get the mark of the fault that asked for the batch.
-    peers = [isinstance(attempt._effect, Concurrently) for attempt in batch]
-    if len(batch) > 1 and any(peers):
-        mark = batch[peers.index(True)]._marks[-1]
-        for attempt, is_peer in zip(batch, peers, strict=True):
-            attempt._marks += () if is_peer else (mark,)
+    marks = [one._effect._mark for one in batch if isinstance(one._effect, Concurrently)]
+    for attempt in batch:
+        attempt._flight.batch = marks[0] if marks else None
     return batch
