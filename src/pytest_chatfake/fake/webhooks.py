@@ -311,15 +311,18 @@ class Webhooks:
         Write ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: at the end of
         the block, all its events are posted at the same time. ASGI apps and async functions run as
         tasks on one loop. URLs and WSGI apps are called in threads, so the order may differ from
-        run to run. Plain functions are called one by one.
+        run to run. Plain functions and receivers handle one event at a time: a block calls them
+        first, and the fault of ``by`` never affects their events.
 
         Args:
             by: Without a block, how many other events each event waits for, as with
-                :meth:`reorder`. It is posted at the same time as the last of them. With 0, an event
-                is posted twice at the same time.
+                :meth:`reorder`. It is posted at the same time as the last of them, or as the next
+                one that can overlap with it. With 0, an event is posted twice at the same time.
             **where: Selects the events if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
+            ChatFakeError: Only plain functions or receivers are connected or, at the end of the
+                block, got its events.
             ClosedError: The fake is closed.
             TypeError: ``where`` is given without ``by``, or the block is entered with ``with`` in
                 async mode or with ``async with`` in sync mode.
