@@ -187,6 +187,15 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(fake, by, start,
     assert len(fake.webhooks.attempts) == 3 + (by == 0)
 
 
+def test_an_attempt_that_waits_for_another_is_still_duplicated(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.duplicate()
+    fake.webhooks.concurrently(by=1)
+    fake.send_text().deliver()
+    fake.settle()
+    assert trail(fake) == "sent concurrently, delivered, sent duplicate"
+
+
 def test_one_whose_endpoint_went_away_meanwhile_is_waited_for_no_more(fake):
     gone, stays = [fake.webhooks.connect(handler=accepting) for _ in range(2)]
     fake.webhooks.concurrently(by=2, endpoint=gone)

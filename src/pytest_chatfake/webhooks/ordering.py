@@ -105,6 +105,8 @@ class Ordering:
         if in_batch or not attempt.endpoint._target.overlaps:
             return batch
         peers = [peer for peer in self.backlog.take_peers() if peer.endpoint.connected]
+        for peer in peers:
+            self._begin_repeats(peer, in_batch=False)
         return _batched([*peers, *batch])
 
     def _meet_faults(self, attempt: Attempt, *, is_taken: bool) -> bool:
