@@ -102,9 +102,9 @@ class ChatFakeConfig:
             takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
             mapping (assumed: none). The function must not change anything; it is called once for
             each verb and status. A call's own ``extra=`` takes precedence. If the function raises,
-            the verb is refused. But if a verb makes a person do something, such as read a message
-            when they open the chat, that still happens: its event lacks these fields, and the error
-            is raised.
+            the verb is refused. But what a person does as a consequence of a verb, such as reading
+            a message when they open the chat, still happens; its event lacks these fields, and the
+            error is raised.
         omit: Fields that the messages in your account's events don't have, by their names in the
             JSON: ``("conversation", "bizType")``, for example (assumed: none). ``id`` and
             ``status`` can't be left out.
@@ -118,10 +118,10 @@ class ChatFakeConfig:
             ``event.json()`` returns it, and returns either a mapping, which is posted as JSON with
             exact decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
             description's form. The function must not change anything. It is called once for each
-            body, before anything changes, so a verb is refused if the function raises. For an
-            event of something that a verb makes a person do, it is only called when the event is
-            posted. It does not apply to inbound messages, ``emit_event()``, ``replay()`` or
-            ``emit(raw=)``.
+            body, before anything changes, so a verb is refused if the function raises. If the
+            event reports what a person does as a consequence of a verb, the function is only called
+            when the event is posted. It does not apply to inbound messages, ``emit_event()``,
+            ``replay()`` or ``emit(raw=)``.
         tick: How much later each verb's events are dated than those of the verb before, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. If None, there is no

@@ -236,7 +236,7 @@ class Message:
         return Message(self._engine, self._state, later)
 
     def cancel(self) -> Self:
-        """Cancel the message's scheduled steps, whichever handle scheduled them.
+        """Cancel the message's scheduled steps, whichever ``after()`` scheduled them.
 
         Raises:
             ClosedError: The message was sent before the fake was reset.

@@ -312,7 +312,7 @@ class Webhooks:
         the block, all its events are posted at the same time. ASGI apps and async functions run as
         tasks on one loop. URLs and WSGI apps are called in threads, so the order may differ from
         run to run. Plain functions and receivers handle one event at a time: a block calls them
-        first, and the fault of ``by`` never affects their events.
+        first, and with ``by``, the fault never affects their events.
 
         Args:
             by: Without a block, how many other events each event waits for, as with
@@ -321,8 +321,8 @@ class Webhooks:
             **where: Selects the events if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
-            ChatFakeError: Only plain functions or receivers are connected or, at the end of the
-                block, got its events.
+            ChatFakeError: Only plain functions and receivers are connected, or only they got the
+                block's events.
             ClosedError: The fake is closed.
             TypeError: ``where`` is given without ``by``, or the block is entered with ``with`` in
                 async mode or with ``async with`` in sync mode.
@@ -400,7 +400,7 @@ class Webhooks:
         The event waits at most until the next ``settle()``, assertion or clock move.
 
         Args:
-            by: How many attempts to post other events it waits for; at least 1.
+            by: How many attempts at other events the event waits for; at least 1.
             **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Reorder(by), where)
@@ -480,8 +480,8 @@ class Webhooks:
 
         Args:
             before: A function that is written in Python, or its dotted name: a call raises the
-                exception and does nothing else. An ``__exit__`` rolls back, as after an error in
-                its block.
+                exception instead of running. Only an ``__exit__`` runs, as after an error in its
+                block, so that it rolls back.
             raises: An exception class, or its dotted name, such as ``"sqlite3.OperationalError"``.
             nth: Raise the exception at the nth call of the function in an attempt.
             **where: Selects the events; see :class:`Webhooks`.

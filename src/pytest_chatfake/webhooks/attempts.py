@@ -100,7 +100,8 @@ class Attempt(Record):
     Attributes:
         event: The event.
         endpoint: The endpoint.
-        number: 1 for the first attempt, 2 for the first retry.
+        number: 1 for the first attempt, 2 for its first retry; a duplicate and ``redeliver()``
+            begin at 1 again.
         moment: When the attempt was made, in nanoseconds since the epoch.
     """
 

@@ -137,8 +137,9 @@ class WebhookRequest:
         event: The event as it was emitted.
         body: The exact bytes of this attempt; a fault may have changed them.
         headers: The request's headers, including the signature's.
-        timestamp: When the attempt is made, in Unix seconds, on the app's clock.
-        number: 1 for the first attempt to post this event, 2 for the first retry.
+        timestamp: When the attempt is made, in Unix seconds, as ``time.time()`` in the app.
+        number: 1 for the first attempt to post this event, 2 for its first retry; a duplicate and
+            ``redeliver()`` begin at 1 again.
         endpoint: The endpoint that receives it.
     """
 
