@@ -132,12 +132,12 @@ class Message:
     def deliver(self, devices: int | None = None, *, price: Money | None = None) -> Self:
         """Deliver the message: one ``delivered`` event for each device (§3, §6 rule 2).
 
-        The first delivery of a conversation starts its 24 hours and is charged (§1). With
+        The first delivery in a conversation starts its 24 hours and is charged (§1). With
         ``charge_per="message"``, the first delivery of every message is charged.
 
         Args:
             devices: The number of devices, at most 10,000. If None, all of the recipient's
-                devices that don't have the message yet, or one.
+                devices that don't have the message yet; if all have it, one.
             price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or a
                 string. It only matters if the delivery is charged.
 

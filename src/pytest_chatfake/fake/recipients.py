@@ -57,7 +57,7 @@ class Recipient:
         return self._change("comes_online()", online=True)
 
     def blocks(self) -> Self:
-        """Block the sender (§3 rule 2).
+        """Have the person block the sender (§3 rule 2).
 
         Messages that are sent during the block don't arrive by themselves later (assumed).
         """

@@ -74,8 +74,10 @@ class Webhooks:
         assert [attempt.status_code for attempt in chat_fake.webhooks.attempts] == [200, 200, 200]
 
     The description says nothing about the order, retries and signatures of events (§5 rule 4, §6
-    rule 4), so faults are assumed. Every method that returns a :class:`Fault` takes
-    these arguments in addition to its own:
+    rule 4), so faults are assumed. They hold events back until the next *barrier* at the latest:
+    ``settle()``, a clock move or, in sync mode, an assertion of the fake. Only :meth:`delay` and
+    ``duplicate(pause=)`` wait for the clock. Every method that returns a :class:`Fault` takes these
+    arguments in addition to its own:
 
     - ``times``: how many events to affect, 1 by default; if None, all until the fault is removed.
     - ``start``: the first matching event to affect; 1 is the next.
@@ -290,7 +292,7 @@ class Webhooks:
 
         Args:
             after: How many other attempts to post events are made in between, by default none.
-                There are fewer if the next ``settle()``, assertion or clock move comes first.
+                There are fewer if the next barrier (see :class:`Webhooks`) comes first.
             pause: How much time passes in between, in place of ``after``: a ``timedelta`` or
                 seconds. The next ``settle()`` moves the clock that far, unless the test does.
             new_id: Whether the second attempt has a new event id, derived from the first; the other
@@ -397,7 +399,7 @@ class Webhooks:
     def reorder(self, *, by: int = 1, **where: Unpack[EventFilter]) -> Fault:
         """Post an event after others that were queued behind it (assumed).
 
-        The event waits at most until the next ``settle()``, assertion or clock move.
+        The event waits at most until the next barrier (see :class:`Webhooks`).
 
         Args:
             by: How many attempts at other events the event waits for; at least 1.
@@ -419,8 +421,7 @@ class Webhooks:
     def refuse(self, **where: Unpack[EventFilter]) -> Fault:
         """Refuse an event before it reaches the app, and retry the event (assumed).
 
-        The retry is made at the next ``settle()``, assertion or clock move, even without
-        ``retry_after``.
+        The retry is made at the next barrier (see :class:`Webhooks`), even without ``retry_after``.
 
         Args:
             **where: Selects the events; see :class:`Webhooks`.
@@ -439,9 +440,9 @@ class Webhooks:
         """Crash the app while it handles an event, and retry the event (assumed).
 
         The app has to run in process. The service sees a closed connection and, unless the response
-        was complete, retries the event at the next ``settle()``, assertion or clock move, even
-        without ``retry_after``. What the app keeps in memory survives, unless the app was connected
-        with ``restart=``. If an attempt doesn't reach the crash point, the next attempt can crash
+        was complete, retries the event at the next barrier (see :class:`Webhooks`), even without
+        ``retry_after``. What the app keeps in memory survives, unless the app was connected with
+        ``restart=``. If an attempt doesn't reach the crash point, the next attempt can crash
         instead.
 
         Args:
@@ -474,9 +475,9 @@ class Webhooks:
         """Raise an exception at a call inside the app, as if its database couldn't be reached.
 
         The app has to run in process. If the exception escapes the app, the service sees a 500.
-        Unless the app responds with 2xx, the event is retried at the next ``settle()``, assertion
-        or clock move, even without ``retry_after`` (assumed). If an attempt doesn't make that call,
-        the next attempt can fail instead.
+        Unless the app responds with 2xx, the event is retried at the next barrier (see
+        :class:`Webhooks`), even without ``retry_after`` (assumed). If an attempt doesn't make that
+        call, the next attempt can fail instead.
 
         Args:
             before: A function that is written in Python, or its dotted name: a call raises the
