@@ -75,7 +75,7 @@ def test_everything_that_a_test_may_overlook_has_a_row():
         and node.func.id == FINDING
     }
     found = first_names("What a test overlooked")
-    rows = [row.partition(": … ")[2] for row in found]
+    rows = [row.partition(": … ")[2] for row in found if not row.startswith("WebhookWarning")]
     assert heads, f"no text is given to {FINDING}()"
     assert {head for head in heads if head} == {
         head for head in heads if head and any(row in head for row in rows)

@@ -1,5 +1,7 @@
 """What a test leaves behind, and what its report shows."""
 
+import re
+
 import pytest
 
 # -- what a test overlooked ------------------------------------------------------------------------
@@ -146,24 +148,25 @@ def test_a_test_that_ended_otherwise_is_counted_once(pytester):
     result.assert_outcomes(xfailed=2, failed=5, skipped=2)
 
 
-def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(pytester):
-    pytester.makeconftest(
-        """
-        from _pytest.runner import runtestprotocol
+RETRIES = """
+    from _pytest.runner import runtestprotocol
 
-        def pytest_runtest_protocol(item, nextitem):
-            for _ in range(2):
-                item._initrequest()
-                for report in runtestprotocol(item, nextitem=nextitem, log=False):
-                    item.ihook.pytest_runtest_logreport(report=report)
-            return True
-        """
-    )
+    def pytest_runtest_protocol(item, nextitem):
+        for _ in range(2 if item.name == "test_retried" else 1):
+            item._initrequest()
+            for report in runtestprotocol(item, nextitem=nextitem, log=False):
+                item.ihook.pytest_runtest_logreport(report=report)
+        return True
+"""
+
+
+def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(pytester):
+    pytester.makeconftest(RETRIES)
     pytester.makepyfile(
         """
         runs = []
 
-        def test_it(chat_fake):
+        def test_retried(chat_fake):
             runs.append(1)
             chat_fake.webhooks.drop()
             assert len(runs) == 2
@@ -172,6 +175,125 @@ def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(pytes
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*assert 1 == 2*", "*UnusedFault: 1 unused fault*"])
+
+
+#: Fakes that are never closed, on the lines that end in "# unclosed"; and fakes that are, or that a
+#: test could not come to close.
+UNCLOSED = """
+    import atexit, gc, unittest
+    from functools import cache
+
+    import pytest
+    from pytest_chatfake import ChatFake
+
+    def test_in_a_function():
+        fake = ChatFake()  # unclosed
+        fake.webhooks.drop()
+
+    @pytest.fixture
+    def returned():
+        return ChatFake()  # unclosed
+
+    def test_from_a_fixture(returned):
+        pass
+
+    def test_with_an_app_that_calls_it():
+        fake = ChatFake()  # unclosed
+        fake.webhooks.connect(handler=lambda request: fake.balance and None)
+
+    class TestUnclosed(unittest.TestCase):
+        @classmethod
+        def setUpClass(cls):
+            cls.shared = ChatFake()  # unclosed
+
+        def setUp(self):
+            self.fake = ChatFake()  # unclosed
+
+        def test_it(self):
+            gc.collect()
+            self.fake.webhooks.drop()
+
+    class TestClosed(unittest.TestCase):
+        @classmethod
+        def setUpClass(cls):
+            cls.shared = cls.enterClassContext(ChatFake())
+
+        def setUp(self):
+            self.fake = ChatFake()
+            self.addCleanup(self.fake.close)
+
+        def test_it(self):
+            pass
+
+        def test_skipped(self):
+            fake = ChatFake()
+            self.skipTest("not today")
+            fake.close()
+
+    @pytest.fixture(scope="session")
+    def fakes():
+        with ChatFake() as fake:
+            yield [fake]
+
+    @pytest.fixture
+    def make(fakes):
+        made = []
+        yield lambda: made.append(ChatFake())
+        for fake in made:
+            fake.close()
+
+    def test_made_by_a_fixture(make, fakes):
+        make()
+
+    def test_closed_by_a_finalizer(request):
+        request.addfinalizer(ChatFake().close)
+
+    @cache
+    def kept():
+        fake = ChatFake()
+        atexit.register(fake.close)
+        return fake
+
+    def test_closed_at_exit():
+        kept()
+
+    def test_skipped():
+        fake = ChatFake()
+        pytest.skip("not today")
+        fake.close()
+
+    def test_failed():
+        fake = ChatFake()
+        assert 0
+        fake.close()
+
+    runs = []
+
+    def test_retried():
+        fake = ChatFake()
+        runs.append(1)
+        assert len(runs) == 2
+        fake.close()
+
+    def test_interrupted():
+        gc.collect()
+        fake = ChatFake()
+        raise KeyboardInterrupt
+        fake.close()
+
+    MODULES = ChatFake()
+"""
+
+
+def test_a_fake_that_can_not_be_closed_any_more_is_warned_about(pytester):
+    pytester.makeconftest(RETRIES)
+    lines = pytester.makepyfile(UNCLOSED).read_text("utf-8").splitlines()
+    result = pytester.runpytest_subprocess("-W", "default", timeout=60)
+    expected = {n for n, line in enumerate(lines, 1) if line.endswith("# unclosed")}
+    output = f"{result.stdout}{result.stderr}"
+    told = re.findall(r"Warning: ChatFake\(\) at .*\.py:(\d+) was never closed", output)
+
+    assert {int(number) for number in told} == expected
 
 
 def test_what_the_app_prints_at_the_end_is_captured_as_the_tests_own(pytester):

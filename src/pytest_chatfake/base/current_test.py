@@ -40,6 +40,8 @@ class CurrentTest:
             well.
         in_full: Whether such a rerun repeats whole explorations, because the test needs them.
         is_called: Whether its fixtures are done.
+        excuses: Why its fakes may stay open: it has failed or was skipped, or there is no test. A
+            list of its own, which keeps nothing else of the test alive.
         thread: The thread that runs it.
         stories: The stories of the last fakes that it may have used.
         findings: The findings of extras.
@@ -57,6 +59,7 @@ class CurrentTest:
         self.lines: dict[object, Any] = {}
         self.is_called: bool = False
         self.thread: int = threading.get_ident()
+        self.excuses: list[str] = ["no test"] * (item is None)
         self._is_lost = False
 
     @cached_property
@@ -119,6 +122,7 @@ class CurrentTest:
     def lose(self) -> None:
         """Note that the test has failed, or was skipped."""
         self._is_lost = True
+        self.excuses.append("lost")
 
 
 @contextmanager

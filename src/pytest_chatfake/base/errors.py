@@ -82,7 +82,8 @@ class WebhookWarning(UserWarning):
     """A test with ``strict=False`` overlooked something; the warning's text names the line.
 
     :class:`UndeliveredWebhooks` says what can be overlooked. An unused fault that a fixture set up
-    causes this warning even in a strict test, because the fault may be meant for other tests.
+    causes this warning even in a strict test, because the fault may be meant for other tests. So
+    does a :class:`ChatFake` that a test made and nobody closed, because nothing checked it.
     """
 
 

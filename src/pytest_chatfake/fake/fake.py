@@ -12,7 +12,7 @@ from functools import partial
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from ..base.arguments import (
     check_bool,
@@ -46,7 +46,7 @@ from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span, draws_of
 from ..people.scripts import Scripts
 from ..report import active_stories
-from ..report.final_checks import FinalChecks
+from ..report.final_checks import FinalChecks, warn_of_unclosed
 from ..report.story import Story
 from ..transport.client.headers import check_header
 from ..transport.client.portal import Portal
@@ -147,6 +147,7 @@ class ChatFake:
         active_stories.register(self._story)
         strict = config.strict is not False
         self._checks = FinalChecks(engine, self.api, strict=strict)
+        self._unclosed = finalize(self, warn_of_unclosed, current().excuses, calling_line())
         opened.add(self)
         try:
             service.open(self.api)
@@ -956,6 +957,7 @@ class ChatFake:
         # It may run again after an interrupt.
         if self not in opened:
             return
+        self._unclosed.detach()
         self._engine.core.closed = True
         try:
             with ExitStack() as stack:  # each step, even if one raises

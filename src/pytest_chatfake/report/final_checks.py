@@ -143,6 +143,16 @@ class FinalChecks:
         )
 
 
+def warn_of_unclosed(excuses: Sequence[str], line: Line) -> None:
+    """Warn that a test's fake is gone, and was never closed."""
+    if not excuses:
+        text = (
+            f"ChatFake() {line.place} was never closed, so nothing checked it: "
+            "write `with ChatFake() as fake:`, or call its close()"
+        )
+        warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
+
+
 def overlooked(engine: Engine) -> Iterator[Attempt]:
     """Return the failed attempts that a test has overlooked.
 

@@ -97,6 +97,7 @@ def add_hint(error: BaseException) -> None:
 
 def interrupt(config: pytest.Config) -> None:
     """Print what happened in the test that Ctrl-C ended."""
+    current().lose()
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     for text, _ in map(_section, active_stories.stories()):
         if text and terminal is not None:
