@@ -83,10 +83,17 @@ def test_a_fault_that_a_fixture_set_up_may_be_for_other_tests(pytester):
 
         def test_it(lossy, chat_fake, chat_receiver):
             chat_fake.send_text()
+
+        @pytest.fixture
+        def refusing(chat_receiver):
+            chat_receiver.respond(503)
+
+        def test_other(refusing):
+            pass
         """
     )
     result = pytester.runpytest("-W", "default")
-    result.assert_outcomes(passed=1, warnings=1)
+    result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(["*WebhookWarning: 1 unused fault: *", "*  drop(status='read'), *"])
 
 

@@ -178,32 +178,37 @@ async def no_lifespan(scope, receive, send):
     """An ASGI app that has no lifespan."""
 
 
-#: Calls that do nothing until their result is used, and the code that uses it, in both modes.
+#: Calls that do nothing until their result is used, and what to write instead, in both modes.
 CALLS = {
     "expect_charge": (
         lambda fake: fake.expect_charge("0.99"),
-        "with chat_fake.expect_charge(...):",
-        "with chat_fake.expect_charge(...):",
+        "`with chat_fake.expect_charge(...):`",
+        "`with chat_fake.expect_charge(...):`",
     ),
     "paused": (
         lambda fake: fake.webhooks.paused(),
-        "with chat_fake.webhooks.paused():",
-        "async with chat_fake.webhooks.paused():",
+        "`with chat_fake.webhooks.paused():`",
+        "`async with chat_fake.webhooks.paused():`",
     ),
     "concurrently": (
         lambda fake: fake.webhooks.concurrently(),
-        "with chat_fake.webhooks.concurrently():",
-        "async with chat_fake.webhooks.concurrently():",
+        "`with chat_fake.webhooks.concurrently():`",
+        "`async with chat_fake.webhooks.concurrently():`",
     ),
     "lifespan": (
         lambda fake: fake.webhooks.lifespan(no_lifespan),
-        "with chat_fake.webhooks.lifespan(app):",
-        "async with chat_fake.webhooks.lifespan(app):",
+        "`with chat_fake.webhooks.lifespan(app):`",
+        "`async with chat_fake.webhooks.lifespan(app):`",
     ),
     "route": (
         lambda fake: fake.route("/v2/messages"),
-        "@chat_fake.route(...)",
-        "@chat_fake.route(...)",
+        "`@chat_fake.route(...)`",
+        "`@chat_fake.route(...)`",
+    ),
+    "respond": (
+        lambda fake: fake.webhooks.receiver().respond(503),
+        "`respond(503)` before the verb, or remove it",
+        "`respond(503)` before the verb, or remove it",
     ),
 }
 
@@ -216,7 +221,7 @@ def test_a_call_whose_result_is_not_used_is_listed_with_the_right_code(call, mod
     head, line = text.splitlines()
     place = f"test_overlooked.py:{written.__code__.co_firstlineno}"
     assert head == "1 call without effect, because nothing uses the result:"
-    assert line == f"  write `{in_sync if mode == 'sync' else in_async}` at {place}"
+    assert line == f"  write {in_sync if mode == 'sync' else in_async} at {place}"
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -226,6 +231,58 @@ def test_a_reset_forgets_a_call_without_effect(call):
         fake.reset()
 
     assert warnings_at_the_end(scenario) == []
+
+
+def respond_after_the_verb(fake):
+    receiver = fake.webhooks.receiver()
+    fake.send_text()
+    receiver.respond(503)
+
+
+def respond_after_another_response(fake):
+    receiver = fake.webhooks.receiver()
+    receiver.respond(503)
+    fake.send_text()
+    receiver.respond(404)
+
+
+def respond_where_no_event_comes(fake):
+    fake.webhooks.receiver(events=["account.updated"]).respond(503)
+    fake.webhooks.receiver()
+    fake.send_text()
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [respond_after_the_verb, respond_after_another_response, respond_where_no_event_comes],
+)
+def test_a_response_that_no_webhook_gets_is_a_call_without_effect(scenario):
+    (text,) = warnings_at_the_end(scenario)
+    assert "before the verb, or remove it at test_overlooked.py:" in text
+    with pytest.raises(UndeliveredWebhooks, match="1 call without effect"), frozen_fake() as fake:
+        scenario(fake)
+
+
+def respond_to_fewer_than_told(fake):
+    receiver = fake.webhooks.receiver()
+    receiver.respond(503, times=3)
+    receiver.respond(404)
+    fake.send_text()
+
+
+def respond_to_a_retry(fake):
+    fake.webhooks.receiver().respond(503)
+    fake.webhooks.drop()
+    message = fake.send_text()
+    fake.webhooks.redeliver(fake.events[0])
+    assert message.status == "sent"
+
+
+def respond_through_a_handler(fake):
+    receiver = fake.webhooks.receiver(events=["account.updated"])
+    receiver.respond(202)
+    fake.webhooks.connect(handler=receiver)
+    fake.send_text()
 
 
 def enter_it_later(fake):
@@ -289,6 +346,9 @@ def schedule_with_the_first_handle(fake):
         be_refused,
         decorate_later,
         submit_and_wait,
+        respond_to_fewer_than_told,
+        respond_to_a_retry,
+        respond_through_a_handler,
         schedule_with_the_first_handle,
         lambda fake: fake.send_endpoint(),
         lambda fake: fake.autopilot(),

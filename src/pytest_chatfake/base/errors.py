@@ -53,7 +53,8 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
     - events that are still queued
     - events that aren't status events, if no endpoint listens for their type
     - unused faults (on their own, they raise :class:`UnusedFault`)
-    - calls whose result was not used: blocks that were not entered, an ``after()`` without a verb
+    - calls whose result was not used: blocks that were not entered, an ``after()`` without a verb,
+      a receiver's ``respond()`` without a webhook
 
     With ``strict=False``, each of these is a :class:`WebhookWarning` instead.
 

@@ -67,8 +67,8 @@ class Engine:
 
     Attributes:
         seed: The default seed of random draws.
-        idle: What does nothing until the test uses it, such as a block that was not entered: the
-            code that would use it, and the line of the test that made it.
+        idle: What does nothing until it is used, such as a block that was not entered: what to
+            write instead, and the line of the test that made it.
         blocked: Whether webhooks stayed in the queue because the test's loop was waiting for the
             very response that caused them.
     """
@@ -416,7 +416,7 @@ class Engine:
 
     def expect_entry(self, block: object, call: str) -> None:
         """Note that a block of ``chat_fake.webhooks`` does nothing until it is entered."""
-        use = f"{'async ' * (self.mode == 'async')}with chat_fake.webhooks.{call}:"
+        use = f"`{'async ' * (self.mode == 'async')}with chat_fake.webhooks.{call}:`"
         self.idle[block] = use, calling_line()
 
     def enter(self, block: object, mode: Mode) -> None:

@@ -625,7 +625,7 @@ class ChatFake:
         """
         value = exact(amount, "amount", "Write what the block charges, without a sign")
         block = _ExpectedCharge(self._engine, self._story, value)
-        self._engine.idle[block] = "with chat_fake.expect_charge(...):", calling_line()
+        self._engine.idle[block] = "`with chat_fake.expect_charge(...):`", calling_line()
         return block
 
     def explain(self, message: Message) -> str:
@@ -858,7 +858,7 @@ class ChatFake:
             self.api._routes.add(path, methods, route)
             return view
 
-        self._engine.idle[add] = "@chat_fake.route(...)", calling_line()
+        self._engine.idle[add] = "`@chat_fake.route(...)`", calling_line()
         return add
 
     def send_endpoint(

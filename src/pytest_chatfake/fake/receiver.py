@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from ..base.arguments import check_int
+from ..base.calling_line import calling_line, is_in_fixture
 from ..base.growing_index import GrowingIndex
 from ..base.views import counted
 from ..engine.engine import Engine
@@ -46,6 +47,7 @@ class Receiver:
     def __call__(self, request: WebhookRequest) -> int:
         """Record a webhook, and return the status of the response."""
         self._requests.append(request)
+        self._engine.idle.pop(self, None)
         try:
             return self._responses.popleft()
         except IndexError:  # another thread may have taken the last one
@@ -77,7 +79,8 @@ class Receiver:
     def respond(self, status: int, times: int = 1) -> None:
         """Respond to the next webhooks with this status, then with 200 again.
 
-        Several calls queue up::
+        If no webhook arrives after a call, the test fails when its function ends. Several calls
+        queue up::
 
             receiver.respond(503, times=2)
             receiver.respond(404)
@@ -92,3 +95,6 @@ class Receiver:
         check_int(status, "status", 200, 599)
         check_int(times, "times", 1, _MOST_RESPONSES)
         self._responses.extend([status] * times)
+        if not is_in_fixture():  # a fixture's may be meant for other tests
+            use = f"`respond({status})` before the verb, or remove it"
+            self._engine.idle[self] = use, calling_line()

@@ -96,7 +96,7 @@ class Scripts:
         if moment > LAST:
             raise ClockError(f"after() can't schedule past {stamp(LAST)}, where the calendar ends")
         later._moment = moment
-        self._engine.idle[later] = "after(60).deliver()", line
+        self._engine.idle[later] = "`after(60).deliver()`", line
         self._engine.idle.pop(earlier, None)
 
     def _schedule(self, verb: Verb, what: str, line: Line, now: int) -> None:

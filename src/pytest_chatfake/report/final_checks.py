@@ -139,7 +139,7 @@ class FinalChecks:
         yield from _listed(
             " without effect, because nothing uses the result",
             "call",
-            [(f"write `{use}` {line.place}", line) for use, line in engine.idle.values()],
+            [(f"write {use} {line.place}", line) for use, line in engine.idle.values()],
         )
 
 
