@@ -851,14 +851,16 @@ class ChatFake:
         if idempotency_header is not None:
             check_header(idempotency_header, "idempotency_header")
 
+        unused = object()  # not `add`, which would keep the fake alive through itself
+
         def add(view: _V) -> _V:
-            self._engine.idle.pop(add, None)
+            self._engine.idle.pop(unused, None)
             check_plain(view, "route()")
             route = Route(path, view, webhooks_first, idempotency_header)
             self.api._routes.add(path, methods, route)
             return view
 
-        self._engine.idle[add] = "`@chat_fake.route(...)`", calling_line()
+        self._engine.idle[unused] = "`@chat_fake.route(...)`", calling_line()
         return add
 
     def send_endpoint(
