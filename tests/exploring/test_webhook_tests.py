@@ -553,8 +553,8 @@ ok       duplicates_days_later
 ok       duplicates_at_once
 ok       another_order
 skipped  a_read_at_once
-           your scenario reads no message right after its delivery:
-           message.deliver().read()
+           your scenario never delivers a message and then reads it, with no
+           other delivery in between: message.deliver().read()
 skipped  webhooks_before_the_response
            your scenario makes no API call that sends a message
 ok       a_crash
@@ -576,8 +576,8 @@ ok       duplicates_days_later
 ok       duplicates_at_once
 ok       another_order
 skipped  a_read_at_once
-           your scenario reads no message right after its delivery:
-           message.deliver().read()
+           your scenario never delivers a message and then reads it, with no
+           other delivery in between: message.deliver().read()
 skipped  webhooks_before_the_response
            your scenario makes no API call that sends a message
 ok       a_crash

@@ -49,7 +49,7 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
     This error is raised at the end of the test function. Its message lists what the test
     overlooked, with lines of the test:
 
-    - failed attempts that the test neither caused nor read
+    - failed attempts that the test neither asked for, as with a fault, nor read
     - events that are still queued
     - events that aren't status events, if no endpoint listens for their type
     - unused faults (on their own, they raise :class:`UnusedFault`)

@@ -197,7 +197,8 @@ KINDS: Final[Mapping[str, Kind]] = {
         least=1,
         ways=((("status", "delivered"),),),
         is_alone=True,
-        needs="your scenario reads no message right after its delivery: message.deliver().read()",
+        needs="your scenario never delivers a message and then reads it, with no other delivery in "
+        "between: message.deliver().read()",
     ),
     "duplicate_later": Kind(
         Duplicate,

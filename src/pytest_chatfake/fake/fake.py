@@ -347,8 +347,8 @@ class ChatFake:
 
         An autopilot handles messages that are sent from now on, unless they have a script
         (``after()``). An autopilot for a single address takes precedence over a general one, and a
-        later one over an earlier one. While a phone is off, its messages wait. An autopilot never
-        makes a test fail.
+        later one over an earlier one. While a phone is off, its messages wait. An unused
+        autopilot doesn't make a test fail.
 
         Args:
             to: Whose messages to handle: an address or a recipient; everybody's if None.

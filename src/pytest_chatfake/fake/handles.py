@@ -174,8 +174,7 @@ class Message:
         Args:
             code: The error code (§7.2).
             message: The ``errorMessage``; required unless the code is ``131026`` or ``100``.
-            platform_error: Whether the event has a ``chatApiError``, or a specific one to use
-                (§2.5).
+            platform_error: True to add a ``chatApiError`` to the event, or the one to add (§2.5).
 
         Raises:
             IllegalTransition: The message's status does not allow it.
@@ -371,8 +370,7 @@ class Submission:
         Args:
             code: The error code (§7.2).
             message: The ``errorMessage``; required unless the code is ``100`` or ``131026``.
-            platform_error: Whether the event has a ``chatApiError``, or a specific one to use
-                (§2.5).
+            platform_error: True to add a ``chatApiError`` to the event, or the one to add (§2.5).
 
         Raises:
             IllegalTransition: The message was already accepted or rejected.

@@ -317,14 +317,15 @@ class Webhooks:
         first, and with ``by``, the fault never affects their events.
 
         Args:
-            by: Without a block, how many other events each event waits for, as with
-                :meth:`reorder`. It is posted at the same time as the last of them, or as the next
-                one that can overlap with it. With 0, an event is posted twice at the same time.
+            by: Without a block, how many other attempts, at any endpoint, an event waits for, as
+                with :meth:`reorder`. It is posted at the same time as the last of them or, if that
+                one can't overlap with it, as the next that can. With 0, an event is posted twice at
+                the same time.
             **where: Selects the events if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
-            ChatFakeError: Only plain functions and receivers are connected, or only they got the
-                block's events.
+            ChatFakeError: For a block, only plain functions and receivers are connected, or only
+                they got its events.
             ClosedError: The fake is closed.
             TypeError: ``where`` is given without ``by``, or the block is entered with ``with`` in
                 async mode or with ``async with`` in sync mode.
@@ -402,7 +403,7 @@ class Webhooks:
         The event waits at most until the next barrier (see :class:`Webhooks`).
 
         Args:
-            by: How many attempts at other events the event waits for; at least 1.
+            by: How many other attempts, at any endpoint, the event waits for; at least 1.
             **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Reorder(by), where)

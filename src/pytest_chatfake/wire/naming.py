@@ -12,7 +12,7 @@ from ..base.arguments import check_choice, check_list, check_str, cited
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The names that differ from channel to channel, and have ``chat`` in the description (§1).
+    """The names that differ from channel to channel (§1: the description replaces the brand).
 
     Set your channel's own names here: every event is written and read with them.
 
