@@ -79,6 +79,11 @@ def _own_code(test: CurrentTest) -> CodeType | None:
     return None if code is None or _is_library(code.co_filename) else code
 
 
+def is_by_package(depth: int = 2) -> bool:
+    """Return whether this package made the call, ``depth`` frames up."""
+    return sys._getframe(depth).f_code.co_filename.startswith(_PACKAGE)
+
+
 def calling_line(depth: int = 2) -> Line:
     """Return the line of the stack to name, as the module explains.
 

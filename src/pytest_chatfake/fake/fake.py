@@ -26,7 +26,7 @@ from ..base.arguments import (
     cited,
     unexpected,
 )
-from ..base.calling_line import calling_line
+from ..base.calling_line import calling_line, is_by_package
 from ..base.current_test import current, is_of_outer_test
 from ..base.errors import ChatFakeError
 from ..base.views import View, counted
@@ -147,7 +147,8 @@ class ChatFake:
         active_stories.register(self._story)
         strict = config.strict is not False
         self._checks = FinalChecks(engine, self.api, strict=strict)
-        self._unclosed = finalize(self, warn_of_unclosed, current().excuses, calling_line())
+        line = None if is_by_package() else calling_line()  # fixtures and worlds close theirs
+        self._unclosed = finalize(self, warn_of_unclosed, current().excuses, line)
         opened.add(self)
         try:
             service.open(self.api)

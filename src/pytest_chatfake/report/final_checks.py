@@ -143,9 +143,9 @@ class FinalChecks:
         )
 
 
-def warn_of_unclosed(excuses: Sequence[str], line: Line) -> None:
-    """Warn that a test's fake is gone, and was never closed."""
-    if not excuses:
+def warn_of_unclosed(excuses: Sequence[str], line: Line | None) -> None:
+    """Warn that a test's fake is gone, and was never closed; None: the test didn't make it."""
+    if line is not None and not excuses:
         text = (
             f"ChatFake() {line.place} was never closed, so nothing checked it: "
             "write `with ChatFake() as fake:`, or call its close()"
