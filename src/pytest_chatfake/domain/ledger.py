@@ -21,7 +21,7 @@ class LedgerEntry(Record):
     """One entry of the ledger.
 
     Attributes:
-        kind: Where the money moved: ``"hold"``, ``"release"``, ``"charge"``, ``"opening"``,
+        kind: What moved the money: ``"hold"``, ``"release"``, ``"charge"``, ``"opening"``,
             ``"top_up"`` or ``"adjustment"``.
         amount: An exact decimal. Only an adjustment can be negative.
         moment: When the entry was made, in nanoseconds since the epoch.

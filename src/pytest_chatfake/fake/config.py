@@ -77,7 +77,7 @@ class ChatFakeConfig:
         conversation_length: How long a session lasts (§8): a ``timedelta`` or seconds.
         drop_after: The time from sending until an undelivered message is dropped (§8).
         event_ids: With ``"unique"``, every event has its own id. With ``"per-message"``, all events
-            of a message share one. The samples show both (§2.2).
+            of a message share one. In the samples, they can share one (§2.2).
         balance_amount: What ``GET /v2/balance`` reports: ``"available"``, or ``"total"``, which
             adds the held amount (assumed).
         on_insufficient_balance: What happens to a message that the balance can't cover: ``"allow"``
@@ -102,9 +102,9 @@ class ChatFakeConfig:
             takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
             mapping (assumed: none). The function must not change anything; it is called once for
             each verb and status. A call's own ``extra=`` takes precedence. If the function raises,
-            the verb is refused. But what a person does as a consequence of a verb, such as reading
-            a message when they open the chat, still happens; its event lacks these fields, and the
-            error is raised.
+            the verb is refused. But a person's reaction to a verb, such as reading a message when
+            they open the chat, still happens: its event lacks these fields, and the error is
+            raised.
         omit: Fields that the messages in your account's events don't have, by their names in the
             JSON: ``("conversation", "bizType")``, for example (assumed: none). ``id`` and
             ``status`` can't be left out.
@@ -118,9 +118,9 @@ class ChatFakeConfig:
             ``event.json()`` returns it, and returns either a mapping, which is posted as JSON with
             exact decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
             description's form. The function must not change anything. It is called once for each
-            body, before anything changes, so a verb is refused if the function raises. If the
-            event reports what a person does as a consequence of a verb, the function is only called
-            when the event is posted. It does not apply to inbound messages, ``emit_event()``,
+            body, before anything changes, so a verb is refused if the function raises. For the
+            event of a person's reaction to a verb, the function is only called when the event is
+            posted. It does not apply to inbound messages, ``emit_event()``,
             ``replay()`` or ``emit(raw=)``.
         tick: How much later each verb's events are dated than those of the verb before, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.

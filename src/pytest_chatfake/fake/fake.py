@@ -240,8 +240,8 @@ class ChatFake:
 
             chat_fake.send("image", {"link": "https://example.com/cat.png"}).deliver()
 
-        The message resource has this ``type``, and ``content``, a JSON object or list, under the
-        key of that name: here, ``"image": {...}``. So no other field of a message may be called so.
+        In the message resource, the key named after the type holds ``content``, a JSON object or
+        list: here, ``"image": {...}``. So a type can't have the name of another field of a message.
         Prices, failures and drops work as for a text message. Other arguments and errors are as for
         :meth:`send_text`.
         """

@@ -59,7 +59,8 @@ class Recipient:
     def blocks(self) -> Self:
         """Have the person block the sender (§3 rule 2).
 
-        Messages that are sent during the block don't arrive by themselves later (assumed).
+        Messages that are sent while the sender is blocked don't arrive by themselves later
+        (assumed).
         """
         return self._change("blocks()", blocked=True)
 

@@ -148,8 +148,8 @@ class Webhooks:
                 give another one.
             events: The event types to listen for (§4.2): the service's one type if None, and every
                 type if ``"*"``.
-            raise_exceptions: Whether an exception of an app or a function is raised in the test. If
-                not, it is recorded in ``attempt.error``, and the attempt counts as failed. An
+            raise_exceptions: Whether an exception from an app or a function is raised in the test.
+                If not, it is recorded in ``attempt.error``, and the attempt counts as failed. An
                 endpoint with retries only records exceptions, except a function's
                 ``AssertionError``.
             retry_after: When failed attempts are retried, in place of the configuration's setting.
@@ -458,8 +458,8 @@ class Webhooks:
             **where: Selects the events; see :class:`Webhooks`.
 
         Raises:
-            TypeError: None or more than one of ``line``, ``before`` and ``after`` is given, or a
-                function is not written in Python.
+            TypeError: Not exactly one of ``line``, ``before`` and ``after`` is given, or a function
+                is not written in Python.
         """
         crashes = extra("exploring.crashes", "crash()")
         point = crashes.crash_at(nth, line=line, before=before, after=after)
