@@ -49,12 +49,12 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
     This error is raised at the end of the test function. Its message lists what the test
     overlooked, with lines of the test:
 
-    - failed attempts that the test neither asked for, as with a fault, nor read
+    - failed attempts, unless the test asked for them, as with a fault, or has read them
     - events that are still queued
     - events that aren't status events, if no endpoint listens for their type
     - unused faults (on their own, they raise :class:`UnusedFault`)
-    - calls whose result was not used: blocks that were not entered, an ``after()`` without a verb,
-      a receiver's ``respond()`` without a webhook
+    - calls whose result was not used: a block that was not entered with ``with``, an ``after()``
+      without a verb, a receiver's ``respond()`` without a webhook
 
     With ``strict=False``, each of these is a :class:`WebhookWarning` instead.
 

@@ -25,7 +25,7 @@ _ARGUMENTS: Final = ("type", "resource", "key", "id", "body")
 
 
 class InboundMessage(NamedTuple):
-    """What a person writes to your own address, as passed to ``ChatFakeConfig(inbound=)``.
+    """What a person writes to you: the argument of your function ``ChatFakeConfig(inbound=)``.
 
     Attributes:
         id: The id; inbound messages have their own sequence of ids.

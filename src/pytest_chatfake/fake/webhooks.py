@@ -477,13 +477,13 @@ class Webhooks:
 
         The app has to run in process. If the exception escapes the app, the service sees a 500.
         Unless the app responds with 2xx, the event is retried at the next barrier (see
-        :class:`Webhooks`), even without ``retry_after`` (assumed). If an attempt doesn't make that
-        call, the next attempt can fail instead.
+        :class:`Webhooks`), even without ``retry_after`` (assumed). If the app doesn't call
+        the function in an attempt, the fault waits for the next one.
 
         Args:
             before: A function that is written in Python, or its dotted name: a call raises the
-                exception instead of running. Only an ``__exit__`` runs, as after an error in its
-                block, so that it rolls back.
+                exception instead of running. But an ``__exit__`` does run, as if its block had
+                raised, so that it rolls back.
             raises: An exception class, or its dotted name, such as ``"sqlite3.OperationalError"``.
             nth: Raise the exception at the nth call of the function in an attempt.
             **where: Selects the events; see :class:`Webhooks`.
