@@ -101,7 +101,7 @@ class Explorer:
         self._progress = progress
         self._item: Any = None
         self._first: Explorer | None = None  # the original run's, if this test is a rerun
-        self._unused = set[object]()  # decorators
+        self._unused = set[object]()  # one for each decorator
         self.explorations: list[Exploration] = []
 
     def __repr__(self) -> str:
@@ -153,11 +153,13 @@ class Explorer:
         if body is not None:
             return self._explore(body, scope)
 
+        unused = object()  # not `decorator`, which would keep the explorations alive through itself
+
         def decorator(body: Body) -> Exploration:
-            self._unused.discard(decorator)
+            self._unused.discard(unused)
             return self._explore(body, scope)
 
-        self._unused.add(decorator)
+        self._unused.add(unused)
         return decorator
 
     def _explore(
