@@ -414,10 +414,14 @@ class Engine:
                 "this fake is closed: its test is over. Use the chat_fake of the running test."
             )
 
+    def expect_use(self, thing: object, code: str) -> None:
+        """Note what does nothing until the test uses it, and the code to write instead."""
+        self.idle[thing] = code, calling_line()
+
     def expect_entry(self, block: object, call: str) -> None:
         """Note that a block of ``chat_fake.webhooks`` does nothing until it is entered."""
-        use = f"`{'async ' * (self.mode == 'async')}with chat_fake.webhooks.{call}:`"
-        self.idle[block] = use, calling_line()
+        begin = "async with" if self.mode == "async" else "with"
+        self.expect_use(block, f"`{begin} chat_fake.webhooks.{call}:`")
 
     def enter(self, block: object, mode: Mode) -> None:
         """Enter a block; refuse ``with`` in async mode, and ``async with`` in sync mode."""

@@ -626,7 +626,7 @@ class ChatFake:
         """
         value = exact(amount, "amount", "Write what the block charges, without a sign")
         block = _ExpectedCharge(self._engine, self._story, value)
-        self._engine.idle[block] = "`with chat_fake.expect_charge(...):`", calling_line()
+        self._engine.expect_use(block, "`with chat_fake.expect_charge(...):`")
         return block
 
     def explain(self, message: Message) -> str:
@@ -724,8 +724,8 @@ class ChatFake:
 
         Real time passes; the fake's clock only moves where :meth:`settle` moves it. The fake
         settles before each call of the predicate, and other threads and tasks keep running. In an
-        exploration, the fake doesn't
-        settle; it only posts held-back webhooks, before the first call.
+        exploration, the fake doesn't settle; it only posts held-back webhooks, before the first
+        call.
 
         Args:
             predicate: A function without arguments, or a coroutine function. It is called until it
@@ -861,7 +861,7 @@ class ChatFake:
             self.api._routes.add(path, methods, route)
             return view
 
-        self._engine.idle[unused] = "`@chat_fake.route(...)`", calling_line()
+        self._engine.expect_use(unused, "`@chat_fake.route(...)`")
         return add
 
     def send_endpoint(

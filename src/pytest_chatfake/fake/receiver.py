@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from ..base.arguments import check_int
-from ..base.calling_line import calling_line, is_in_fixture
+from ..base.calling_line import is_in_fixture
 from ..base.growing_index import GrowingIndex
 from ..base.views import counted
 from ..engine.engine import Engine
@@ -96,5 +96,4 @@ class Receiver:
         check_int(times, "times", 1, _MOST_RESPONSES)
         self._responses.extend([status] * times)
         if not is_in_fixture():  # a fixture's may be meant for other tests
-            use = f"`respond({status})` before the verb, or remove it"
-            self._engine.idle[self] = use, calling_line()
+            self._engine.expect_use(self, f"`respond({status})` before the verb, or remove it")

@@ -105,7 +105,7 @@ class Ordering:
         if in_batch or not attempt.endpoint._target.overlaps:
             return batch
         peers = [peer for peer in self.backlog.take_peers() if peer.endpoint.connected]
-        for peer in peers:
+        for peer in peers:  # their repeats are all delayed
             self._begin_repeats(peer, in_batch=False)
         return _batched([*peers, *batch])
 
