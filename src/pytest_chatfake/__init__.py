@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from .http_api.faults import ApiFault as ApiFault
     from .people.autopilot import Autopilot as Autopilot
     from .webhooks.attempts import Attempt as Attempt
-    from .webhooks.attempts import Fault as Fault
     from .webhooks.endpoints import Endpoint as Endpoint
     from .webhooks.endpoints import WebhookRequest as WebhookRequest
     from .webhooks.events import Event as Event
+    from .webhooks.faults import Fault as Fault
     from .webhooks.signing import HmacSigner as HmacSigner
     from .webhooks.signing import StandardWebhooksSigner as StandardWebhooksSigner
     from .wire.models import ChatMessageUpdated as ChatMessageUpdated
@@ -80,7 +80,7 @@ else:
         "Event": "webhooks.events",
         "Exploration": "exploring.exploration",
         "Explorer": "exploring.explorer",
-        "Fault": "webhooks.attempts",
+        "Fault": "webhooks.faults",
         "HmacSigner": "webhooks.signing",
         "IllegalTransition": "base.errors",
         "InboundMessage": "fake.inbound",

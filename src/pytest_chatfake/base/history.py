@@ -7,7 +7,6 @@ its effects. Later details, such as the response, are added to the same record.
 
 from __future__ import annotations
 
-import threading
 from typing import Any, TypeVar
 
 from .marks import Mark
@@ -20,16 +19,16 @@ class Record:
     objects. Attributes that only reports need begin with an underscore.
 
     Attributes:
-        _index: Its index in the history; the timeline counts from 1.
+        _records: The list that it was added to.
         _cause: The record of its cause, if known.
         _message: The state of the message that it is about, if any.
         _marks: How it deviates from what the service would do.
         _rule: The rule behind it, if the service would do it.
     """
 
-    __slots__ = ("_cause", "_index")
+    __slots__ = ("_cause", "_records")
 
-    _index: int
+    _records: Records
     _cause: Record | None
     _message: Any = None  # messages and rules belong to higher rooms
     _marks: tuple[Mark, ...] = ()
@@ -40,6 +39,25 @@ class Record:
     def _began(self) -> int:
         return self.moment
 
+    @property
+    def _index(self) -> int:
+        # Its index in the history; the timeline counts from 1.
+        return self._records.place_of(self)
+
+
+class Records(list[Record]):
+    """A list of records, which finds out the place of each only when a report asks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: dict[int, int] = {}
+
+    def place_of(self, record: Record) -> int:
+        places = self._places
+        for place in range(len(places), len(self)):
+            places[id(self[place])] = place
+        return places[id(record)]
+
 
 _R = TypeVar("_R", bound=Record)
 
@@ -47,31 +65,29 @@ _R = TypeVar("_R", bound=Record)
 class History:
     """Everything that happened in a fake since it was made or reset.
 
-    The history has its own lock, because the threads that add requests and faults don't hold the
-    engine's.
+    It needs no lock, although any thread may add a request or a fault: a record is in the history
+    once it was appended.
 
     Attributes:
         records: The records, in order.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self.reset()
 
     def reset(self) -> None:
         """Start a new list; views of the old one stay unchanged."""
-        with self._lock:
-            self.records: list[Record] = []
+        self.records: Records = Records()
 
     def add(self, record: _R, cause: Record | None = None) -> _R:
         """Add the record of something that begins now, and return it.
 
         A cause from before a reset is left out: code inside an old attempt may still be running.
         """
-        with self._lock:
-            record._cause = cause if cause is not None and self.has(cause) else None
-            record._index = len(self.records)
-            self.records.append(record)
+        records = self.records  # read once, because a reset starts another list
+        record._cause = cause if cause is not None and cause._records is records else None
+        record._records = records
+        records.append(record)
         return record
 
     def effects_of(self, record: Record) -> list[Record]:
@@ -89,6 +105,4 @@ class History:
 
     def has(self, record: Record) -> bool:
         """Return whether a record was added since the last reset."""
-        # Read once, because a reset starts another list.
-        records, index = self.records, record._index
-        return index < len(records) and records[index] is record
+        return record._records is self.records

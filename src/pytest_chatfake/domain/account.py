@@ -24,7 +24,7 @@ from .facts import Draft, Fact, Happening, Verb
 from .failure_codes import CATALOGUE, Failure
 from .ids import Ids
 from .instants import stamp
-from .ledger import EntryKind, Ledger, LedgerEntry
+from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, check_legal
 from .money import EXACT, ZERO
 from .people import People, PersonRecord
@@ -140,7 +140,7 @@ class Account:
         entries: tuple[LedgerEntry, ...] = ()
         if estimate:
             rule = held
-            entries = (_entry("hold", estimate, message, now),)
+            entries = (LedgerEntry("hold", estimate, now, message),)
         return [Fact("sent", message, now, rule, estimate, conversation, expires_at, entries)]
 
     def _reject(
@@ -210,8 +210,11 @@ class Account:
             used = 1 if person is None else person.devices
             devices = max(used - message.delivered_devices + early, 1)
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
-        again = (replace(first, entries=(), rule=reasons.ANOTHER_DEVICE) for _ in range(1, devices))
-        return [first, *again][early:]
+        facts = [first] * (not early)
+        if devices > 1:
+            again = replace(first, entries=(), rule=reasons.ANOTHER_DEVICE)
+            facts += [again] * (devices - 1)
+        return facts
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
         # A message that is still sent is delivered and read at once (§3). Without read receipts,
@@ -244,10 +247,11 @@ class Account:
         rule = reasons.FAILED if entries else reasons.FAILED_FREE
         return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
 
-    def _drop(self, message: MessageState, now: int) -> list[Fact]:
+    def dropped(self, message: MessageState, now: int) -> Fact:
+        """Return the fact of a message's drop."""
         entries = self._released(message, now)
         rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
-        return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
+        return Fact("dropped", message, now, rule, price, conversation, None, entries)
 
     def check_current(self, message: MessageState) -> None:
         """Refuse a message from before a reset, even if a current one has the same id."""
@@ -278,7 +282,7 @@ class Account:
             charge = message.price if price is None else price
             outcome = "free" if not charge else "first" if price is None else "final"
             if charge:
-                entries += (_entry("charge", charge, message, now),)
+                entries += (LedgerEntry("charge", charge, now, message),)
         elif conversation.state(now) == "expired":
             outcome = "late"
         else:
@@ -290,7 +294,7 @@ class Account:
         return Fact(what, message, now, first[outcome], charge, conversation, expires_at, entries)
 
     def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
-        return (_entry("release", message.held, message, now),) if message.held else ()
+        return (LedgerEntry("release", message.held, now, message),) if message.held else ()
 
     def shown(self, message: MessageState, status: str, now: int) -> Fact:
         """Return the fact for an event with any status, whatever the message's state.
@@ -322,16 +326,17 @@ class Account:
         message, at = fact.message, fact.at
         for entry in fact.entries:
             self.ledger.post(entry)
-        if fact.what == "sent":
+        what = fact.what
+        if what == "sent":
             self._begin(fact, message)
-        elif fact.what in {"delivered", "read"}:
+        elif what in {"delivered", "read"}:
             if message.delivered_at is None:
                 self._reach(fact, message)
-            if fact.what == "delivered":
+            if what == "delivered":
                 message.delivered_devices += 1
             else:
                 message.read_at = at
-            message.state = fact.what
+            message.state = what
         else:
             self._end(fact, message)
 
@@ -388,11 +393,6 @@ class Account:
             return LedgerEntry("top_up", amount, now)
         difference = EXACT.subtract(amount, self.ledger.available)
         return LedgerEntry("adjustment", difference, now) if difference else None
-
-
-def _entry(kind: EntryKind, amount: Decimal, message: MessageState, now: int) -> LedgerEntry:
-    assert message.conversation is not None
-    return LedgerEntry(kind, amount, now, message.id, message.conversation.id, message)
 
 
 _DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {

@@ -25,16 +25,23 @@ class LedgerEntry(Record):
             ``"top_up"`` or ``"adjustment"``.
         amount: An exact decimal. Only an adjustment can be negative.
         moment: When the entry was made, in nanoseconds since the epoch.
-        message_id: The id of the message that the entry is about, if any.
-        conversation_id: The id of that message's conversation, if any.
     """
 
     kind: Final[EntryKind]
     amount: Final[Decimal]
     moment: int
-    message_id: Final[str | None] = None
-    conversation_id: Final[str | None] = None
-    _message: MessageState | None = field(default=None, repr=False, compare=False)
+    _message: MessageState | None = field(default=None, repr=False)
+
+    @property
+    def message_id(self) -> str | None:
+        """The id of the message that the entry is about, if any."""
+        return None if self._message is None else self._message.id
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The id of that message's conversation, if any."""
+        conversation = None if self._message is None else self._message.conversation
+        return None if conversation is None else conversation.id
 
     @property
     def at(self) -> datetime:
@@ -90,14 +97,17 @@ class Ledger:
 
     def post(self, entry: LedgerEntry) -> None:
         """Append an entry, and update the totals."""
-        kind, amount = entry.kind, entry.amount
-        add, subtract = EXACT.add, EXACT.subtract
-        is_taken = kind in {"hold", "charge"}
-        self.available = (subtract if is_taken else add)(self.available, amount)
-        if kind == "hold":
-            self.held = add(self.held, amount)
-        elif kind == "release":
-            self.held = subtract(self.held, amount)
-        elif kind == "charge":
-            self.charged = add(self.charged, amount)
+        amount, add, subtract = entry.amount, EXACT.add, EXACT.subtract
+        match entry.kind:
+            case "hold":
+                self.available = subtract(self.available, amount)
+                self.held = add(self.held, amount)
+            case "release":
+                self.available = add(self.available, amount)
+                self.held = subtract(self.held, amount)
+            case "charge":
+                self.available = subtract(self.available, amount)
+                self.charged = add(self.charged, amount)
+            case _:
+                self.available = add(self.available, amount)
         self.entries.append(entry)

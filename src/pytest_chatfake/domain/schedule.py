@@ -61,12 +61,15 @@ class Schedule:
         heap = self._heap
         while heap:
             if heap[0] in self.work:
-                return due_of(heap[0])
+                return heap[0] >> _BITS
             heappop(heap)
         return None
 
     def is_due(self, now: int) -> bool:
         """Return whether any work is due at ``now``."""
+        heap = self._heap
+        if not heap or heap[0] >> _BITS > now:  # not even cancelled work
+            return False
         due = self.next_due()
         return due is not None and due <= now
 
@@ -74,12 +77,11 @@ class Schedule:
         """Return all pending work, the earliest first."""
         return [(due_of(key), *self.work[key]) for key in sorted(self.work)]
 
-    def pop_due(self, now: int) -> DueWork | None:
-        """Remove and return the earliest work that is due at ``now``; None if nothing is due."""
-        if not self.is_due(now):
-            return None
+    def pop(self) -> DueWork:
+        """Remove and return the earliest work, whose moment :meth:`next_due` has just returned."""
         key = heappop(self._heap)
-        return (due_of(key), *self.work.pop(key))
+        kind, subject = self.work.pop(key)
+        return key >> _BITS, kind, subject
 
     def clear(self) -> None:
         self._heap.clear()

@@ -10,6 +10,7 @@ from typing import Final
 from ..base.calling_line import Line
 from ..base.errors import ClockError
 from ..domain.instants import nanoseconds, stamp
+from ..domain.schedule import DueKind
 from ..webhooks.core import Core
 from .executor import Executor
 from .process_time import ProcessTime
@@ -34,10 +35,6 @@ class DueRunner:
         self._time = time
         self._executor = executor
         self._ran = 0
-        self._move: ClockRecord | None = None  # the last move
-
-    def reset(self) -> None:
-        self._move = None
 
     def next_due(self) -> int | None:
         """Return when the next work is due, in nanoseconds; None if nothing is due."""
@@ -54,10 +51,10 @@ class DueRunner:
         For callers that must not attempt webhooks: a request to the fake, or code inside an
         attempt.
         """
-        more = True
-        while more:
+        while True:
             try:
-                more = self._run_next()
+                if self._run_next() is None:
+                    return
             except Exception as error:  # a script's error, which the test's next call raises
                 self._core.errors.append(error)
 
@@ -81,7 +78,7 @@ class DueRunner:
             raise ClockError(
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
-        self._move = self._core.history.add(ClockRecord(what, line, now, target))
+        self._executor.move = self._core.history.add(ClockRecord(what, line, now, target))
         yield from self._run_each(limit, target)
         with self._core.lock:  # or two threads at once would move time twice as far
             self._time.forward(target)
@@ -121,8 +118,9 @@ class DueRunner:
         return self._ran + len(self._core.schedule.work) + _MAX_DUE
 
     def _run_each(self, limit: int, target: int | None = None) -> Iterator[None]:
-        while self._run_next(target):
-            yield
+        while (kind := self._run_next(target)) is not None:
+            if kind != "drop":  # which has no event (§3 rule 6)
+                yield
             # Work that a receiver runs when it calls back counts as well.
             if self._ran > limit:
                 raise ClockError(
@@ -131,21 +129,15 @@ class DueRunner:
                     f"every retry?"
                 )
 
-    def _run_next(self, target: int | None = None) -> bool:
-        # Returns False if nothing is due: now or, during a clock move, up to the target.
+    def _run_next(self, target: int | None = None) -> DueKind | None:
+        # Returns None if nothing is due: now or, during a clock move, up to the target.
         with self._core.lock:
-            if target is None:
-                now = self._time.read()
-            else:
-                due_at = self._core.schedule.next_due()
-                if due_at is None or due_at > target:
-                    return False
-                # Before the work is removed, because the clock move may be refused.
-                self._time.forward(due_at)
-                now = target
-            due = self._core.schedule.pop_due(now)
-            if due is None:
-                return False
+            schedule, due = self._core.schedule, self._core.schedule.next_due()
+            if due is None or due > (self._time.read() if target is None else target):
+                return None
+            if target is not None:
+                self._time.forward(due)  # before the work is removed, because it may be refused
             self._ran += 1
-            self._executor.execute_due(due, self._move)
-            return True
+            due, kind, subject = schedule.pop()
+            self._executor.due_handlers[kind](due, subject)
+            return kind

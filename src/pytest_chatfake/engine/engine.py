@@ -51,7 +51,6 @@ from ..transport.client.portal import Portal
 from ..webhooks.attempts import Attempt
 from ..webhooks.core import Core
 from ..webhooks.drain import Drain
-from ..webhooks.ordering import TimedRepeat
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .due_runner import LAST, DueRunner
@@ -107,7 +106,7 @@ class Engine:
         settings = self.settings
         self.idle.clear()
         self.core.reset()
-        self.due_runner.reset()
+        self.executor.move = None
         self.blocked: bool = False
         ids = ids_of(settings.seed, settings.naming.id_prefix)
         self.account: Account = Account(
@@ -115,8 +114,6 @@ class Engine:
         )
         self.executor.account = self.account
         self.outbox.reset(ids)
-        if self.drain.ordering is not None:
-            self.drain.ordering.clear()
 
     # Changing
 
@@ -166,8 +163,11 @@ class Engine:
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
             message = verb.message
-            own = message is None or message.submitted_to in (None, self.account)
-            if not own and message is not None and message.state == "submitted":
+            if (
+                message is not None
+                and message.state == "submitted"
+                and message.submitted_to not in (None, self.account)
+            ):
                 raise ClosedError(
                     "this submission no longer exists: the fake was reset after it was made"
                 )
@@ -219,21 +219,20 @@ class Engine:
         return self._move(partial(self.due_runner.run_until, reached, length, what, line), what)
 
     def _move(self, step: Callable[[], Iterator[None]], what: str) -> Pending[None]:
-        if self.drain.ordering is not None:
-            step = partial(self.drain.ordering.with_barriers, step, self.due_runner.is_due)
-        return self.step(what, step)
+        return self.step(what, partial(self.drain.with_barriers, step, self.due_runner.is_due))
 
     def settle(self) -> Pending[None]:
         """Perform pending steps, run due work, attempt queued webhooks."""
-        due, ordering = self.due_runner, self.drain.ordering
-        step = due.run_due
-        if ordering is not None:
-            end_wait = None if self.core.is_inside() else self._wait_for
-            step = partial(ordering.with_barriers, due.run_due, due.is_due, end_wait)
+        due, move_to = self.due_runner, None if self.core.is_inside() else self._move_to
+        step = partial(self.drain.with_barriers, due.run_due, due.is_due, move_to)
         return self.step("settle()", step)
 
-    def _wait_for(self, repeat: TimedRepeat) -> Iterator[None]:
-        return self.due_runner.move_to(partial(max, repeat.due), repeat.what, repeat.line)
+    def _move_to(self, attempt: Attempt, due: int) -> Iterator[None]:
+        what, line = "retry_after=", attempt.event.line
+        if attempt.number == 1:  # not a retry, but a duplicate
+            fault = attempt._decisions[-1].fault
+            what, line = fault.description, fault.line
+        return self.due_runner.move_to(partial(max, due), what, line)
 
     def reset(self, forget: Callable[[], None]) -> Pending[None]:
         """Start over, or plan to; ``forget`` clears what other rooms keep."""
@@ -298,7 +297,7 @@ class Engine:
     # Attempting
 
     def _attempt(self) -> None:
-        if self.mode == "sync" and not self.core.is_inside():
+        if self.mode == "sync" and not (self.core.scopes.open and self.core.is_inside()):
             self.drain.flush()
 
     def attempt_now(self) -> None:
@@ -315,7 +314,7 @@ class Engine:
 
     def await_retries(self) -> None:
         """Make ``settle()`` move the clock to retries from now on."""
-        self.drain.enable_ordering().awaits_retries = True
+        self.drain.awaits_retries = True
 
     # Reading
 
@@ -344,9 +343,8 @@ class Engine:
 
     def _flush(self) -> Iterator[None]:
         yield
-        ordering = self.drain.ordering
-        if ordering is not None and self.mode == "sync" and not self.core.is_inside():
-            yield from ordering.flush()
+        if self.mode == "sync" and not self.core.is_inside():
+            yield from self.drain.barrier()
 
     def _run_what_is_due(self) -> None:
         if self.mode == "sync" and not self.core.is_inside():
@@ -372,15 +370,16 @@ class Engine:
         # test's own loop.
         thread = self.drain.thread
         if thread == threading.get_ident():
-            current = self.drain.overdue.current or ()
-            return not all(attempt.endpoint._target.in_process for attempt in current)
+            posts = self.drain.overdue.current or ()
+            return not all(post.target.in_process for post in posts)
         return thread is not None
 
     # Refusals
 
     def _refuse_use(self, what: str) -> None:
         self.refuse_closed()
-        for scope in reversed(self.core.scopes.current()):
+        scopes = self.core.scopes
+        for scope in scopes.open and scopes.current():
             if isinstance(scope, Callback):
                 raise ChatFakeError(
                     f"can't call {what} from {scope.function}: it may only read the fake and "
@@ -405,14 +404,15 @@ class Engine:
         # Every use of the fake passes through here, so it is where the test's loop is noticed.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
             self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
+        if not self.core.closed:
+            return
         if interrupt := self.core.interrupt:
             raise ClosedError(
                 f"this fake is closed, because {interrupt} interrupted it. Make a new one."
             )
-        if self.core.closed:
-            raise ClosedError(
-                "this fake is closed: its test is over. Use the chat_fake of the running test."
-            )
+        raise ClosedError(
+            "this fake is closed: its test is over. Use the chat_fake of the running test."
+        )
 
     def expect_use(self, thing: object, code: str) -> None:
         """Note what does nothing until the test uses it, and the code to write instead."""

@@ -20,7 +20,7 @@ from ..domain.account import Account
 from ..domain.facts import Fact, Verb
 from ..domain.messages import ARRIVALS, MessageState
 from ..domain.people import PersonFact
-from ..domain.schedule import DueKind, DueWork
+from ..domain.schedule import DueKind
 from ..webhooks.core import Core
 from ..webhooks.events import CustomEvent, Event
 from ..webhooks.outbox import Outbox
@@ -45,6 +45,7 @@ class Executor:
         watchers: Functions that get each fact.
         extra_verbs: Functions for verbs that the account does not decide, by verb name.
         due_handlers: Functions that run due work, by kind.
+        move: The last clock move.
     """
 
     account: Account
@@ -54,6 +55,7 @@ class Executor:
         self._outbox = outbox
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
+        self.move: ClockRecord | None = None
         self.extra_verbs: dict[str, VerbFunction] = {
             "top_up": self._post,
             "set_balance": self._post,
@@ -63,26 +65,29 @@ class Executor:
             "describe": self._describe,
         }
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
-            "attempt": outbox.take_due,
+            "attempt": outbox.queue.take_due,
+            "drop": self._drop,
         }
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
         """Perform a verb and its consequences."""
         now = self._outbox.later(now)
-        if verb.name in self.extra_verbs:
-            self.extra_verbs[verb.name](verb, what, line, now)
+        if (own := self.extra_verbs.get(verb.name)) is not None:
+            own(verb, what, line, now)
             return
-        message = verb.message if verb.name == "deliver" else None
-        # All devices got it together with the first one.
-        if message is not None and message.is_early:
+        message = verb.message
+        if verb.name == "deliver" and message is not None and message.is_early:
+            # All devices got it together with the first one.
             now = max(cast("int", message.delivered_at), now)
-        facts, events = self._decide(verb, line, now)
-        if message is not None:
+            facts, events = self._decide(verb, line, now)
             message.is_early = False
-        record = self.note(what, line, verb.message, now)
+        else:
+            facts, events = self._decide(verb, line, now)
+        record = self.note(what, line, message, now)
         record.is_by_person = verb.name in ARRIVALS
         self._apply(facts, events, record)
-        self._finish(facts, record)
+        if self.account.people or self.watchers:
+            self._finish(facts, record)
 
     def _decide(
         self, verb: Verb, line: Line, now: int, errors: list[Exception] | None = None
@@ -91,7 +96,7 @@ class Executor:
         # lock is released and another thread may change the account, so the verb is decided again
         # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen, so an
         # error of extra= is only collected, and outbound= is called later, by the attempt.
-        message, fields, asked = verb.message, "", None
+        fields, asked = "", None
         try:
             while True:
                 facts = self.account.decide(verb, now)
@@ -109,6 +114,7 @@ class Executor:
                 if errors is not None or not self._outbox.ask_outbound(events):
                     return facts, events
         except BaseException:
+            message = verb.message
             if message is not None and message.state == "submitted":
                 message.withdraw()
             raise
@@ -160,10 +166,9 @@ class Executor:
 
     def _post(self, verb: Verb, what: str, line: Line, now: int) -> None:
         entry = self.account.decide_entry(verb, now)
-        record = self.note(what, line, None, now)
+        self.note(what, line, entry, now)
         if entry is not None:
             self.account.ledger.post(entry)
-            record.posted = entry
 
     def _redeliver(self, verb: Verb, what: str, line: Line, now: int) -> None:
         (event,) = cast("tuple[Event]", verb.arguments)
@@ -188,7 +193,7 @@ class Executor:
         if not isinstance(custom, CustomEvent):  # a person writes
             custom, subject = custom(what, now)
         event = self._outbox.write_custom(custom, line, now)
-        self._outbox.emit_custom(event, self.note(what, line, subject, now))
+        self._outbox.emit(event, self.note(what, line, subject, now))
 
     def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:
         people, address, changes = verb.arguments
@@ -200,19 +205,13 @@ class Executor:
 
     # Due work
 
-    def execute_due(self, due: DueWork, move: ClockRecord | None) -> None:
-        """Perform due work; ``move`` caused it, unless other code has moved time further."""
-        at, kind, subject = due
-        if kind == "drop":
-            self._drop(at, subject, move if move is not None and at <= move.end else None)
-        else:
-            self.due_handlers[kind](at, subject)
-
-    def _drop(self, at: int, message: MessageState, cause: ClockRecord | None) -> None:
-        facts = self.account._drop(message, at)
-        for fact in facts:
-            self._apply_fact(fact, self._core.history.add(DropRecord(message, at), cause))
-        self._show(facts)
+    def _drop(self, at: int, message: MessageState) -> None:
+        # The last clock move is the cause, unless other code has moved time further.
+        cause = self.move if self.move is not None and at <= self.move.end else None
+        fact = self.account.dropped(message, at)
+        self._apply_fact(fact, self._core.history.add(DropRecord(message, at), cause))
+        if self.watchers:
+            self._show([fact])
 
     # Records
 
@@ -221,7 +220,8 @@ class Executor:
 
         If the caller is inside a request or an attempt, that is recorded as the cause.
         """
-        around = [scope for scope in self._core.scopes.current() if isinstance(scope, Record)]
-        cause = around[-1] if around else None
-        record = VerbRecord(what, line, subject, now, is_by_person=isinstance(subject, PersonFact))
-        return self._core.history.add(record, cause)
+        cause: Record | None = None
+        scopes, is_by_person = self._core.scopes, isinstance(subject, PersonFact)
+        for scope in scopes.open and scopes.current():
+            cause = scope if isinstance(scope, Record) else cause
+        return self._core.history.add(VerbRecord(what, line, subject, now, is_by_person), cause)

@@ -18,9 +18,9 @@ class VerbRecord(Record):
     Attributes:
         what: The call, as the test wrote it.
         line: The line of that call.
-        subject: The message, event or change of a person that it is about, if any.
+        subject: The message, event, change of a person, or posting about the whole account that it
+            is about, if any.
         moment: When it happened, in nanoseconds since the epoch.
-        posted: Its ledger entry, if it is about the whole account.
         is_by_person: Whether a person did it, rather than the test or the app.
     """
 
@@ -28,8 +28,12 @@ class VerbRecord(Record):
     line: Line
     subject: object
     moment: int
-    posted: LedgerEntry | None = None
     is_by_person: bool = False
+
+    @property
+    def posted(self) -> LedgerEntry | None:
+        """Its ledger entry, if it is about the whole account."""
+        return self.subject if isinstance(self.subject, LedgerEntry) else None
 
     @property
     def _message(self) -> MessageState | None:

@@ -10,6 +10,8 @@ from ..fake.snapshots import Snapshot
 from ..transport.client.responses import Response
 from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attend
+from ..webhooks.endpoints import Endpoint
+from ..webhooks.events import Event
 from .baseline import Baseline
 
 
@@ -24,7 +26,8 @@ class Ended(NamedTuple):
 
     Attributes:
         attempt: The attempt.
-        choice: The number of the first attempt that it is or repeats; 0: none that can deviate.
+        choice: The number of the first attempt that it is, repeats or retries; 0: none that can
+            deviate.
         response: The app's response, before faults.
     """
 
@@ -50,6 +53,7 @@ class Recorder:
         baseline, attend: As given.
         log: The attempts that have ended, and the barriers between them.
         settled: Whether there was a barrier.
+        choices: The numbers of first attempts, by event and endpoint, in order.
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
     """
 
@@ -66,6 +70,7 @@ class Recorder:
         self.attend = attend
         self.log: Log = []
         self.settled: bool = False
+        self.choices: dict[tuple[Event, Endpoint], int] = {}
         self.waits: list[tuple[int, int]] = []
 
     @property
@@ -73,12 +78,15 @@ class Recorder:
         """Whether deviations may lose all events."""
         return not self.baseline.learning
 
-    def begins(self) -> None:
-        """Note that time is spent on attempts."""
+    def begins(self, attempt: Attempt) -> None:
+        """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")
+        if self._inside.is_new(attempt):
+            self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
 
-    def ended(self, attempt: Attempt, choice: int, response: Response) -> None:
+    def ended(self, attempt: Attempt, response: Response) -> None:
         self._note("between and after attempts")
+        choice = self.choices.get((attempt.event, attempt.endpoint), 0)
         self.log.append(Ended(attempt, choice, response))
 
     def barrier(self) -> None:

@@ -202,8 +202,7 @@ class World:
             attend = partial(CrashWatch, None, points)
         self._seen = Recorder(self.inside, baseline, environment.note, attend)
         # Simultaneous attempts have the same order even with other ids.
-        self._ordering = self.inside.observe(self._seen, environment.config.seed or "")
-        self._ordering.only_waits = self._only_waits
+        self.inside.observe(self._seen, environment.config.seed or "", only_waits=self._only_waits)
         self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]
         if not self._by_hand:
             for fault in self._faults:
@@ -218,7 +217,7 @@ class World:
             _require_no_coroutine(result)
         self.inside.end_body()
         self.body_ended = True
-        self._ordering.backlog.finish()  # no repeat waits for attempts that will not be made
+        self.inside.end_waits()  # for attempts that will not be made
         settled = fake.settle()
         if is_async:
             await settled
@@ -417,7 +416,7 @@ class World:
             session=self.inside.settings.rules.conversation_length,
             waiting={
                 number: waiting(number, event, endpoint)
-                for (event, endpoint), number in self._ordering.choices.items()
+                for (event, endpoint), number in self._seen.choices.items()
                 if number not in attempted
             },
             errors=self._environment.errors,

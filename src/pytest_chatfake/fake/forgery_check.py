@@ -94,7 +94,7 @@ class ForgeryCheck:
             self._left_out.append(redacted(f"left out: {left_out}, at {endpoint.label}"))
         before: object = None
         for what in [what for what in found if found[what] is not None]:
-            made = await self._attempt(what, event, endpoint, verb)
+            made, forgery = await self._attempt(what, event, endpoint, verb)
             after = await taken(self._snapshot, self._engine)
             if what == GENUINE:
                 before = after
@@ -105,7 +105,7 @@ class ForgeryCheck:
             # an effect has it every time, because each one has a new id.
             while after != before and _is_refused(made) and repeats < _REPEATS:
                 before, repeats = after, repeats + 1
-                made = await self._attempt(what, event, endpoint, verb)
+                made, forgery = await self._attempt(what, event, endpoint, verb)
                 after = await taken(self._snapshot, self._engine)
             flaw = "" if _is_refused(made) else ", expected 400 to 499"
             if after != before:
@@ -117,16 +117,18 @@ class ForgeryCheck:
                 self._engine.note(f"{FORGING}: {by_itself}", calling_line())
                 self._left_out.append(by_itself)
             if flaw:
-                made._got_through = True
+                forgery._got_through = True
                 self._passed.setdefault(what, set()).add(event.type)
                 shown_type = f" ({event.type})" if len(self._types) > 1 else ""
                 self._lines.append(f"{what}{shown_type}, {made._end}{flaw}")
             before = after
 
-    async def _attempt(self, what: str, event: Event, endpoint: Endpoint, verb: Record) -> Attempt:
-        posted = event.body, event.id
-        attempt = Attempt(event, endpoint, *posted, _cause=verb, _is_redelivered=True)
-        Forgery(what, calling_line())._shape(attempt)
+    async def _attempt(
+        self, what: str, event: Event, endpoint: Endpoint, verb: Record
+    ) -> tuple[Attempt, Forgery]:
+        attempt = Attempt(event, endpoint, 0, _cause=verb)
+        forgery = Forgery(what, calling_line())
+        attempt._note(forgery._decide(attempt))
         step = partial(self._outbox.forge, attempt)
         await self._engine.performed(self._engine.step(FORGING, step))
         is_made = attempt._was_made and attempt in self._outbox.attempts
@@ -135,7 +137,7 @@ class ForgeryCheck:
             raise ChatFakeError(
                 f"{FORGING} can't tell: {event._name} under a new id, {what}, was not {end}"
             )
-        return attempt
+        return attempt, forgery
 
     def _head(self) -> str:
         together: dict[str, list[str]] = {}

@@ -24,7 +24,6 @@ from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.faults import Duplicate
 from ..webhooks.observing import Observer
-from ..webhooks.ordering import Ordering
 from .fake import ChatFake, opened, service
 from .snapshots import Snapshot, difference, taken
 
@@ -47,21 +46,22 @@ class Inside:
 
     # The run
 
-    def observe(self, observer: Observer, draws: str) -> Ordering:
+    def observe(self, observer: Observer, draws: str, *, only_waits: bool) -> None:
         """Add an observer, and keep the fake out of the running test's report.
 
         Args:
             observer: Sees every attempt.
             draws: The seed of random draws.
-
-        Returns:
-            The part that decides which attempt comes next.
+            only_waits: Whether time moves to duplicates that wait for it, without making them.
         """
         active_stories.unwatch(self.story)
         self._engine.seed = draws
-        ordering = self._engine.drain.enable_ordering()
-        ordering.observer = observer
-        return ordering
+        self._engine.drain.observer = observer
+        self._engine.outbox.queue.only_waits = only_waits
+
+    def end_waits(self) -> None:
+        """Let no attempt wait for others past the next barrier."""
+        self._engine.outbox.queue.end_waits()
 
     @property
     def observer(self) -> Observer | None:
@@ -202,22 +202,27 @@ class Inside:
     @staticmethod
     def kept_back(attempt: Attempt) -> str:
         """Return how a fault kept an attempt from the app, in a word or two; empty if none did."""
-        return "" if attempt._effect._reaches_app else attempt._effect._text
+        return attempt._decisions[-1].mark.text if attempt._meaning.unseen else ""
 
     @staticmethod
     def has_failed_itself(attempt: Attempt) -> bool:
         """Return whether an attempt ended with an error that no fault caused."""
-        return attempt.error is not None and not attempt._effect._fails
+        return attempt.error is not None and not attempt._meaning.wanted
+
+    @staticmethod
+    def is_new(attempt: Attempt) -> bool:
+        """Return whether an attempt is an event's first one at an endpoint, or its duplicate."""
+        return attempt._is_new
 
     @staticmethod
     def attendant_of(attempt: Attempt) -> Attendant | None:
-        return attempt._flight.attendant
+        return None if attempt._post is None else attempt._post.attendant
 
     @staticmethod
     def let_wait(fault: Trigger) -> None:
         """Let a duplicate wait for other attempts past barriers, until the end of the body."""
         if isinstance(fault, Duplicate):
-            fault._waits_on = True
+            fault._outlasts_barriers = True
 
     @staticmethod
     def is_short(fault: Trigger) -> bool:
@@ -227,12 +232,12 @@ class Inside:
     @staticmethod
     def round_of(attempt: Attempt) -> int:
         """Return the number of the batch that an attempt belonged to; 0: none."""
-        return attempt._flight.round
+        return attempt._post.round if attempt._post else 0
 
     @staticmethod
     def is_posted(attempt: Attempt) -> bool:
         """Return whether a request was there to post."""
-        return attempt._flight.is_posted
+        return attempt._post is not None and attempt._post.is_posted
 
     @staticmethod
     def is_changed(attempt: Attempt) -> bool:
@@ -241,7 +246,9 @@ class Inside:
     @staticmethod
     def shows_change(attempt: Attempt) -> bool:
         """Return whether the app can see that the event was changed."""
-        event, request = attempt.event, attempt._flight.request
+        if attempt._post is None:
+            return False
+        event, request = attempt.event, attempt._post.request
         is_named = any(request.id in value for value in request.headers.values())
         return request.body != event._posted(event.body) or (is_named and request.id != event.id)
 

@@ -16,6 +16,7 @@ from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..webhooks.attempts import Attempt
+from ..webhooks.decisions import Together
 from ..webhooks.endpoints import Endpoint, are_one_by_one
 from ..webhooks.events import Event
 from ..webhooks.faults import ONE_AT_A_TIME, Concurrently
@@ -30,44 +31,46 @@ class HeldBack:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._held: list[list[Attempt]] = []  # the attempts of each event
         self._entered = False
         engine.expect_entry(self, self._name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} with {counted(len(self._held), 'event')}>"
 
-    def _release(self, indices: Sequence[int], line: Line) -> None:
+    @property
+    def _held(self) -> list[list[Attempt]]:
+        # The attempts of each event.
+        return self._engine.outbox.queue.held(self)
+
+    def _release(self, attempts: Sequence[Attempt], line: Line) -> None:
         mark = Mark("paused", "held back", line)
-        for attempt in chain.from_iterable(self._held[index] for index in indices):
-            attempt._flight.due = None  # it is made now, whenever it was due
+        for attempt in attempts:
+            attempt.moment = 0  # it is made now, whenever it was due
             attempt._marks += (mark,)
-            self._engine.outbox.queue.append(attempt)
-        released = set(indices)
-        self._held[:] = [held for i, held in enumerate(self._held) if i not in released]
+        self._engine.outbox.queue.let_go(attempts)
 
     def _pausing(self, line: Line) -> Iterator[None]:
-        outbox = self._engine.outbox
+        queue = self._engine.outbox.queue
         yield  # events that were queued before are attempted first
-        if outbox.paused is not None:
+        if queue.block is not None:
             raise RuntimeError(
                 f"can't enter {self._name}: paused() or concurrently() holds events back already. "
                 f"Leave its block first"
             )
         self._engine.note(self._name, line)
         self._entered = True
-        outbox.paused = self._held
+        queue.block = self
 
     def _resuming(self, line: Line) -> Iterator[None]:
         self._resume(line)
         yield
 
     def _resume(self, line: Line) -> None:
-        outbox = self._engine.outbox
+        queue = self._engine.outbox.queue
         with self._engine.core.lock:
-            if outbox.paused is self._held:
-                outbox.paused = None
-            self._release(list(range(len(self._held))), line)
+            if queue.block is self:
+                queue.block = None
+            self._release([*chain.from_iterable(self._held)], line)
 
     def __enter__(self) -> Self:
         self._engine.enter(self, "sync")
@@ -105,15 +108,14 @@ class Concurrent(HeldBack):
         yield from super()._resuming(line)
         refuse_one_by_one(endpoints)
 
-    def _release(self, indices: Sequence[int], line: Line) -> None:
-        held = [*chain.from_iterable(self._held[index] for index in indices)]
-        mark = Mark(Concurrently._kind, Concurrently._text, line)
-        for attempt in held:
-            attempt._flight.due = None
-            attempt._flight.batch = mark if attempt.endpoint._target.overlaps else None
-        held.sort(key=lambda attempt: attempt._flight.batch is mark)  # plain functions come first
-        self._engine.outbox.queue.extend(held)
-        self._held.clear()
+    def _release(self, attempts: Sequence[Attempt], line: Line) -> None:
+        together = Together(Mark(Concurrently._kind, Concurrently._text, line))
+        # Plain functions come first.
+        attempts = sorted(attempts, key=lambda attempt: attempt.endpoint._target.overlaps)
+        self._engine.outbox.queue.let_go(attempts)
+        for attempt in attempts:
+            attempt.moment = 0
+            attempt._wait = together if attempt.endpoint._target.overlaps else None
 
 
 def refuse_one_by_one(endpoints: Iterable[Endpoint]) -> None:
@@ -187,9 +189,10 @@ class Paused(HeldBack):
                 self._engine.catch_up()
             )  # without the lock, because it may call the test's functions
             with self._engine.core.lock:
-                indices = self._indices(order, seed)
+                held = self._held
+                indices = self._indices(len(held), order, seed)
                 self._engine.executor.note("release()", line, None, now)
-                self._release(indices, line)
+                self._release([*chain.from_iterable(held[index] for index in indices)], line)
             yield
 
         return self._engine.step("release()", run)
@@ -204,8 +207,8 @@ class Paused(HeldBack):
             raise ValueError(unexpected("order", "each index once", order))
         return indices
 
-    def _indices(self, order: str | list[int], seed: int | str | None) -> list[int]:
-        everything = list(range(len(self._held)))
+    def _indices(self, count: int, order: str | list[int], seed: int | str | None) -> list[int]:
+        everything = list(range(count))
         if order == "reversed":
             everything.reverse()
         elif order == "shuffled":

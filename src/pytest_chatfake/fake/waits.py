@@ -59,12 +59,12 @@ def wait_until(
     engine: Engine, portal: Portal, predicate: Callable[[], Any], limit: float, *, settle: bool
 ) -> Any:
     """Wait as :meth:`.ChatFake.wait_until` does, for at most ``limit`` real seconds."""
-    ordering = engine.drain.ordering
+    drain, queue = engine.drain, engine.outbox.queue
     first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
     apart: Callable[[], AbstractContextManager[None]] = nullcontext
-    if ordering is not None and ordering.observer is not None:
-        first, apart, settle = ordering.flush, engine.drain.setting_aside, False
-    wait = Wait(predicate, limit, () if settle else engine.outbox.queue)
+    if drain.observer is not None:
+        first, apart, settle = drain.barrier, queue.setting_aside, False
+    wait = Wait(predicate, limit, () if settle else queue.ready)
 
     async def wait_async() -> Any:
         if first is None:

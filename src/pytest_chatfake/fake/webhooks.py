@@ -28,7 +28,7 @@ from ..engine.performer import Pending
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
-from ..webhooks.attempts import Attempt, Fault
+from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.faults import (
@@ -39,6 +39,7 @@ from ..webhooks.faults import (
     Duplicate,
     Error,
     Evolve,
+    Fault,
     LoseResponse,
     Refuse,
     Reorder,
@@ -506,7 +507,6 @@ class Webhooks:
     def _fault(self, fault: Fault, where: EventFilter) -> Fault:
         concerned = checked(where, f"{fault.kind}()", self._engine)
         fault._set_up(concerned, calling_line(3))
-        self._engine.drain.enable_ordering()
         return self._outbox.faults.add(fault, self._engine.catch_up())
 
     # Past events, and events that the service would not send

@@ -302,14 +302,16 @@ class Mutation:
     @contextmanager
     def falsify(self, attempt: Attempt) -> Generator[None]:
         """Falsify an attempt while it is made, and note whether the app read the event."""
-        if not attempt._effect._counts:  # a forgery must neither get lost nor get through
+        post = attempt._post
+        if (
+            post is None or attempt._meaning.uncounted
+        ):  # a forgery must neither get lost nor get through
             yield
             return
         noted: set[str] = set()
-        event, flight = attempt.event, attempt._flight
-        request = flight.request
-        is_genuine = flight.signer is None and not flight.changes
-        key = flight.ordinal, event.status
+        event, request = attempt.event, post.request
+        is_genuine = not attempt._meaning.wrong
+        key = post.number, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt a closed fake's events
             engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
@@ -320,7 +322,7 @@ class Mutation:
             rows = {name: partial(_seen, event, change) for name, change in _EVENTS.items()}
             request.body = self._choose(rows, request.body, noted, facts)
         signer = request.endpoint.signer
-        if signer is not None and flight.signer is None:
+        if signer is not None and all(change.signer is None for change in attempt._changes):
 
             def forged(request: WebhookRequest) -> dict[str, str]:
                 truth = stale = sign(signer, request)
@@ -329,21 +331,21 @@ class Mutation:
                     stale = signer(replace(request, timestamp=request.timestamp - 86_400))
                 return self._choose(_HEADERS, truth, noted, stale)
 
-            flight.signer = forged
-        if lost in self._asked and flight.attendant is None:  # webhooks.crash() needs the event
+            post.signer = forged
+        if lost in self._asked and post.attendant is None:  # webhooks.crash() needs the event
             noted.add(lost)
-            flight.outcome = None if self.name is None else self.responses.get(key, ACCEPTED)
+            post.outcome = None if self.name is None else self.responses.get(key, ACCEPTED)
         yield
-        error = getattr(flight.outcome, "error", flight.outcome)
+        error = getattr(post.outcome, "error", post.outcome)
         # An app that refuses the signature hasn't read the event.
         unread = (401, 403) if is_genuine else range(400, 500)
-        is_unread = self.name is None and getattr(flight.outcome, "status", None) in unread
+        is_unread = self.name is None and getattr(post.outcome, "status", None) in unread
         if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
         if self.name is None:
             self._asked -= self.exercised  # once is enough
             if error is None:  # if there are several fakes, the first one's
-                self.responses.setdefault(key, flight.outcome)
+                self.responses.setdefault(key, post.outcome)
 
     def misreport(self, api: AccountApi, reply: Callable[[], Reply], is_balance: bool) -> Reply:
         """Return a false response to a balance request or a send call."""

@@ -14,8 +14,8 @@ from ..engine.records import VerbRecord
 from ..http_api.account_api import ApiRequest
 from ..http_api.faults import API_FAULTS
 from ..report.entries import kind_of
-from ..webhooks.attempts import Attempt, Fault
-from ..webhooks.faults import FAULTS
+from ..webhooks.attempts import Attempt
+from ..webhooks.faults import FAULTS, Fault
 from ..webhooks.forgeries import Forgery
 
 _KINDS: Final[tuple[type[Fault], ...]] = (*FAULTS, Forgery)
@@ -126,7 +126,7 @@ def _signs(record: Record) -> Iterator[str]:
             shows = {
                 "took": made.ok,
                 "refused": made.status_code is not None and not made.ok,
-                "raised": made.error is not None and not made._effect._fails,
+                "raised": made.error is not None and not made._meaning.wanted,
                 "again": made.number > 1,
                 "signed": made.endpoint.signer is not None,
             }

@@ -13,7 +13,8 @@ from ..domain.ledger import LedgerEntry
 from ..engine.records import ClockRecord, DropRecord, VerbRecord
 from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
-from ..webhooks.events import Event
+from ..webhooks.events import Event, OtherEvent
+from ..webhooks.forgeries import forgery_of
 
 RecordKind: TypeAlias = Literal[
     "verb", "hold", "charge", "release", "event", "attempt", "request", "clock", "drop", "fault"
@@ -22,6 +23,7 @@ RecordKind: TypeAlias = Literal[
 _KINDS: Final[dict[type[Record], RecordKind]] = {
     VerbRecord: "verb",
     Event: "event",
+    OtherEvent: "event",
     Attempt: "attempt",
     ApiRequest: "request",
     ClockRecord: "clock",
@@ -62,8 +64,9 @@ def has_failed(record: Record) -> bool:
     A failure that a fault asked for does not count.
     """
     if isinstance(record, Attempt):
-        is_meant = record.ok or record._effect._fails
-        return record._got_through or (record._ended and not is_meant)
+        if (forgery := forgery_of(record)) is not None:
+            return forgery._got_through
+        return record._ended and not (record.ok or record._meaning.wanted)
     if isinstance(record, ApiRequest) and record.status is not None:
         return not 200 <= record.status <= 299 and not record.marks
     return False

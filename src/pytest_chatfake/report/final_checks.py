@@ -99,9 +99,7 @@ class FinalChecks:
             name = event._name if is_explained else event._full_name
             return f"{name} (caused {event.line.place})"
 
-        queued = outbox.queued
-        if engine.drain.ordering is not None:
-            queued += engine.drain.ordering.held
+        queued = outbox.queued + [attempt.event for attempt in outbox.queue.delayed]
         yield from _listed(
             " failed: fix the app, or assert on chat_fake.webhooks.attempts",
             "attempt",
@@ -171,7 +169,7 @@ def _failed(engine: Engine, seen: int = 0) -> Iterator[Attempt]:
     last = {
         (attempt.event, attempt.endpoint): attempt
         for attempt in attempts
-        if attempt._effect._counts and (attempt.ok or not _is_caused(attempt))
+        if not attempt._meaning.uncounted and (attempt.ok or not _is_caused(attempt))
     }
     later = retried(engine)
     for attempt in failed:
@@ -195,7 +193,8 @@ def _is_caused(attempt: Attempt) -> bool:
     return (
         attempt.endpoint._is_receiver
         or attempt.event.synthetic
-        or any(fault._fails or fault._is_wrong for fault in attempt._faults)
+        or attempt._meaning.wanted
+        or attempt._meaning.wrong
     )
 
 

@@ -21,7 +21,7 @@ from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event, events_are
-from ..webhooks.forgeries import Forgery
+from ..webhooks.forgeries import forgery_of
 from ..wire.exact_json import number
 from .entries import has_failed, is_unused, kind_of, likeness, line_of, pointer_to
 from .explanations import Explanations
@@ -157,7 +157,7 @@ class Highlights:
         if not (isinstance(attempt, Attempt) and attempt._was_made and attempt._message):
             return ""
         # A forgery has a new id, so nothing happened before.
-        if isinstance(attempt._effect, Forgery):
+        if forgery_of(attempt) is not None:
             return ""
         latest = ""
         for before in self._trace.of(attempt._message):

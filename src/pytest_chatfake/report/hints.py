@@ -14,9 +14,9 @@ from ..domain.messages import STATUSES
 from ..engine.engine import Engine
 from ..http_api.account_api import AccountApi
 from ..http_api.faults import ApiFault
-from ..webhooks.attempts import Attempt, Fault
+from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import are_one_by_one
-from ..webhooks.faults import ONE_AT_A_TIME, Concurrently
+from ..webhooks.faults import ONE_AT_A_TIME, Concurrently, Fault
 from ..webhooks.signing import how_signed
 from .entries import pointer_to
 
@@ -58,15 +58,15 @@ _OF_A_FRAMEWORK: Final = re.compile(rb"$|\s*<|.*Server Error", re.DOTALL)
 
 def hint(attempt: Attempt) -> str:
     """Return what a response or an error may mean; empty if there is nothing to say."""
-    if not attempt._effect._counts:
+    if attempt._meaning.uncounted:
         return ""
     if attempt.error is not None:
         noted = NO_LIFESPAN in getattr(attempt.error, "__notes__", ())
         return f" ({NO_LIFESPAN})" if noted else ""
     if attempt.status_code in {401, 403} and attempt.endpoint.signer is not None:
-        if attempt._effect._is_wrong:  # the app is right to refuse it
+        if attempt._meaning.wrong or attempt._post is None:  # the app is right to refuse it
             return ""
-        signed = how_signed(attempt._flight.request)
+        signed = how_signed(attempt._post.request)
         return f" ({signed}: does the app verify exactly that, with the same secret?)"
     if attempt._logged is not None:
         type_, text, place = attempt._logged

@@ -84,8 +84,8 @@ class Labels:
         return f"{self.conversation(conversation)} = conversation {conversation.id}"
 
     def legend_of_recorded(self, event: Event) -> str | None:
-        number, id_ = event._recorded_number, event._recorded_id
-        return f"r{number} = recorded message {id_}" if number else None
+        id_ = event._recorded_id
+        return f"r{-event._number} = recorded message {id_}" if id_ else None
 
     def legend_of_endpoint(self, endpoint: Endpoint) -> str | None:
         # No line if the label is the endpoint's name anyway.

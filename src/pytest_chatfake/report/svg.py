@@ -173,7 +173,7 @@ class _Lanes:
         start, stop = self._middles[self._begin(entry)], self._middles["chat_fake"]
         if isinstance(entry, Attempt):
             stop = self._middles[self._labels.endpoint(entry.endpoint)]
-            if entry._ended and not entry._effect._reaches_app:
+            if entry._ended and entry._meaning.unseen:
                 stop = (start + stop) // 2
         mark = f'<path class="at" d="M{stop} 11{_SHAPES[tone]}"/>'
         if start == stop:

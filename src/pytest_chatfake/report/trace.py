@@ -13,7 +13,7 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
-from ..webhooks.forgeries import Forgery
+from ..webhooks.forgeries import forgery_of
 from .entries import is_odd
 
 
@@ -60,8 +60,5 @@ class Trace:
 
 
 def _is_forgery(record: Record) -> bool:
-    return (
-        isinstance(record, Attempt)
-        and isinstance(record._effect, Forgery)
-        and not record._got_through
-    )
+    forgery = forgery_of(record) if isinstance(record, Attempt) else None
+    return forgery is not None and not forgery._got_through

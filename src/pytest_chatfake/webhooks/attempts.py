@@ -1,92 +1,45 @@
-"""Attempts to post an event to an endpoint, with their results; and the faults that interfere.
+"""Attempts to post an event to an endpoint, with their results.
 
 An :class:`Attempt` is created when its event is emitted, and stays the same object until the test
-reads its result. First it is *queued*, unless a block, a fault or the schedule delays it. It
+reads its result. It is *queued* until it is its turn, and ``_wait`` says what it waits for. It
 *begins* when the drain takes it from the queue, and is part of the history from then on. It has
 *ended* when its response is known. A retry is another attempt, and so is a repeat that a fault
 causes.
-
-A :class:`Fault` interferes with attempts. Its kinds are the classes in :mod:`.faults`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, ClassVar, Final, Protocol
+from typing import Final
 
-from ..base.calling_line import Line
 from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import redacted
 from ..base.tracebacks import text_of
-from ..base.triggers import Trigger
+from ..domain.ids import other_id
 from ..domain.instants import instant
 from ..domain.messages import MessageState
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
-from .attending import Attend, Attendant
-from .backlog import Backlog
+from .attending import Attendant
+from .decisions import (
+    NOTHING,
+    Changed,
+    Decision,
+    Hold,
+    Meaning,
+    Repeat,
+    Twice,
+    Wait,
+    meaning_of,
+)
 from .endpoints import Endpoint, Signer, WebhookRequest
 from .events import Event, under_id
 from .logged_errors import LoggedError
 
 _NO_RESPONSE = Response(None)
-
-
-@dataclass(slots=True, eq=False)
-class Flight:
-    """What an attempt only needs while it is under way; discarded at its end, to save memory.
-
-    Attributes:
-        depth: The length of the chain of attempts that led to it, each of which caused an event.
-        due: When it was due, if time has jumped over that moment.
-        batch: The mark of a batch: neighbours in the queue with the same one are made together.
-        is_evolved: Whether the body is written as by a later version of the service.
-        unknown: Functions that put unknown values into fields.
-        changes: Functions that change the body after it was signed.
-        signer: Signs instead of the endpoint's own.
-        repeats: The faults that repeat the attempt once it is made.
-        failure: The fault that makes it fail.
-        ordinal: The attempt's number among all attempts of the fake that have begun.
-        round: The number of its batch; 0 if it is made alone.
-        request: What is posted, once it has begun.
-        target: Posts the request, once it has begun.
-        attendant: Accompanies the attempt.
-        is_posted: Whether the request left: neither the signer nor the function of ``tamper()``
-            raised.
-        is_late: Whether its response was not complete in time.
-        outcome: The app's response or error; None until it is known.
-    """
-
-    depth: int = 0
-    due: int | None = None
-    batch: Mark | None = None
-    is_evolved: bool = False
-    unknown: tuple[Callable[[bytes], bytes], ...] = ()
-    changes: tuple[Callable[[bytes], bytes], ...] = ()
-    signer: Signer | None = None
-    repeats: tuple[Fault, ...] = ()
-    failure: Fault | None = None
-    ordinal: int = 0
-    round: int = 0
-    request: WebhookRequest = field(init=False)
-    target: Target = field(init=False)
-    attendant: Attendant | None = None
-    is_posted: bool = False
-    is_late: bool = False
-    outcome: Response | BaseException | None = None
-
-    @property
-    def is_broken_off(self) -> bool:
-        """Whether a cancellation or an interrupt has ended it."""
-        return isinstance(self.outcome, BaseException) and not isinstance(self.outcome, Exception)
-
-
-#: The flight of each attempt that has ended.
-_LANDED: Final = Flight(outcome=_NO_RESPONSE)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -107,25 +60,22 @@ class Attempt(Record):
 
     event: Final[Event]
     endpoint: Final[Endpoint]
-    _body: bytes  # what is posted, before outbound= and other changes
-    _id: str  # the event id in that body
+    _depth: int  # the length of the chain of attempts, each causing an event, that led to it
     number: Final[int] = 1
-    moment: int = 0  # 0 until it begins
+    # A failed attempt, a verb, or the event; None until the faults were asked about the attempt.
+    _cause: Record | None = None
     _marks: tuple[Mark, ...] = ()
-    _cause: Record | None = None  # a failed attempt or a verb; None if the event is the cause
-
+    moment: int = 0  # until it begins: when it was due, if time has jumped over that moment
+    _wait: Wait | None = None  # what it waits for, while it is queued
+    _decisions: tuple[Decision, ...] = ()  # of faults; one that makes it fail is last
+    _other_id: str | None = None  # the event id to post, if it isn't the event's own
     _retried: int = 0  # how many of the endpoint's retries are used up, including this one
-    _is_redelivered: bool = False  # by redeliver(), which faults ignore
-    # The faults that changed it, in order; one that makes it fail is last.
-    _faults: tuple[Fault, ...] = ()
-    _flight: Flight = field(default_factory=Flight)
+    _post: Post | None = None  # what is only needed while it is made
 
     # Its end
     _response: Response = _NO_RESPONSE  # as the service gets it
-    _ended: bool = False
     _surfaced: bool = False  # its error is raised in the test
     _logged: LoggedError | None = None  # what the app logged before it responded with 500 or more
-    _got_through: bool = False  # a forgery that the app accepted
 
     def __repr__(self) -> str:
         event = f"{self.event.id}, {self.event._full_name}"
@@ -138,7 +88,7 @@ class Attempt(Record):
         It is ``"forgery"`` in an attempt of ``assert_rejects_forgeries()``, and ``"disable_after"``
         if the endpoint was disabled.
         """
-        return self._faults[-1]._kind if self._faults else None
+        return self._decisions[-1].mark.kind if self._decisions else None
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -183,19 +133,32 @@ class Attempt(Record):
         status = f"status {self.status_code}"
         if self.error is None:
             return status
-        if self._effect._crashes_app:
+        if self._meaning.crashed:
             return f"{status}, then " * (self.status_code is not None) + text_of(self.error)
         late = f", then status {self.late}" if self.late is not None else ""
         return f"{type(self.error).__name__}: {text_of(self.error)}".rstrip(": ") + late
 
     @property
-    def _effect(self) -> Fault | type[Fault]:
-        # `Fault` itself has no effect.
-        return self._faults[-1] if self._faults else Fault
+    def _ended(self) -> bool:
+        return self._response is not _NO_RESPONSE
+
+    @property
+    def _id(self) -> str:
+        return self._other_id or self.event.id
+
+    @property
+    def _body(self) -> bytes:
+        # What is posted, before outbound= and other changes.
+        event, new = self.event, self._other_id
+        return event.body if new is None else under_id(event.body, event.id, new)
+
+    @property
+    def _meaning(self) -> Meaning:
+        return meaning_of(self._decisions) if self._decisions else NOTHING
 
     @property
     def _was_made(self) -> bool:
-        return self._effect._is_made
+        return not self._meaning.unmade
 
     @property
     def _message(self) -> MessageState | None:
@@ -208,8 +171,8 @@ class Attempt(Record):
 
     @property
     def _is_new(self) -> bool:
-        # Faults ignore retries and past events.
-        return self.number == 1 and not self._is_redelivered
+        # Neither a retry nor a past event, which a verb queues again.
+        return self.number == 1 and self._cause in {None, self.event}
 
     @property
     def _is_wanted(self) -> bool:
@@ -217,151 +180,76 @@ class Attempt(Record):
         return self.endpoint.connected and not (self.endpoint.disabled and self.number > 1)
 
     @property
-    def _is_changed(self) -> bool:
-        # The posted bytes differ from the event as it was emitted.
-        posted, emitted = (self._body, self._id), (self.event.body, self.event.id)
-        return self._flight.is_evolved or bool(self._flight.unknown) or posted != emitted
+    def _changes(self) -> list[Changed]:
+        return [decision for decision in self._decisions if isinstance(decision, Changed)]
 
-    def _land(self) -> None:
-        # After an interrupt, a thread may still be making this attempt.
-        if self._flight.outcome is not None:
-            self._flight = _LANDED
+    @property
+    def _is_changed(self) -> bool:
+        # The event that it posts differs from the one that was emitted.
+        return self._other_id is not None or any(change.is_of_event for change in self._changes)
+
+    def _note(self, decision: Decision) -> None:
+        self._decisions += (decision,)
+        self._marks += (decision.mark,)
 
     def _again(self, retried: int) -> Attempt:
-        # The next attempt if this one fails: the same bytes, without faults.
-        flight = self._flight
+        # The next attempt if this one fails: the same bytes.
         return Attempt(
             self.event,
             self.endpoint,
-            self._body,
-            self._id,
+            self._depth,
             self.number + 1,
-            _cause=self,
+            self,
+            _decisions=tuple(change for change in self._changes if change.is_of_event),
+            _other_id=self._other_id,
             _retried=retried,
-            _flight=Flight(flight.depth, is_evolved=flight.is_evolved, unknown=flight.unknown),
         )
 
-    def _repeated(self, fault: Fault) -> Attempt:
-        # The repeat doesn't fail with this attempt; but if this one is dropped, so is the repeat.
-        flight = replace(self._flight)
-        repeat = replace(self, _flight=flight)
-        repeat._note(fault)
-        if flight.failure is None or flight.failure._is_made:
-            flight.failure = flight.outcome = None
+    def _repeated(self, twice: Twice) -> Attempt:
+        # The repeat doesn't fail with this attempt; but if this one is not made, neither is it.
+        kept = [each for each in self._decisions if isinstance(each, (Changed, Hold))]
+        ends = [each for each in self._decisions if each.meaning.unmade]
+        repeat = replace(self, _decisions=tuple(kept))
+        repeat._note(Repeat(twice.fault, twice.mark))
+        repeat._decisions += tuple(ends)
+        if twice.new_id:
+            repeat._other_id = other_id(self._id)
         return repeat
 
-    def _note(self, fault: Fault) -> None:
-        self._faults += (fault,)
-        self._marks += (fault._mark,)
 
-    def _put_under_id(self, new: str) -> None:
-        self._body, self._id = under_id(self._body, self._id, new), new
-
-
-class Delays(Protocol):
-    """The parts that a fault hands an attempt to, in order to have it made later.
+class Post:
+    """What an attempt needs only while it is made, and a report of a refused signature afterwards.
 
     Attributes:
-        backlog: Holds attempts that wait for others, or for a barrier.
+        attempt: The attempt.
+        request: What is posted.
+        target: Posts it.
+        number: The attempt's number among all of the fake that have begun.
+        round: The number of its batch; 0 if it is made alone.
+        attendant: Accompanies it.
+        signer: Signs in place of faults and of the endpoint.
+        is_posted: Whether the request left: neither the signer nor the function of ``tamper()``
+            raised.
+        is_late: Whether its response was not complete in time.
+        outcome: The app's response or error; None until it is known.
     """
 
-    backlog: Backlog[Attempt]
+    round: int = 0
+    attendant: Attendant | None = None
+    signer: Signer | None = None
+    is_posted: bool = False
+    is_late: bool = False
+    outcome: Response | BaseException | None = None
 
-    def delay(self, attempt: Attempt, pause: int) -> None:
-        """Schedule an attempt for ``pause`` nanoseconds later."""
-
-    def repeat(self, repeat: Attempt, pause: int, fault: Fault) -> None:
-        """Schedule a repeat for ``pause`` nanoseconds later; ``settle()`` moves the clock to it."""
-
-
-class Fault(Trigger):
-    """A fault that affects matching events, as returned by ``webhooks.duplicate()`` and others.
-
-    An event matches at most once for each endpoint, at its first attempt there. Retries, repeats
-    and ``redeliver()`` don't count.
-    """
-
-    # Each kind overrides some of these methods, which are called in this order: `_meet` and
-    # `_shape`, `_repeat`, `_attend`, `_signed`, `_end`.
-
-    _face, _home = "Fault", "webhooks"
-    _filters = ("message", "status", "type", "endpoint")
-
-    #: What sets the fault up, if no method has its name.
-    _set_up_by: ClassVar[str] = ""
-    #: The mark's word or two.
-    _text: ClassVar[str] = ""
-    #: Whether other faults can change the same attempt.
-    _combines: ClassVar[bool] = False
-    #: Whether the attempt is made, and if so, whether the app gets the event.
-    _is_made: ClassVar[bool] = True
-    _reaches_app: ClassVar[bool] = True
-    #: Whether the attempt counts as failed, because the test wants it or because the app crashed.
-    _fails: ClassVar[bool] = False
-    _crashes_app: ClassVar[bool] = False
-    #: Whether the app should refuse the event.
-    _is_wrong: ClassVar[bool] = False
-    #: Whether other faults and the endpoint count the attempt, and whether it may be retried.
-    _counts: ClassVar[bool] = True
-
-    # Makes the attendant that crashes the app, or raises an error in it.
-    _attend: Attend | None = None
-    _details: str = ""  # details for the mark
-    _mark: Mark
+    def __init__(
+        self, attempt: Attempt, request: WebhookRequest, target: Target, number: int
+    ) -> None:
+        self.attempt = attempt
+        self.request = request
+        self.target = target
+        self.number = number
 
     @property
-    def kind(self) -> str:
-        """The name of the method that set up the fault."""
-        return self._kind
-
-    def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
-        super()._set_up(where, line)
-        self._mark = Mark(self._kind, self._text + self._details, line)
-
-    def _shown_filter(self, name: str, value: Any) -> object:
-        if name == "message":
-            return value.id or "a message"  # it has no id before it is sent
-        return value._shown if name == "endpoint" else value
-
-    def _strikes(self, attempt: Attempt, *, is_taken: bool) -> bool:
-        # Counts a first attempt, and returns whether to fire. If the attempt is already part of a
-        # batch or changed by another fault, only faults that combine with others fire.
-        if not (self._concerns(attempt) and self._should_fire()):
-            return False
-        if is_taken and not self._combines:
-            return False
-        self._fire()
-        return True
-
-    def _concerns(self, attempt: Attempt) -> bool:
-        event = attempt.event
-        has = {
-            "message": event._message,
-            "status": event.status,
-            "type": event.type,
-            "endpoint": attempt.endpoint,
-        }
-        return self._where.items() <= has.items()
-
-    def _meet(self, attempt: Attempt, delays: Delays) -> bool:  # noqa: ARG002 - some kinds need it
-        # Changes or delays a first attempt; returns whether to make it now.
-        self._shape(attempt)
-        return True
-
-    def _shape(self, attempt: Attempt) -> None:
-        # A fault that makes the attempt fail is noted at the end, once the failure has happened.
-        if self._fails:
-            attempt._flight.failure = self
-        else:
-            attempt._note(self)
-
-    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:  # noqa: ARG002 - some kinds need it
-        # Returns an attempt's repeat if both are made at the same time.
-        return attempt._repeated(self)
-
-    def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None: ...
-
-    def _end(self, attempt: Attempt, response: Response) -> Response:
-        # Ends an attempt that this fault makes fail; returns the response as the service gets it.
-        attempt._note(self)
-        return response
+    def is_broken_off(self) -> bool:
+        """Whether a cancellation or an interrupt has ended it."""
+        return isinstance(self.outcome, BaseException) and not isinstance(self.outcome, Exception)

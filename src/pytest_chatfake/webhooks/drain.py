@@ -1,45 +1,35 @@
-"""The drain makes the attempts that the outbox has queued, and records how each one ended.
+"""The drain makes the attempts that are ready, and records how each one ended.
 
 The way of a webhook
 --------------------
-For each endpoint that listens for an :class:`.Event`, the outbox has queued an :class:`.Attempt`.
-*Begin*: the drain takes it from the queue, lets the faults change or delay it, and adds it to the
-history. *Make*: :func:`.make` writes and signs a :class:`.WebhookRequest`; the endpoint's target
-posts it and returns the app's :class:`.Response`. *End*: the drain stores the response in the
-attempt. If the attempt failed, the drain plans the next one: a retry by the clock or, if a fault
-was to blame, one at the next barrier. Then the attempt's :class:`.Flight`, which has whatever was
-only needed until now, is discarded. So a plain webhook consists of five objects, and each fault
-adds one.
+The outbox has put an :class:`.Attempt` into the :class:`.Queue` for each endpoint that listens for
+the event. The drain *takes* it, asks the faults about it, and carries out what they decide. Then
+it *begins*: it is added to the history, and its :class:`.Post` is made, for whatever is only needed
+until its end. The :class:`.Poster` writes, signs and posts the request. At its *end*, the app's
+response is stored in the attempt, and a failed one is queued again.
 
 Theory of operation
 -------------------
 *No lock is held* while an attempt is made, because a receiver may call back: it may ask for the
 balance over HTTP, send another message, or start a thread that does so. Only one thread or task at
-a time drains the queue, in order. A receiver that calls back, or another thread, just adds to the
-queue, and the draining thread checks the queue again before it stops. That thread holds the lock
-only while attempts begin and end.
+a time drains the queue; everybody else just adds to it, and the draining one looks again before it
+stops. A verb returns after its event was attempted: the test's own thread waits for another one
+that drains. Other threads don't, because an attempt may be waiting for them.
 
-*Waiting.* A verb returns after its event was attempted. If another thread is draining, the test's
-own thread waits for that thread. Other threads don't wait, because an attempt may be waiting for
-them: the app's server, for example, may call the fake before it responds.
+*Errors.* An in-process app's error is raised in the test after the event's other endpoints and its
+repeats have had their turn; the rest stays for the next verb. A cancellation or an interrupt is
+raised at once.
 
-*Errors.* An in-process app's error is recorded, and raised in the test after the event's other
-endpoints and its repeats have had their turn. The rest of the queue stays for the next verb. A
-cancellation or an interrupt is raised at once; the remaining endpoints stay queued.
-
-*Faults.* Before each attempt, the :class:`.Ordering`, if there is one, decides whether the attempt
-is made now; afterwards it counts the attempt.
-
-*Batches.* Several attempts can be made at the same time. They are recorded in the order in which
-they began.
+*Barriers.* At ``settle()``, an assertion or a clock move, whatever waits for other attempts is
+made, and time stands still. Only ``settle()`` itself moves the clock: to duplicates that wait for
+it, and to retries if a fault may have caused them.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from ..base.coroutines import run_at_once
@@ -49,17 +39,27 @@ from ..domain.instants import SECOND
 from ..transport.client.django_bridge import has_broken_transaction
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
-from .attempts import Attempt
+from .attempts import Attempt, Post
 from .core import Core
+from .decisions import (
+    AtBarrier,
+    Call,
+    Changed,
+    Decision,
+    Failed,
+    Hold,
+    Pause,
+    Together,
+    Turn,
+    Twice,
+)
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
-from .faults import Disabled
-from .in_flight import make
-from .logged_errors import ErrorLog
+from .faults import Concurrently, Disabled
 from .observing import Observer
-from .ordering import Ordering
 from .outbox import Outbox
 from .overdue import Overdue
+from .posting import Poster
 
 #: A longer chain of events, each causing the next, counts as an endless loop.
 MAX_DEPTH: Final = 10_000
@@ -75,8 +75,10 @@ class Drain:
 
     Attributes:
         thread: The thread that is draining the queue, if any.
-        count: How many attempts have begun so far.
-        ordering: Applies the faults; None until there are any.
+        observer: The extra that observes attempts, if any.
+        awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
+            refused. It does so once a fault has changed when attempts are made, because the app may
+            have refused them for that reason.
         had_threads: Whether attempts were made in several threads at the same time, or may have
             been, because a framework had a thread pool for plain functions.
         overdue: Ends attempts that take too long.
@@ -92,70 +94,67 @@ class Drain:
     ) -> None:
         self._core = core
         self._outbox = outbox
-        self._portal = portal
-        self._log = ErrorLog(core.scopes)
+        self._queue = outbox.queue
+        self._poster = Poster(core.scopes, portal)
         self._test_thread = threading.get_ident()
         self._drain_lock = threading.Lock()  # held by the draining thread
         self.thread: int | None = None
-        self.count: int = 0
-        self.ordering: Ordering | None = None
+        self.observer: Observer | None = None
+        self.awaits_retries: bool = False
         self.had_threads: bool = False
         self.overdue: Overdue = Overdue(timeout)
-        self._event: Event | None = None  # the event that is being attempted
+        self._begun = 0
         self._batches = 0
+        self._event: Event | None = None  # the event that is being attempted
         self._raised: Exception | None = None  # an app's error, to raise in the test
-
-    @property
-    def observer(self) -> Observer | None:
-        return None if self.ordering is None else self.ordering.observer
-
-    def enable_ordering(self) -> Ordering:
-        """Consult the faults before each attempt from now on."""
-        if self.ordering is None:
-            self.ordering = Ordering(self._core, self._outbox)
-        return self.ordering
 
     @property
     def may_use_threads(self) -> bool:
         """Whether an awaited attempt may be a call in a thread, which holds cancellations back."""
         return self._outbox.endpoints.threaded
 
-    # Attempting
+    # Turns: one thread or task drains the queue
 
     def attempt(self) -> None:
-        """Attempt queued webhooks in order, unless another thread is doing so; for plain code."""
-        error = run_at_once(self._run(plain=True))
-        if error is not None:
-            raise error
+        """Attempt what is ready, in order, unless another thread is doing so; for plain code."""
+        while self._queue.ready and self._drain_lock.acquire(blocking=False):
+            with self:
+                while posts := self._begin_next():
+                    self._end(posts, run_at_once(self._poster.post(posts, plain=True)))
 
     async def attempt_async(self) -> None:
         """Do the same as :meth:`attempt` in the test's own loop."""
-        error = await self._run(plain=False)
-        if error is not None:
-            raise error
+        while self._queue.ready and self._drain_lock.acquire(blocking=False):
+            with self:
+                while posts := self._begin_next():
+                    self._end(posts, await self._poster.post(posts, plain=False))
+
+    def __enter__(self) -> None:
+        # A turn, for which the drain lock was acquired.
+        self.thread = threading.get_ident()
+        self._poster.log.begin()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        raised = self._raised
+        self._event = self._raised = self.thread = self.overdue.current = None
+        self._outbox.depth = 0
+        self._poster.log.end()
+        self._drain_lock.release()
+        if raised is None:
+            return
+        if kind is None:
+            raise raised
+        self._core.errors.append(raised)
 
     def flush(self) -> None:
-        """Attempt queued webhooks; if another thread is draining, the test's thread waits for it.
+        """Attempt what is ready; if another thread is draining, the test's thread waits for it.
 
         Must not be called inside an attempt, which would wait for itself.
         """
-        if self._outbox.queue:
-            self.attempt()
+        self.attempt()
         if self.thread is not None:
             self._wait()
             self.attempt()  # the other thread leaves the rest if a receiver raises
-
-    @contextmanager
-    def setting_aside(self) -> Generator[None]:
-        """Leave the current queue alone during a block."""
-        with self._core.lock:
-            queued, self._outbox.queue = self._outbox.queue, deque()
-        try:
-            yield
-        finally:
-            with self._core.lock:
-                queued.extend(self._outbox.queue)
-                self._outbox.queue = queued
 
     def _wait(self) -> None:
         # Only the test's own thread waits. A receiver's code that runs outside its context doesn't
@@ -165,212 +164,325 @@ class Drain:
         if waits and self._drain_lock.acquire(timeout=self.overdue.limit):
             self._drain_lock.release()
 
-    async def _run(self, *, plain: bool) -> Exception | None:
-        # An app's error is returned; run_at_once() explains why.
-        while self._outbox.queue and self._drain_lock.acquire(blocking=False):
-            self.thread = threading.get_ident()
-            try:
-                with self._log:
-                    while attempts := self._begin_next():
-                        await self._make(attempts, plain=plain)
-                if self._raised is not None:
-                    return self._raised
-            except BaseException:
-                if self._raised is not None:
-                    self._core.errors.append(self._raised)
-                raise
-            finally:
-                self._event = self._raised = self.thread = self.overdue.current = None
-                self._outbox.depth = 0
-                self._drain_lock.release()
-        return None
+    # Barriers
 
-    def _begin_next(self) -> list[Attempt]:
-        # Usually one attempt; none if the queue is empty, or if an app raised and the event is
-        # done.
+    def barrier(self) -> Iterator[None]:
+        """Attempt what is ready, then what a barrier releases; a step."""
+        if self.observer is not None:
+            self.observer.barrier()
+        yield
+        while self._queue.release():
+            yield
+        if self.observer is not None:
+            self.observer.flushed(self._core.now())
+
+    def with_barriers(
+        self,
+        step: Callable[[], Iterator[None]],
+        is_due: Callable[[], bool],
+        move_to: Callable[[Attempt, int], Iterator[None]] | None = None,
+    ) -> Iterator[None]:
+        """Perform a step with a barrier before it and wherever time is about to move.
+
+        Args:
+            step: The step.
+            is_due: Returns whether more work is due at the present moment.
+            move_to: Moves time to when a duplicate or a retry is due; None: these are not waited
+                for.
+        """
+
+        def passing(steps: Iterator[None]) -> Iterator[None]:
+            for _ in steps:
+                yield
+                if not is_due():
+                    yield from self.barrier()
+
+        yield from self.barrier()
+        yield from passing(step())
+        while move_to is not None and (later := self._queue.moves_clock_to()):
+            began, (due, attempt) = self._core.now(), later[0]
+            yield from passing(move_to(attempt, due))
+            if self.observer is not None:
+                self.observer.waited(began, self._core.now())
+            yield from self.barrier()
+
+    # Taking attempts, and what faults decide about them
+
+    def _begin_next(self) -> Sequence[Post]:
+        # Usually one; none if nothing is ready, or if an app raised and the event is done.
+        ready = self._queue.ready
         with self._core.lock:  # no reset may come between an event's check and its record
-            queue, attempts = self._outbox.queue, list[Attempt]()
-            while not attempts:
-                if not queue or (self._raised is not None and queue[0].event is not self._event):
-                    return []
-                attempts = self._take_next(queue)
-            self._outbox.depth = attempts[-1]._flight.depth + 1
-            is_batch = sum(attempt._flight.outcome is None for attempt in attempts) > 1
-            self._batches += is_batch
-            for attempt in attempts:
-                self._begin(attempt, self._batches if is_batch else 0)
-        self.overdue.current = attempts
-        return attempts
+            while ready and (self._raised is None or ready[0].event is self._event):
+                posts = self._take(ready)
+                if posts:
+                    self.overdue.current = posts
+                    return posts
+        return ()
 
-    def _take_next(self, queue: deque[Attempt]) -> list[Attempt]:
-        # The next attempt or batch, or none if the faults delay it.
-        taken = [queue.popleft()]
-        self._event, batch = taken[0].event, taken[0]._flight.batch
-        if taken[0]._flight.depth > MAX_DEPTH:
-            queue.clear()
+    def _take(self, ready: deque[Attempt]) -> Sequence[Post]:
+        # The posts of the next attempt or batch; none if it isn't made now.
+        attempt = ready.popleft()
+        self._event, together, batch = attempt.event, attempt._wait, [attempt]
+        if attempt._depth > MAX_DEPTH:
+            ready.clear()
             raise UndeliveredWebhooks(
                 f"endless loop: {MAX_DEPTH:,} webhooks in a row each caused another one "
                 f"(last: {self._event.line}). Does the receiver send a message for every event?"
             )
-        while batch is not None and queue and queue[0]._flight.batch is batch:
-            taken.append(queue.popleft())
-        ready: list[Attempt] = []
-        for attempt in taken:
-            ready += self._decide(attempt, in_batch=len(taken) > 1)
-        return ready
+        while isinstance(together, Together) and ready and ready[0]._wait is together:
+            batch.append(ready.popleft())
+        to_make: list[Attempt] = []
+        for attempt in batch:
+            attempt._wait = None
+            if attempt._is_wanted and self._core.history.has(attempt.event):
+                to_make += self._decided(attempt, in_batch=len(batch) > 1)
+        return self._begin(to_make, together.mark if isinstance(together, Together) else None)
 
-    def _decide(self, attempt: Attempt, *, in_batch: bool) -> Sequence[Attempt]:
-        # The attempts to make now in place of one from the queue.
-        if not attempt._is_wanted or not self._core.history.has(attempt.event):
-            return ()
+    def _decided(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
+        # The attempts to make now in place of one that was ready.
         if attempt.endpoint.disabled:
-            Disabled(attempt.endpoint)._shape(attempt)
-        elif self.ordering is not None:
-            return self.ordering.decide(attempt, in_batch=in_batch)
-        return (attempt,)
+            attempt._decisions, attempt._marks = (), ()
+            attempt._note(Disabled(attempt.endpoint)._decide(attempt))
+            return [attempt]
+        if self.observer is not None:
+            self.observer.begins(attempt)
+        if attempt._cause is None:
+            attempt._cause = attempt.event
+            if not self._ask_faults(attempt, is_taken=in_batch):
+                return []
+        batch = [attempt, *self._repeats(attempt, in_batch=in_batch)]
+        if in_batch or not attempt.endpoint._target.overlaps:
+            return batch
+        partners = self._queue.take_partners()
+        for partner in partners:
+            self._repeats(partner, in_batch=False)  # all of which wait
+        return [*partners, *batch]
 
-    def _begin(self, attempt: Attempt, batch: int) -> None:
-        # An attempt that already has an outcome is only recorded, not made.
-        flight = attempt._flight
-        event, endpoint, now = attempt.event, attempt.endpoint, self._core.now()
-        attempt.moment = now if flight.due is None else flight.due
-        self._core.history.add(attempt, attempt._cause or event)
-        self.count += 1
-        flight.ordinal, flight.round = self.count, batch
-        if batch and flight.batch and flight.batch not in attempt._marks:
-            attempt._marks += (flight.batch,)
-        flight.target = endpoint._target
-        flight.request = WebhookRequest(
-            event,
-            attempt._body,
-            endpoint.headers,
-            now // SECOND,
-            attempt.number,
-            endpoint,
-            attempt._id,
-        )
-        if self.ordering is None or batch:  # concurrent attempts have no attendants
-            return
-        flight.attendant = self.ordering.attendant_of(attempt)
-        if flight.attendant is not None and not flight.target.in_process:
-            kind = flight.failure and flight.failure.kind
-            flight.outcome = ChatFakeError(
-                f"{kind}() needs an in-process app, but {endpoint._shown} is a URL. Connect the "
-                f"app as wsgi= or asgi="
+    def _ask_faults(self, attempt: Attempt, *, is_taken: bool) -> bool:
+        # Decisions that combine with others come first, then the first of the other ones, unless
+        # the attempt is in one of the test's batches. Returns whether to make it now.
+        chosen: Decision | None = None
+        for fault in self._outbox.faults.active:
+            decision = fault._asked(attempt)
+            if decision is None or not (decision.combines or (chosen is None and not is_taken)):
+                continue
+            fault._fire()
+            if decision.combines:
+                self._carry_out(decision, attempt)
+            else:
+                chosen = decision
+        if chosen is None:
+            return True
+        self.awaits_retries = True
+        return self._carry_out(chosen, attempt)
+
+    def _carry_out(self, decision: Decision, attempt: Attempt) -> bool:
+        # Returns whether to make the attempt now. A failure is marked once it has happened, and so
+        # are attempts that are made at the same time.
+        attempt._decisions += (decision,)
+        match decision:
+            case Changed():
+                attempt._marks += (decision.mark,)
+            case Hold(wait=wait):
+                if isinstance(wait, Pause) and decision.mark not in attempt.event._marks:
+                    attempt.event._marks += (decision.mark,)
+                if isinstance(wait, Pause) or not wait.together:
+                    attempt._marks += (decision.mark,)
+                self._queue.wait(attempt, wait)
+                return False
+            case _:
+                pass
+        return True
+
+    def _repeats(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
+        # Queues the repeats of an attempt that is made now; returns those to make with it.
+        twices = [decision for decision in attempt._decisions if isinstance(decision, Twice)]
+        together: list[Attempt] = []
+        for twice in twices:
+            self.awaits_retries = True
+            repeat, wait = attempt._repeated(twice), twice.wait
+            if wait is None or (in_batch and isinstance(wait, Turn) and wait.others == 1):
+                together.append(repeat)
+            else:
+                self._queue.wait(repeat, wait)
+        if twices:
+            attempt._decisions = tuple(each for each in attempt._decisions if each not in twices)
+        return together
+
+    # Beginning and ending
+
+    def _begin(self, attempts: Sequence[Attempt], mark: Mark | None) -> Sequence[Post]:
+        # A post that has an outcome already is only recorded, not made.
+        now, posts = self._core.now(), list[Post]()
+        for attempt in attempts:
+            event, endpoint = attempt.event, attempt.endpoint
+            attempt.moment = attempt.moment or now
+            self._core.history.add(attempt, attempt._cause or event)
+            self._begun += 1
+            request = WebhookRequest(
+                event,
+                attempt._body,
+                endpoint.headers,
+                now // SECOND,
+                attempt.number,
+                endpoint,
+                attempt._other_id,
             )
+            attempt._post = post = Post(attempt, request, endpoint._target, self._begun)
+            for decision in attempt._decisions:
+                if isinstance(decision, Failed) and not decision.is_after:
+                    post.outcome = decision.response
+            posts.append(post)
+            self._outbox.depth = attempt._depth + 1
+        if sum(post.outcome is None for post in posts) > 1:
+            self._begin_batch(posts, mark)
+        else:
+            for post in posts:
+                self._attend(post)
+        return posts
 
-    async def _make(self, attempts: Sequence[Attempt], *, plain: bool) -> None:
-        # Attempts that faults have ended already are only recorded.
-        to_make = [attempt for attempt in attempts if attempt._flight.outcome is None]
-        ended: BaseException | None = None
-        try:
-            await make(to_make, self._core.scopes, self._log, self._portal, plain=plain)
-        except BaseException as error:
-            ended = error
-        if len(to_make) > 1:
-            in_threads = sum(attempt._flight.target.threaded for attempt in to_make)
+    def _begin_batch(self, posts: Sequence[Post], mark: Mark | None) -> None:
+        # Concurrent attempts have no attendants.
+        self._batches += 1
+        if mark is None:  # it is not the test's batch but a fault's
+            mark = next(
+                decision.mark
+                for post in posts
+                for decision in post.attempt._decisions
+                if isinstance(decision.fault, Concurrently)
+            )
+        for post in posts:
+            post.round = self._batches
+            if mark not in post.attempt._marks:
+                post.attempt._marks += (mark,)
+
+    def _attend(self, post: Post) -> None:
+        attempt = post.attempt
+        attend = None if self.observer is None else self.observer.attend
+        if not (attempt._is_new and post.target.in_process):
+            attend = None
+        for decision in attempt._decisions:
+            if isinstance(decision, Call):
+                attend = decision.attend
+                if not post.target.in_process:
+                    post.outcome = ChatFakeError(
+                        f"{decision.mark.kind}() needs an in-process app, but "
+                        f"{attempt.endpoint._shown} is a URL. Connect the app as wsgi= or asgi="
+                    )
+        post.attendant = attend and attend()
+
+    def _end(self, posts: Sequence[Post], ended: BaseException | None) -> None:
+        if len(posts) > 1:
+            in_threads = sum(post.is_posted and post.target.threaded for post in posts)
             pool = [each for each in threading.enumerate() if each.name.startswith(_POOLS)]
             self.had_threads = self.had_threads or max(in_threads, len(pool)) > 1
-        for attempt in to_make:
-            if attempt._flight.outcome is None and isinstance(ended, Exception):
-                attempt._flight.outcome = ended
-        interrupts = [self._record(attempt) for attempt in attempts]
-        if ended is None or isinstance(ended, Exception):
-            ended = next(filter(None, interrupts), None)
-        if ended is not None:
-            raise ended
+        interrupt = None if isinstance(ended, Exception) else ended
+        for post in posts:
+            if post.outcome is None and isinstance(ended, Exception):
+                post.outcome = ended
+            stopped = self._record(post)
+            interrupt = interrupt or stopped
+        if interrupt is not None:
+            raise interrupt
 
-    def _record(self, attempt: Attempt) -> BaseException | None:
+    def _record(self, post: Post) -> BaseException | None:
         # Returns the interrupt that ended it, if one did.
-        response, error = self._response_of(attempt), self._error_of(attempt)
+        attempt, endpoint = post.attempt, post.attempt.endpoint
+        response, error = self._result_of(post)
         with self._core.lock:
-            response = self._count(attempt, response)
-            attempt._response, attempt._ended = response, True
+            if not attempt._meaning.uncounted:
+                if self.observer is not None:
+                    self.observer.ended(attempt, response)
+                self._queue.note_made()
+                response = self._failed(post, response)
+            meaning, ok = attempt._meaning, response.is_success
+            counts = not (meaning.uncounted or meaning.unmade)
+            if counts and endpoint._count(ok=ok):
+                attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
+            attempt._response = response
             if self._core.history.has(attempt):  # there was no reset meanwhile
                 self._outbox.attempts.append(attempt)
-                if not attempt.ok and attempt._was_made and attempt._effect._counts:
-                    self._try_again(attempt)
-        interrupt = self._surface(attempt, error)
-        # Reports show what was signed for a 401 or 403, and observers look at every request.
-        if self.observer is None and response.status not in {401, 403}:
-            attempt._land()
+                if counts and not ok:
+                    self._try_again(post, by_fault=meaning.wanted)
+        interrupt = None if error is None else self._surface(post, error)
+        # Reports show what was signed for a 401 or 403, and observers look at every post. After an
+        # interrupt, a thread may still be making this attempt.
+        if self.observer is None and post.outcome is not None and response.status not in {401, 403}:
+            attempt._post = None
         return interrupt
 
-    def _count(self, attempt: Attempt, response: Response) -> Response:
-        # Faults and the endpoint count the attempt; returns the response as the service gets it.
-        endpoint = attempt.endpoint
-        if not attempt._effect._counts:
-            return response
-        if self.ordering is not None:
-            response = self.ordering.note_attempt(attempt, response)
-        if attempt._was_made and endpoint._count(ok=response.is_success):
-            attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
+    def _failed(self, post: Post, response: Response) -> Response:
+        # Marks the failure that a fault wants, now that it has happened; returns the response as
+        # the service gets it.
+        attempt = post.attempt
+        match attempt._decisions:
+            case (*others, Call(fault=fault)) if not (post.attendant and post.attendant.deed):
+                fault._take_back()  # the app did not come that far
+                attempt._decisions = tuple(others)
+            case (*_, (Failed() | Call()) as decision):
+                attempt._marks += (decision.mark,)
+                if isinstance(decision, Failed) and response.error is None:
+                    return decision.response
+            case _:
+                pass
         return response
 
-    def _try_again(self, attempt: Attempt) -> None:
+    def _try_again(self, post: Post, *, by_fault: bool) -> None:
         # If a fault made the attempt fail, it is repeated at the next barrier, without using up one
         # of the endpoint's retries.
-        ordering = self.ordering
+        attempt = post.attempt
         if attempt.endpoint.disabled:
-            self._outbox.forget_unwanted()
-            if ordering is not None:
-                ordering.backlog.forget_failed(lambda repeat: not repeat._is_wanted)
-        elif ordering is not None and attempt._flight.failure is not None:
-            ordering.backlog.keep_failed(attempt._again(attempt._retried))
+            self._queue.forget_unwanted()
+        elif by_fault:
+            self._queue.wait(attempt._again(attempt._retried), AtBarrier())
         elif attempt._retried < len(attempt.endpoint._retries):
-            self._plan_retry(attempt)
+            self._retry(post)
 
-    def _plan_retry(self, attempt: Attempt) -> None:
+    def _retry(self, post: Post) -> None:
         # After a very late response, the retry may be overdue already; then it is next.
-        now, retry = self._core.now(), attempt._again(attempt._retried + 1)
-        failed_at = attempt.moment
+        attempt, now = post.attempt, self._core.now()
+        failed_at, retry = attempt.moment, attempt._again(attempt._retried + 1)
         if isinstance(attempt.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
-        delay = attempt.endpoint._retries[attempt._retried]
-        if attempt._flight.is_late and failed_at + delay < now:
-            self._outbox.take_due(failed_at + delay, retry)
-            return
-        self._outbox.plan(retry, delay, since=failed_at)
-        if self.ordering is not None and self.ordering.awaits_retries:
-            self.ordering.await_retry(attempt, failed_at + delay)
+        due = failed_at + attempt.endpoint._retries[attempt._retried]
+        if post.is_late and due < now:
+            self._queue.take_due(due, retry)
+        else:
+            self._queue.wait_until(retry, due, moves_clock=self.awaits_retries)
 
-    def _surface(self, attempt: Attempt, error: BaseException | None) -> BaseException | None:
+    def _surface(self, post: Post, error: BaseException) -> BaseException | None:
         # Keeps an app's error for the test; returns an interrupt, which is raised at once.
-        flight = attempt._flight
-        event, endpoint = attempt.event, attempt.endpoint
-        if error is None or (flight.is_posted and not endpoint._surfaces(error)):
+        attempt, endpoint = post.attempt, post.attempt.endpoint
+        if post.is_posted and not endpoint._surfaces(error):
             return None
-        if not attempt._effect._counts and isinstance(error, Exception):
+        if attempt._meaning.uncounted and isinstance(error, Exception):
             return None  # the check that made the attempt reports it
         attempt._surfaced = True
         if not isinstance(error, Exception):
             return error
         # A stopped app was called, even if it was restart= that raised.
-        was_called = flight.is_posted or (flight.attendant and flight.attendant.stopped)
+        was_called = post.is_posted or (post.attendant and post.attendant.stopped)
         raised = f"by {endpoint._shown} on" if was_called else f"before {endpoint._shown} got"
-        error.add_note(f"raised {raised} {event._name} (caused {event.line.place})")
+        error.add_note(f"raised {raised} {attempt.event._name} (caused {attempt.event.line.place})")
         self._raised = self._raised or error
         return None
 
-    def _response_of(self, attempt: Attempt) -> Response:
-        # A late response counts as none.
-        flight = attempt._flight
-        outcome = flight.outcome or InterruptedError(_INTERRUPTED)
-        response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
-        if not flight.is_late or flight.is_broken_off:
-            return response
-        overdue = timed_out(self.overdue.limit, attempt.endpoint._stopped)
-        return Response(None, b"", overdue, response.status)
-
-    def _error_of(self, attempt: Attempt) -> BaseException | None:
-        # A stopped app is replaced; if that fails, its error is the attempt's.
-        flight = attempt._flight
-        error = None if isinstance(flight.outcome, Response) else flight.outcome
-        attendant = flight.attendant
-        if attendant is not None and attendant.stopped is not None:
-            error = self._restart(attempt.endpoint, attendant.deed) or error
-            flight.is_posted = error is None  # False: the error is raised in the test in any case
-        return error
+    def _result_of(self, post: Post) -> tuple[Response, BaseException | None]:
+        # The response, and the error of the app or of what else ended the attempt.
+        outcome, endpoint, error = post.outcome, post.attempt.endpoint, None
+        if isinstance(outcome, Response):
+            response = outcome
+        else:
+            response = Response(None, b"", outcome or InterruptedError(_INTERRUPTED))
+            error = outcome
+        if post.is_late and not post.is_broken_off:  # a late response counts as none
+            overdue = timed_out(self.overdue.limit, endpoint._stopped)
+            response = Response(None, b"", overdue, response.status)
+        if post.attendant is not None and post.attendant.stopped is not None:
+            # A stopped app is replaced; if that fails, its error is the attempt's.
+            error = self._restart(endpoint, post.attendant.deed) or error
+            post.is_posted = error is None  # False: the error is raised in the test in any case
+        return response, error
 
     def _restart(self, endpoint: Endpoint, stopped: str) -> Exception | None:
         # Returns the error, if any.

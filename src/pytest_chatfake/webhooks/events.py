@@ -69,9 +69,6 @@ class Event(Record):
     _message: MessageState | None = None
     _rule: Rule | None = None
     _marks: tuple[Mark, ...] = ()
-    _ordinal: int = 1  # if about no message: its number among the events of its type
-    _recorded_id: str = ""  # if recorded: its message's id
-    _recorded_number: int = 0  # if recorded: its message's number among the recorded messages
     _outbound: Outbound | None = None  # None: the body is posted unchanged
 
     def __repr__(self) -> str:
@@ -107,8 +104,7 @@ class Event(Record):
 
     @property
     def _label(self) -> str:
-        # An event about no message: the type and, from the second event on, its number.
-        return self.type if self._ordinal == 1 else f"{self.type} #{self._ordinal}"
+        return self.type
 
     @property
     def _name(self) -> str:
@@ -124,9 +120,31 @@ class Event(Record):
         return f"{self._name} (message {id_})" if id_ else self._name
 
     @property
+    def _recorded_id(self) -> str:
+        return ""
+
+    @property
     def _number(self) -> int:
         # Its message's number; negative for a recorded message, 0 for none.
-        return -self._recorded_number if self._message is None else self._message.number
+        return 0 if self._message is None else self._message.number
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class OtherEvent(Event):
+    """An event about none of the fake's messages."""
+
+    _ordinal: int = 1  # its number among the events of its type
+    _recorded_id: str = ""  # if recorded: its message's id
+    _recorded_number: int = 0  # if recorded: its message's number among the recorded messages
+
+    @property
+    def _label(self) -> str:
+        # The type and, from the second event on, its number.
+        return self.type if self._ordinal == 1 else f"{self.type} #{self._ordinal}"
+
+    @property
+    def _number(self) -> int:
+        return -self._recorded_number
 
 
 def event_name(what: str, number: int) -> str:

@@ -1,15 +1,16 @@
-"""The kinds of webhook faults: what each one does, and when.
+"""The faults of webhooks: which attempts each one matches, and what it decides about them.
 
-Each kind is a class, and :class:`.Fault` is their base. Tests set them up with the methods of
+Each kind is a class, and :class:`Fault` is their base. Tests set them up with the methods of
 :class:`.Webhooks`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from ..base.arguments import (
     check_bool,
@@ -18,23 +19,79 @@ from ..base.arguments import (
     check_int,
     shown_arguments,
 )
+from ..base.calling_line import Line
 from ..base.marks import Mark
-from ..domain.ids import other_id
+from ..base.triggers import Trigger
 from ..domain.instants import parse_delay, parse_length, seconds
 from ..transport.client.responses import Response
-from .attempts import Attempt, Delays, Fault
+from .attempts import Attempt
 from .attending import Attend
+from .decisions import Call, Changed, Decision, Failed, Hold, Meaning, Pause, Turn, Twice
 from .endpoints import Endpoint, Signer
-from .signing import check_signer, flaw_of
+from .signing import check_signer
 from .synthetic import UNKNOWN, with_unknown
-
-#: The outcome of an attempt that is not made.
-_NOT_MADE = Response(None)
 
 #: Why two attempts at an endpoint can't overlap.
 ONE_AT_A_TIME: Final = (
     "a plain function handles one event at a time: connect your app as wsgi=, asgi= or by its URL"
 )
+
+_WANTED: Final = Meaning(wanted=True)
+_WRONG: Final = Meaning(wrong=True)
+_NOT_MADE: Final = Response(None)
+
+
+class Fault(Trigger, ABC):
+    """A fault that affects matching events, as returned by ``webhooks.duplicate()`` and others.
+
+    An event matches at most once for each endpoint, at its first attempt there. Retries, repeats
+    and ``redeliver()`` don't count.
+    """
+
+    _face, _home = "Fault", "webhooks"
+    _filters = ("message", "status", "type", "endpoint")
+
+    #: What sets the fault up, if no method has its name.
+    _set_up_by: ClassVar[str] = ""
+    #: The mark's word or two.
+    _text: ClassVar[str] = ""
+
+    _details: str = ""  # details for the mark
+    _mark: Mark
+
+    @property
+    def kind(self) -> str:
+        """The name of the method that set up the fault."""
+        return self._kind
+
+    def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
+        super()._set_up(where, line)
+        self._mark = Mark(self._kind, self._text + self._details, line)
+
+    def _shown_filter(self, name: str, value: Any) -> object:
+        if name == "message":
+            return value.id or "a message"  # it has no id before it is sent
+        return value._shown if name == "endpoint" else value
+
+    def _asked(self, attempt: Attempt) -> Decision | None:
+        # Counts a first attempt; returns the decision if it is one that should fire.
+        return self._decide(attempt) if self._concerns(attempt) and self._should_fire() else None
+
+    def _concerns(self, attempt: Attempt) -> bool:
+        event = attempt.event
+        has = {
+            "message": event._message,
+            "status": event.status,
+            "type": event.type,
+            "endpoint": attempt.endpoint,
+        }
+        return self._where.items() <= has.items()
+
+    @abstractmethod
+    def _decide(self, attempt: Attempt) -> Decision | None:
+        # Changes nothing; returns None if there is nothing to do in this attempt.
+        ...
+
 
 # Kinds that combine with all others
 
@@ -42,8 +99,8 @@ ONE_AT_A_TIME: Final = (
 class Duplicate(Fault):
     """Makes an attempt twice."""
 
-    _kind, _text, _combines = "duplicate", "duplicate", True
-    _waits_on = False  # even past barriers, for some explorations
+    _kind, _text = "duplicate", "duplicate"
+    _outlasts_barriers = False  # the second attempt waits past barriers, for some explorations
 
     def __init__(
         self,
@@ -69,26 +126,19 @@ class Duplicate(Fault):
         )
         self._details = ", new id" if new_id else ""
 
-    def _shape(self, attempt: Attempt) -> None:
-        attempt._flight.repeats += (self,)
-
-    def _repeat(self, attempt: Attempt, delays: Delays, *, in_batch: bool) -> Attempt | None:
-        repeat = attempt._repeated(self)
-        if self._has_new_id:
-            repeat._put_under_id(other_id(repeat._id))
+    def _decide(self, attempt: Attempt) -> Decision:
+        wait: Pause | Turn
         if self._pause:
-            delays.repeat(repeat, self._pause, self)
-        elif in_batch and not self._steps:
-            return repeat
+            wait = Pause(self._pause, moves_clock=True)
         else:
-            delays.backlog.repeat(repeat, self._steps, self, waits_on=self._waits_on)
-        return None
+            wait = Turn(self._steps + 1, self, outlasts_barriers=self._outlasts_barriers)
+        return Twice(self, self._mark, wait=wait, new_id=self._has_new_id)
 
 
 class Tamper(Fault):
     """Changes the body after it was signed; several such faults apply in turn."""
 
-    _kind, _text, _combines, _is_wrong = "tamper", "tampered", True, True
+    _kind, _text = "tamper", "tampered"
 
     def __init__(self, change: Callable[[bytes], bytes] | None) -> None:
         if change is not None:
@@ -96,15 +146,14 @@ class Tamper(Fault):
         super().__init__(*([] if change is None else [_name_of(change)]))
         self._change = with_a_space if change is None else change
 
-    def _shape(self, attempt: Attempt) -> None:
-        super()._shape(attempt)
-        attempt._flight.changes += (self._change,)
+    def _decide(self, attempt: Attempt) -> Decision:
+        return Changed(self, self._mark, _WRONG, tampered=self._change)
 
 
 class Sign(Fault):
     """Signs with another signer than the endpoint's; of several such faults, the last one signs."""
 
-    _kind, _text, _combines, _is_wrong = "sign", "wrong signature", True, True
+    _kind, _text = "sign", "wrong signature"
 
     def __init__(self, signer: Signer) -> None:
         if signer is None:
@@ -115,23 +164,14 @@ class Sign(Fault):
         super().__init__(_name_of(signer))
         self._signer = signer
 
-    def _shape(self, attempt: Attempt) -> None:
-        super()._shape(attempt)
-        attempt._flight.signer = self._signer
-
-    def _signed(self, attempt: Attempt, headers: Mapping[str, str]) -> None:
-        if attempt._flight.signer is not self._signer:  # a later fault signs
-            return
-        flaw = flaw_of(self._signer, attempt.endpoint.signer, headers)
-        attempt._marks = tuple(
-            mark._replace(text=flaw) if mark.kind == self._kind else mark for mark in attempt._marks
-        )
+    def _decide(self, attempt: Attempt) -> Decision:
+        return Changed(self, self._mark, _WRONG, signer=self._signer)
 
 
 class Evolve(Fault):
     """Writes events as a later version of the service might."""
 
-    _kind, _text, _combines, _usual_times = "evolve", "evolved", True, None
+    _kind, _text, _usual_times = "evolve", "evolved", None
 
     def __init__(self, unknown: str | None, resource: str) -> None:
         if unknown is not None:
@@ -139,16 +179,13 @@ class Evolve(Fault):
         super().__init__(*shown_arguments(unknown=unknown))
         self._unknown, self._resource = unknown, resource
 
-    def _shape(self, attempt: Attempt) -> None:
+    def _decide(self, attempt: Attempt) -> Decision | None:
         if self._unknown is None:
-            attempt._flight.is_evolved = True
-        else:
-            change = partial(with_unknown, path=self._unknown, resource=self._resource)
-            if change(attempt._body) == attempt._body:
-                self._take_back()  # the event has no such field
-                return
-            attempt._flight.unknown += (change,)
-        super()._shape(attempt)
+            return Changed(self, self._mark, is_evolved=True)
+        change = partial(with_unknown, path=self._unknown, resource=self._resource)
+        if change(attempt._body) == attempt._body:
+            return None  # the event has no such field
+        return Changed(self, self._mark, content=change)
 
 
 # Kinds that decide when an attempt is made
@@ -165,12 +202,8 @@ class Delay(Fault):
         super().__init__(length)
         self._details = f" {length} s"
 
-    def _meet(self, attempt: Attempt, delays: Delays) -> bool:
-        self._shape(attempt)
-        if self._mark not in attempt.event._marks:
-            attempt.event._marks += (self._mark,)
-        delays.delay(attempt, self._pause)
-        return False
+    def _decide(self, attempt: Attempt) -> Decision:
+        return Hold(self, self._mark, wait=Pause(self._pause))
 
 
 class Reorder(Fault):
@@ -182,10 +215,8 @@ class Reorder(Fault):
         self._steps = check_int(by, "by", 1)
         super().__init__(*shown_arguments(by=by))
 
-    def _meet(self, attempt: Attempt, delays: Delays) -> bool:
-        self._shape(attempt)
-        delays.backlog.delay(attempt, self._steps, self)
-        return False
+    def _decide(self, attempt: Attempt) -> Decision:
+        return Hold(self, self._mark, wait=Turn(self._steps, self))
 
 
 class Concurrently(Fault):
@@ -197,17 +228,12 @@ class Concurrently(Fault):
         self._steps = check_int(by, "by", 0)
         super().__init__(*shown_arguments(by=by))
 
-    def _strikes(self, attempt: Attempt, *, is_taken: bool) -> bool:
-        can_overlap = attempt.endpoint._target.overlaps
-        return super()._strikes(attempt, is_taken=is_taken or not can_overlap)
-
-    def _meet(self, attempt: Attempt, delays: Delays) -> bool:
+    def _decide(self, attempt: Attempt) -> Decision | None:
+        if not attempt.endpoint._target.overlaps:
+            return None
         if not self._steps:
-            attempt._flight.repeats += (self,)
-            return True
-        attempt._faults += (self,)  # marked once another attempt is made with it
-        delays.backlog.await_peer(attempt, self._steps, self)
-        return False
+            return Twice(self, self._mark)
+        return Hold(self, self._mark, wait=Turn(self._steps, self, together=True))
 
 
 # Kinds that make an attempt fail
@@ -217,57 +243,51 @@ class Drop(Fault):
     """Drops an event on the way to an endpoint."""
 
     _kind, _text = "drop", "dropped"
-    _is_made, _reaches_app, _fails = False, False, True
 
-    def _shape(self, attempt: Attempt) -> None:
-        super()._shape(attempt)
-        attempt._flight.outcome = _NOT_MADE
+    def _decide(self, attempt: Attempt) -> Decision:
+        meaning = Meaning(wanted=True, unmade=True, unseen=True)
+        return Failed(self, self._mark, meaning, response=_NOT_MADE)
 
 
 class Refuse(Fault):
     """Refuses the connection, so the app never sees the attempt."""
 
-    _kind, _text, _reaches_app, _fails = "refuse", "refused", False, True
+    _kind, _text = "refuse", "refused"
 
-    def _shape(self, attempt: Attempt) -> None:
-        super()._shape(attempt)
+    def _decide(self, attempt: Attempt) -> Decision:
         error = ConnectionRefusedError("refused before it reached the app: refuse()")
-        attempt._flight.outcome = Response(None, b"", error)
+        meaning = Meaning(wanted=True, unseen=True)
+        return Failed(self, self._mark, meaning, response=Response(None, b"", error))
 
 
 class LoseResponse(Fault):
     """Loses the response after the app has done its work."""
 
-    _kind, _text, _fails = "lose_response", "response lost", True
+    _kind, _text = "lose_response", "response lost"
 
-    def _end(self, attempt: Attempt, response: Response) -> Response:
-        super()._end(attempt, response)
-        if response.error is not None:
-            return response
-        return Response(None, b"", TimeoutError("the app's response was lost: lose_response()"))
+    def _decide(self, attempt: Attempt) -> Decision:
+        lost = Response(None, b"", TimeoutError("the app's response was lost: lose_response()"))
+        return Failed(self, self._mark, _WANTED, response=lost, is_after=True)
 
 
 class Attended(Fault):
     """Base of the kinds that act at a point inside the app, which an attempt may not reach."""
 
-    _fails = True
+    _meaning = _WANTED
 
     def __init__(self, point: str, attend: Attend) -> None:
         super().__init__(point)
         self._attend = attend
 
-    def _end(self, attempt: Attempt, response: Response) -> Response:
-        if attempt._flight.attendant is None or not attempt._flight.attendant.deed:
-            self._take_back()
-            attempt._flight.failure = None
-            return response
-        return super()._end(attempt, response)
+    def _decide(self, attempt: Attempt) -> Decision:
+        return Call(self, self._mark, self._meaning, attend=self._attend)
 
 
 class Crash(Attended):
     """Crashes the app in the middle of an attempt."""
 
-    _kind, _text, _crashes_app = "crash", "crashed", True
+    _kind, _text = "crash", "crashed"
+    _meaning = Meaning(wanted=True, crashed=True)
 
 
 class Error(Attended):
@@ -280,15 +300,14 @@ class Disabled(Fault):
     """Drops attempts at a disabled endpoint; no method sets it up."""
 
     _kind, _text, _set_up_by = "disable_after", "endpoint disabled", "connect(disable_after=)"
-    _is_made, _reaches_app, _fails, _counts = False, False, True, False
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__()
         self._mark = Mark(self._kind, self._text, endpoint._line)
 
-    def _shape(self, attempt: Attempt) -> None:
-        attempt._faults, attempt._marks = (self,), (self._mark,)
-        attempt._flight.outcome = _NOT_MADE
+    def _decide(self, attempt: Attempt) -> Decision:
+        meaning = Meaning(wanted=True, unmade=True, unseen=True, uncounted=True)
+        return Failed(self, self._mark, meaning, response=_NOT_MADE)
 
 
 def with_a_space(body: bytes) -> bytes:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
-from .attempts import Attempt, Fault
+from .attempts import Attempt
+from .decisions import Changed, Decision, Meaning
 from .endpoints import Signer, WebhookRequest
-from .faults import with_a_space
+from .faults import Fault, with_a_space
 from .signing import OwnSigner, guessed, retired, sign
 
 #: Not a forgery: an app that refuses this one doesn't refuse the others for their signatures.
@@ -29,18 +31,26 @@ class Forgery(Fault):
     """An attempt of ``assert_rejects_forgeries()``: a forgery, or the genuine request."""
 
     _kind, _text, _set_up_by = "forgery", "forgery check", "assert_rejects_forgeries()"
-    _fails, _counts = True, False
 
     def __init__(self, what: str, line: Line) -> None:
         super().__init__()
         self._what = what
         self._mark = Mark(self._kind, f"{self._text}, {what}", line)
+        self._got_through = False
 
-    def _shape(self, attempt: Attempt) -> None:
-        attempt._note(self)
-        attempt._flight.signer = lambda request: forgeries(request)[self._what] or {}
-        if self._what == CHANGED:
-            attempt._flight.changes = (with_a_space,)
+    def _decide(self, attempt: Attempt) -> Decision:
+        def signed(request: WebhookRequest) -> Mapping[str, str]:
+            return forgeries(request)[self._what] or {}
+
+        tampered = with_a_space if self._what == CHANGED else None
+        meaning = Meaning(wanted=True, uncounted=True)
+        return Changed(self, self._mark, meaning, signer=signed, tampered=tampered)
+
+
+def forgery_of(attempt: Attempt) -> Forgery | None:
+    """Return what an attempt of the check forges; None: it belongs to no check."""
+    faults = (decision.fault for decision in attempt._decisions)
+    return next((fault for fault in faults if isinstance(fault, Forgery)), None)
 
 
 def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:

@@ -36,34 +36,41 @@ class ErrorLog(logging.Handler):
 
     Args:
         scopes: Knows which attempt the running code is part of.
+
+    Attributes:
+        errors: The last exception of each attempt.
     """
 
     def __init__(self, scopes: Scopes) -> None:
         super().__init__()
         self._scopes = scopes
-        self._errors: dict[Scope, BaseException] = {}  # the last exception of each attempt
+        self.errors: dict[Scope, BaseException] = {}
 
-    def __enter__(self) -> None:
-        levels = [handler.level for handler in logging.root.handlers]
-        if levels:
+    def begin(self) -> None:
+        """Note exceptions from now on."""
+        handlers = logging.root.handlers
+        if handlers:
             # The lowest level of all handlers, because frameworks check for a handler with their
             # level.
-            self.setLevel(min(levels))
+            self.setLevel(min([handler.level for handler in handlers]))
             logging.root.addHandler(self)
 
-    def __exit__(self, *_: object) -> None:
-        logging.root.removeHandler(self)
+    def end(self) -> None:
+        """Note no more exceptions."""
+        if self in logging.root.handlers:
+            logging.root.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note a log record's exception, if an attempt's code logs it."""
         error = record.exc_info and record.exc_info[1]
         if error:
             for scope in self._scopes.current()[-1:]:
-                self._errors[scope] = error
+                self.errors[scope] = error
 
     def take(self, attempt: Record) -> LoggedError | None:
         """Return the last exception that an attempt's code logged, if any, and forget it."""
-        error = self._errors.pop(attempt, None)  # its traceback keeps the app's variables
+        # Its traceback keeps the app's variables.
+        error = self.errors.pop(attempt, None)
         if error is None:
             return None
         return LoggedError(type(error).__name__, text_of(error), users_place(error))

@@ -27,18 +27,12 @@ class Observer(Protocol):
         """Whether a check may find nothing to do, because no event was accepted."""
         ...
 
-    def begins(self) -> None:
-        """Called when an attempt begins, unless a fault delays it."""
+    def begins(self, attempt: Attempt) -> None:
+        """Called when it is an attempt's turn, before the faults are asked."""
         ...
 
-    def ended(self, attempt: Attempt, choice: int, response: Response) -> None:
-        """Called when an attempt has ended.
-
-        Args:
-            attempt: The attempt.
-            choice: The number of the first attempt that this one is, repeats or retries; 0: none.
-            response: The app's response, before a fault changes it.
-        """
+    def ended(self, attempt: Attempt, response: Response) -> None:
+        """Called when an attempt has ended, with the app's response before a fault changes it."""
         ...
 
     def barrier(self) -> None:

@@ -7,7 +7,7 @@ Later, the :class:`.Drain` takes it from the queue and attempts it without the l
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
@@ -19,14 +19,16 @@ from ..base.marks import Mark
 from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
-from ..domain.instants import MILLISECOND, Moment, shown
+from ..domain.instants import Moment, shown
 from ..domain.messages import MessageState
 from ..wire.bodies import EventWriter
-from .attempts import Attempt, Fault, Flight
+from .attempts import Attempt
 from .core import Core
 from .endpoints import Endpoint, Endpoints
-from .events import CustomEvent, Event
+from .events import CustomEvent, Event, OtherEvent
+from .faults import Fault
 from .outbound import Outbound
+from .queue import Queue
 from .synthetic import Edit
 
 #: Forgeries' ids count down from here, so that no event ever has the same id.
@@ -41,9 +43,7 @@ class Outbox:
         events: The events that were emitted, in order.
         attempts: The attempts that have ended, in the order in which they ended.
         seen: How many of these attempts the test has read.
-        queue: The attempts to make next, in order.
-        paused: What a ``paused()`` block holds back: one list of attempts for each event. None
-            outside such a block.
+        queue: The attempts that are still to be made.
         faults: The faults that are set up.
         unheard: Events that no endpoint listened for.
         depth: The length of the chain of attempts that has led here, each of which caused an event.
@@ -64,8 +64,8 @@ class Outbox:
         self._per_message = per_message
         self._outbound = None if outbound is None else Outbound(core, outbound)
         self.endpoints: Endpoints = Endpoints()
+        self.queue: Queue = Queue(core)
         self.faults: Triggers[Fault] = Triggers(core.history)
-        self.paused: list[list[Attempt]] | None = None
         self.depth: int = 0
 
     def reset(self, ids: Ids) -> None:
@@ -79,15 +79,13 @@ class Outbox:
         self._of_messages = 0
         self._custom: Counter[str] = Counter()  # how many events there are of each other type
         self._recorded: dict[str, int] = {}  # the numbers of recorded messages, by id
-        self.queue: deque[Attempt] = deque()
+        self.queue.clear()
         self.unheard: list[Event] = []
         self._last = 0  # the moment in the last event
         self.faults.clear()
         if self._outbound is not None:
             self._outbound.reset()
         self.endpoints.reset()
-        if self.paused is not None:
-            self.paused.clear()  # the block goes on, and holds back later events
 
     def events_of(self, message: MessageState | None) -> Sequence[Event]:
         """Return the events about a message, in order; for None, those about no message."""
@@ -95,8 +93,9 @@ class Outbox:
 
     @property
     def queued(self) -> list[Event]:
-        """The events in the queue that an endpoint still wants, each once."""
-        return [*dict.fromkeys(attempt.event for attempt in self.queue if attempt._is_wanted)]
+        """The events that are ready, and that an endpoint still wants, each once."""
+        ready = self.queue.ready
+        return [*dict.fromkeys(attempt.event for attempt in ready if attempt._is_wanted)]
 
     # Writing
 
@@ -106,26 +105,35 @@ class Outbox:
 
     def write_facts(self, facts: Sequence[Fact], fields: str, line: Line) -> list[Event]:
         """Write the events for facts that are about to be applied, with the same extra fields."""
-        return [
-            Event(
-                id_ := self._next_id(fact.message, ahead),
-                self._writer.event_type,
-                fact.what,
-                self._writer.write(id_, fact, fields),
-                line,
-                fact.at,
-                _message=fact.message,
-                _rule=fact.rule,
-                _outbound=self._outbound,
+        writer, number, events = self._writer, self._of_messages, list[Event]()
+        for fact in facts:
+            number += 1
+            message, what = fact.message, fact.what
+            id_ = self._ids.event % (message.number if self._per_message else number)
+            body = writer.write(id_, fact, fields)
+            events.append(
+                Event(
+                    id_,
+                    writer.event_type,
+                    what,
+                    body,
+                    line,
+                    fact.at,
+                    False,
+                    message,
+                    fact.rule,
+                    (),
+                    self._outbound,
+                )
             )
-            for ahead, fact in enumerate(facts)
-        ]
+        return events
 
     def write_synthetic(
         self, fact: Fact, fields: str, status: str, edit: Edit | bytes, type_: str, line: Line
     ) -> Event:
         """Write an event that the service would not send: a true body, edited."""
-        id_ = self._next_id(fact.message)
+        number = fact.message.number if self._per_message else self._of_messages + 1
+        id_ = self._ids.event % number
         body = (
             edit if isinstance(edit, bytes) else edit(self._writer.write(id_, fact, fields, status))
         )
@@ -148,7 +156,7 @@ class Outbox:
         id_ = id_ or self._ids.other_event % self._next_custom
         if body is None:
             body = self._writer.write_other(id_, type_, key, resource, now)
-        return Event(id_, type_, status or None, body, line, now, _recorded_id=recorded_id)
+        return OtherEvent(id_, type_, status or None, body, line, now, _recorded_id=recorded_id)
 
     def ask_outbound(self, events: Sequence[Event]) -> bool:
         """Call ``outbound=`` for the first of these events that it was not called for yet.
@@ -162,10 +170,6 @@ class Outbox:
             if event._outbound
         )
 
-    def _next_id(self, message: MessageState, ahead: int = 0) -> str:
-        number = message.number if self._per_message else self._of_messages + ahead + 1
-        return self._ids.event % number
-
     @property
     def _next_custom(self) -> int:
         return self._custom.total() + 1
@@ -177,78 +181,47 @@ class Outbox:
     # Emitting
 
     def emit(self, event: Event, cause: Record) -> None:
-        """Emit an event about a message."""
-        self._of_messages += 1
-        self._emit(event, cause)
-
-    def emit_custom(self, event: Event, cause: Record) -> None:
-        """Emit an event that is about none of the fake's messages."""
-        self._custom[event.type] += 1
-        event._ordinal = self._custom[event.type]
-        if event._recorded_id:
-            number = len(self._recorded) + 1
-            event._recorded_number = self._recorded.setdefault(event._recorded_id, number)
-        self._emit(event, cause)
-
-    def _emit(self, event: Event, cause: Record) -> None:
+        """Emit an event."""
+        if isinstance(event, OtherEvent):
+            self._number(event)
+        else:
+            self._of_messages += 1
         self._core.history.add(event, cause)
         self.events.append(event)
         if self._tick:
             self._last = max(self._last, shown(event.moment))
         self._send(event)
 
+    def _number(self, event: OtherEvent) -> None:
+        self._custom[event.type] += 1
+        event._ordinal = self._custom[event.type]
+        if event._recorded_id:
+            number = len(self._recorded) + 1
+            event._recorded_number = self._recorded.setdefault(event._recorded_id, number)
+
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:
         """Queue a past event again."""
-        marks = (Mark("redeliver", "again", line),)
-        self._send(event, _cause=cause, _marks=marks, _is_redelivered=True)
+        self._send(event, cause, (Mark("redeliver", "again", line),))
 
     def forge(self, attempt: Attempt) -> Iterator[None]:
         """Make an attempt with a new event id, regardless of faults and pauses; a step."""
-        attempt._put_under_id(self._ids.event % (_LAST_ID - len(self.attempts)))
-        self.queue.append(attempt)
+        attempt._other_id = self._ids.event % (_LAST_ID - len(self.attempts))
+        self.queue.ready.append(attempt)
         yield
 
-    def _send(self, event: Event, **how: Any) -> None:
-        endpoints = self.endpoints.listening(event.type)
-        if endpoints:
-            posted = event.body, event.id
-            self._enqueue(
-                [Attempt(event, to, *posted, _flight=Flight(self.depth), **how) for to in endpoints]
-            )
+    def _send(
+        self, event: Event, cause: Record | None = None, marks: tuple[Mark, ...] = ()
+    ) -> None:
+        attempts = [
+            Attempt(event, endpoint, self.depth, 1, cause, marks)
+            for endpoint in self.endpoints.listening(event.type)
+        ]
+        if attempts:
+            self.queue.add(attempts)
         else:
             self.unheard.append(event)
 
-    def _enqueue(self, attempts: list[Attempt]) -> None:
-        if self.paused is None:
-            self.queue.extend(attempts)
-        else:
-            self.paused.append(attempts)
-
-    # Later
-
-    def plan(self, attempt: Attempt, delay: int, since: int | None = None) -> None:
-        """Schedule an attempt; the delay in nanoseconds counts from ``since``, or from now."""
-        start = self._core.now() if since is None else since
-        with self._core.lock:
-            if attempt._is_wanted:
-                self._core.schedule.add(start + delay, "attempt", attempt)
-
     def disconnect(self, endpoint: Endpoint) -> None:
-        """Disconnect an endpoint, and forget its scheduled attempts."""
+        """Disconnect an endpoint, and forget its attempts."""
         self.endpoints.disconnect(endpoint)
-        self.forget_unwanted()
-
-    def forget_unwanted(self) -> None:
-        """Forget scheduled attempts at endpoints that no longer get them."""
-        with self._core.lock:
-            schedule = self._core.schedule
-            for key, (_, subject) in tuple(schedule.work.items()):
-                if isinstance(subject, Attempt) and not subject._is_wanted:
-                    schedule.cancel(key)
-
-    def take_due(self, due: int, attempt: Attempt) -> None:
-        """Queue an attempt that was scheduled for ``due``."""
-        # If time has jumped over `due`, the attempt counts as made at that moment.
-        if self._core.now() - due > MILLISECOND:
-            attempt._flight.due = due
-        self._enqueue([attempt])
+        self.queue.forget_unwanted()

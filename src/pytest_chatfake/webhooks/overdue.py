@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..base.terminal import say
 from ..transport.client.loops import GRACE_SECONDS
 from ..transport.client.responses import timed_out
-from .attempts import Attempt
+from .attempts import Post
 
 
 class Overdue:
@@ -29,45 +29,40 @@ class Overdue:
     """
 
     def __init__(self, limit: float) -> None:
-        self.current: list[Attempt] | None = None
+        self.current: Sequence[Post] | None = None
         self.limit = limit
-        self._late: list[Attempt] | None = None
-        self._endable: list[Attempt] = []
+        self._late: Sequence[Post] | None = None
+        self._endable: list[Post] = []
         self._is_ending = False
 
-    def on_timeout(self, current: list[Attempt]) -> float | None:
+    def on_timeout(self, current: Sequence[Post]) -> float | None:
         """Note that attempts are late; cancel them at the second call; in the watchdog's thread.
 
         Returns:
             The real seconds until the next call; None: no further call.
         """
-        flights = [(attempt, attempt._flight) for attempt in current]
-        running = {attempt: flight for attempt, flight in flights if flight.outcome is None}
+        running = [post for post in current if post.outcome is None]
         if self._late is not current:
             self._late, self._is_ending = current, False
-            for flight in running.values():
-                flight.is_late = flight.target.response_so_far() is None
-            self._endable = [
-                attempt
-                for attempt, flight in running.items()
-                if flight.target.disconnect(flight.request)
-            ]
-            blocked = [attempt for attempt in running if attempt not in self._endable]
+            for post in running:
+                post.is_late = post.target.response_so_far() is None
+            self._endable = [post for post in running if post.target.disconnect(post.request)]
+            blocked = [post for post in running if post not in self._endable]
             self._say(blocked, "webhook handler still running", self.limit)
             return self.limit if self._endable else None
-        left = [attempt for attempt in self._endable if attempt in running]
+        left = [post for post in self._endable if post in running]
         if self._is_ending:
             self._say(left, "webhook handler still running", 2 * self.limit)
             return None
         self._is_ending = True
-        responded = [each for each in left if running[each].target.response_so_far() is not None]
+        responded = [post for post in left if post.target.response_so_far() is not None]
         self._say(responded, "work after the response was cancelled", 2 * self.limit)
-        for attempt in left:
-            flight, overdue = running[attempt], timed_out(self.limit, attempt.endpoint._stopped)
-            flight.target.cancel(flight.request, overdue)
+        for post in left:
+            overdue = timed_out(self.limit, post.attempt.endpoint._stopped)
+            post.target.cancel(post.request, overdue)
         return GRACE_SECONDS
 
-    def _say(self, attempts: Sequence[Attempt], what: str, seconds: float) -> None:
-        for attempt in attempts:
-            event, where = attempt.event, attempt.endpoint.label
+    def _say(self, posts: Sequence[Post], what: str, seconds: float) -> None:
+        for post in posts:
+            event, where = post.attempt.event, post.attempt.endpoint.label
             say(f"{what} after {seconds:g} s: {where}, {event._full_name} (from {event.line})")

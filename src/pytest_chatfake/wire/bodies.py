@@ -53,13 +53,14 @@ class EventWriter:
         self._sender = sender
         self._omit = omit
         self._naming = naming
+        self._has_addresses = naming.from_key is not None or naming.to_key is not None
         self.event_type: str = naming.event_type
-        self._type = f'"type":{quoted(naming.event_type)},"apiVersion":"v2"'
-        self._resource = quoted(naming.message_key)
-        self._original = quoted(naming.original_id_key)
+        self._type = f'","type":{quoted(naming.event_type)},"apiVersion":"v2","createTime":"'
+        self._resource = f'",{quoted(naming.message_key)}:{{"id":"'
+        self._original = f'",{quoted(naming.original_id_key)}:"'
         self._conversation = f'"type":{quoted(conversation_type)},'
-        self._currency = f'"currency":{quoted(currency)}'
-        self._biz_type = f'"bizType":{quoted(naming.biz_type)}'
+        self._currency = f',"currency":{quoted(currency)}'
+        self._biz_type = f',"bizType":{quoted(naming.biz_type)},"type":"'
 
     def write(
         self, event_id: str, fact: Fact, fields: str = "", status: str | None = None
@@ -76,6 +77,8 @@ class EventWriter:
             status: The status to show; None: the fact's.
         """
         what, message, conversation = fact.what, fact.message, fact.conversation
+        stamp = self._stamp
+        now = stamp(fact.at)
         shown = what if status is None else encode(status)[1:-1]
         session = details = ""
         if what == "failed":
@@ -83,31 +86,32 @@ class EventWriter:
             details = self._failure(fact.failure)
         elif conversation is not None:
             # The message only gets this fact's moment when the fact is applied.
-            sent = _known(message.sent_at, fact.at)
-            created = _known(message.created_at, sent)
-            details = f',"createTime":"{self._stamp(created)}","sendTime":"{self._stamp(sent)}"'
+            sent = now if message.sent_at is None else stamp(message.sent_at)
+            created = sent if message.created_at is None else stamp(message.created_at)
+            details = f',"createTime":"{created}","sendTime":"{sent}"'
             kind = ""
             if what != "sent":
                 kind = self._conversation
-                details += f',"deliverTime":"{self._stamp(_known(message.delivered_at, fact.at))}"'
+                delivered = now if message.delivered_at is None else stamp(message.delivered_at)
+                details += f',"deliverTime":"{delivered}"'
             if what == "read":
-                details += f',"readTime":"{self._stamp(_known(message.read_at, fact.at))}"'
+                read = now if message.read_at is None else stamp(message.read_at)
+                details += f',"readTime":"{read}"'
             assert fact.expires_at is not None  # an estimate, if the session has not begun
             session = (
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
                 f'"originType":{quoted(conversation.origin_type)},'
-                f'"expireTime":"{self._stamp(fact.expires_at)}"}}'
+                f'"expireTime":"{stamp(fact.expires_at)}"}}'
             )
         content = message.content
         if content is None:
             content = f'{{"body":{quoted(message.body)}}}'
+        addresses = self._addresses(message) if self._has_addresses else ""
         body = (
-            f'{{"id":"{event_id}",{self._type},"createTime":"{self._stamp(fact.at)}",{self._resource}:{{'
-            f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"'
-            f'{self._addresses(message)},"status":"{shown}"{session}'
-            f',"totalPrice":{number(fact.total_price)},{self._currency}'
-            f'{details},{self._biz_type},"type":"{message.type}","{message.type}":{content}'
-            f"{fields}{message.extra}}}}}"
+            f'{{"id":"{event_id}{self._type}{now}{self._resource}'
+            f'{message.id}{self._original}{message.chat_message_id}"{addresses},"status":"{shown}"'
+            f'{session},"totalPrice":{number(fact.total_price)}{self._currency}{details}'
+            f'{self._biz_type}{message.type}","{message.type}":{content}{fields}{message.extra}}}}}'
         )
         return (self._without_omitted(body) if self._omit else body).encode()
 
@@ -151,10 +155,6 @@ class EventWriter:
             },
         }
         return f"{text},{quoted(naming.error_key)}:{encode(resource)}"
-
-
-def _known(moment: int | None, otherwise: int) -> int:
-    return otherwise if moment is None else moment
 
 
 def _shown(moment: int) -> str:

@@ -1,0 +1,243 @@
+"""The queue: all attempts that are still to be made, with what each one waits for.
+
+What is *ready* stands in one deque, in the order in which it will be made. What waits for the clock
+stands in the fake's schedule, next to drops and scripts, so that whatever is due at the same moment
+happens in the order of its scheduling. Everything else waits in one list: for other attempts, for a
+barrier, or for the test.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from sys import maxsize
+from typing import Final, TypeAlias
+
+from ..domain.instants import MILLISECOND
+from .attempts import Attempt
+from .core import Core
+from .decisions import AtBarrier, Held, Pause, Turn, Until
+
+#: What waits for a barrier comes after whatever waits for other attempts; what is held comes last.
+_AT_BARRIER: Final = maxsize - 1
+_HELD: Final = maxsize
+
+#: How many attempts must have been made first, a number that orders equals, and the attempt.
+_Waiting: TypeAlias = tuple[int, int, Attempt]
+
+
+class Queue:
+    """The attempts of a fake that are still to be made.
+
+    Attributes:
+        ready: The attempts to make next, in order.
+        block: The block of the test that holds back whatever is queued; None outside such a block.
+        only_waits: Whether time moves to duplicates that wait for it, without making them.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.ready: deque[Attempt] = deque()
+        self.block: object = None
+        self.only_waits: bool = False
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all attempts; a block of the test goes on, and holds back later ones."""
+        self.ready.clear()
+        self._waiting: list[_Waiting] = []  # sorted, so the next one is first
+        self._count = 0
+        self._made = 0
+        self._moves_clock = False  # whether settle() has ever had to move the clock
+
+    # Adding
+
+    def add(self, attempts: list[Attempt]) -> None:
+        """Queue the attempts to post an event."""
+        if self.block is None:
+            self.ready.extend(attempts)
+        else:
+            self._hold(attempts, self.block)
+
+    def wait(self, attempt: Attempt, wait: Turn | Pause | AtBarrier) -> None:
+        """Queue an attempt that has to wait."""
+        match wait:
+            case Pause(length, moves_clock):
+                self.wait_until(attempt, self._core.now() + length, moves_clock=moves_clock)
+            case Turn(others):
+                attempt._wait = wait
+                self._put(self._made + others, attempt)
+            case AtBarrier():
+                attempt._wait = wait
+                self._put(_AT_BARRIER, attempt)
+
+    def wait_until(self, attempt: Attempt, due: int, *, moves_clock: bool = False) -> None:
+        """Schedule an attempt.
+
+        Args:
+            attempt: The attempt.
+            due: When it is due, in nanoseconds since the epoch.
+            moves_clock: Whether ``settle()`` moves the clock to that moment.
+        """
+        with self._core.lock:
+            if attempt._is_wanted:
+                attempt._wait = Until(due, moves_clock)
+                self._core.schedule.add(due, "attempt", attempt)
+                self._moves_clock = self._moves_clock or moves_clock
+
+    def take_due(self, due: int, attempt: Attempt) -> None:
+        """Queue an attempt that was scheduled for ``due``."""
+        if self.only_waits and _is_duplicate(attempt):
+            return
+        attempt._wait = None
+        # If time has jumped over `due`, the attempt counts as made at that moment.
+        attempt.moment = due if self._core.now() - due > MILLISECOND else 0
+        self.add([attempt])
+
+    def _put(self, turn: int, attempt: Attempt) -> None:
+        self._count += 1
+        insort(self._waiting, (turn, self._count, attempt))
+
+    # Other attempts
+
+    def note_made(self) -> None:
+        """Count an attempt that was made; the one whose turn it is now is next."""
+        self._made += 1
+        for entry in self._until(self._made):
+            attempt = entry[2]
+            if not _is_together(attempt):
+                self._waiting.remove(entry)
+                attempt._wait = None
+                self.ready.appendleft(attempt)
+                return
+
+    def take_partners(self) -> list[Attempt]:
+        """Remove and return the attempts to make at the same time as the next one."""
+        entries = [entry for entry in self._until(self._made + 1) if _is_together(entry[2])]
+        for entry in entries:
+            self._waiting.remove(entry)
+        return _released(entries)
+
+    def _until(self, turn: int) -> Sequence[_Waiting]:
+        # What waits for at most so many attempts.
+        return self._waiting[: bisect_left(self._waiting, (turn + 1,))]
+
+    # Barriers
+
+    def release(self) -> bool:
+        """Let a barrier end what waits for other attempts or, if there is nothing, for it.
+
+        Returns:
+            Whether there was anything.
+        """
+        entries, kept = list[_Waiting](), list[_Waiting]()
+        for entry in (waiting := self._until(_AT_BARRIER)):
+            wait = entry[2]._wait
+            is_over = isinstance(wait, Turn) and not wait.outlasts_barriers
+            (entries if is_over else kept).append(entry)
+            if isinstance(wait, Turn) and is_over:
+                wait.fault._is_short = True
+        if not entries:
+            entries = [entry for entry in kept if isinstance(entry[2]._wait, AtBarrier)]
+            kept = kept[: len(kept) - len(entries)]
+        self._waiting[: len(waiting)] = kept
+        entries.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
+        self.ready.extend(_released(entries))
+        return bool(entries)
+
+    def end_waits(self) -> None:
+        """Let the next barrier end whatever waits for other attempts, as no more will come."""
+        for _, _, attempt in self._waiting:
+            if isinstance(attempt._wait, Turn):
+                attempt._wait = attempt._wait._replace(outlasts_barriers=False)
+
+    def moves_clock_to(self) -> list[tuple[int, Attempt]]:
+        """Return the attempts to which ``settle()`` moves the clock, and when they are due."""
+        if not self._moves_clock:
+            return []
+        with self._core.lock:
+            return [
+                (due, attempt)
+                for due, kind, attempt in self._core.schedule.pending()
+                if kind == "attempt" and attempt._wait.moves_clock and not attempt.endpoint.disabled
+            ]
+
+    # Blocks of the test
+
+    def held(self, block: object) -> list[list[Attempt]]:
+        """Return what a block holds back: the attempts of each event."""
+        events: dict[Held, list[Attempt]] = {}
+        for _, _, attempt in self._waiting[bisect_left(self._waiting, (_HELD,)) :]:
+            if isinstance(attempt._wait, Held) and attempt._wait.by is block:
+                events.setdefault(attempt._wait, []).append(attempt)
+        return [*events.values()]
+
+    def let_go(self, attempts: Iterable[Attempt]) -> None:
+        """Queue attempts that a block holds back, in this order."""
+        chosen = dict.fromkeys(attempts)
+        self._waiting = [entry for entry in self._waiting if entry[2] not in chosen]
+        for attempt in chosen:
+            attempt._wait = attempt._wait.then if isinstance(attempt._wait, Held) else None
+        self.ready.extend(chosen)
+
+    @contextmanager
+    def setting_aside(self) -> Generator[None]:
+        """Hold back what is ready during a block; afterwards it is next."""
+        block = object()
+        with self._core.lock:
+            for attempt in self.ready:
+                self._hold([attempt], block)
+            self.ready.clear()
+        try:
+            yield
+        finally:
+            with self._core.lock:
+                later = [*self.ready]
+                self.ready.clear()
+                self.let_go(attempt for (attempt,) in self.held(block))
+                self.ready.extend(later)
+
+    def _hold(self, attempts: Iterable[Attempt], block: object) -> None:
+        event = Held(block)
+        for attempt in attempts:
+            attempt._wait = event if attempt._wait is None else replace(event, then=attempt._wait)
+            self._put(_HELD, attempt)
+
+    # Leaving
+
+    def forget_unwanted(self) -> None:
+        """Forget attempts at endpoints that no longer get them."""
+        with self._core.lock:
+            schedule = self._core.schedule
+            for key, (_, subject) in tuple(schedule.work.items()):
+                if isinstance(subject, Attempt) and not subject._is_wanted:
+                    schedule.cancel(key)
+            self._waiting = [entry for entry in self._waiting if entry[2]._is_wanted]
+
+    @property
+    def delayed(self) -> list[Attempt]:
+        """What a fault has delayed, except by ``delay()``."""
+        waiting = [entry for entry in self._waiting if entry[0] < _HELD]
+        waiting.sort(key=lambda entry: (entry[0] == _AT_BARRIER, entry[1]))
+        scheduled = [attempt for _, attempt in self.moves_clock_to() if _is_duplicate(attempt)]
+        return [*(entry[2] for entry in waiting), *scheduled]
+
+
+def _released(entries: Iterable[_Waiting]) -> list[Attempt]:
+    attempts = [attempt for _, _, attempt in entries]
+    for attempt in attempts:
+        attempt._wait = None
+    return attempts
+
+
+def _is_together(attempt: Attempt) -> bool:
+    return isinstance(attempt._wait, Turn) and attempt._wait.together
+
+
+def _is_duplicate(attempt: Attempt) -> bool:
+    # Of those in the schedule to which settle() moves the clock, the others are retries.
+    wait = attempt._wait
+    return isinstance(wait, Until) and wait.moves_clock and attempt.number == 1
