@@ -7,91 +7,39 @@ from itertools import count
 
 import pytest
 
-from .fakes import frozen_fake, own_lines
+from .middles import asking_fake, seen
 
 
 class Failure(Exception):
     """What a function of the test raises."""
 
 
-class Functions:
-    """The functions that a fake calls in the middle of a verb; the n-th call from now on raises."""
+class Failing:
+    """Raises at the n-th call from :meth:`fail_at` on."""
 
     def __init__(self):
-        self.left = None
+        self._left = 0
 
     def fail_at(self, number):
-        self.left = number
+        self._left = number or 0
 
-    def price(self, _message):
-        self._called()
-        return "0.05"
-
-    def extra(self, _message, _status):
-        self._called()
-        return {"campaign": "spring"}
-
-    def outbound(self, event):
-        self._called()
-        return {"id": event["id"], "status": event["chatMessage"]["status"]}
-
-    def inbound(self, message):
-        self._called()
-        return {"resource": message.resource}
-
-    def _called(self):
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                raise Failure
+    def __call__(self, _function):
+        self._left -= 1
+        if self._left == 0:
+            raise Failure
 
 
-def faked(functions):
-    """A fake that calls these functions."""
-    return frozen_fake(
-        on_insufficient_balance="fail",
-        price=functions.price,
-        extra=functions.extra,
-        outbound=functions.outbound,
-        inbound=functions.inbound,
-    )
-
-
-def seen(fake):
-    """All that can be seen of a fake, once everything queued is posted."""
-    fake.settle()
-    anna = fake.recipient("+1")
-    attempts = [(one.event.id, one.outcome) for one in fake.webhooks.attempts]
-    return {
-        "balance": fake.balance,
-        "ledger": [(one.kind, one.amount, one.moment, one.message_id) for one in fake.ledger],
-        "events": [(one.id, one.type, one.status, one.moment, one.body) for one in fake.events],
-        "attempts": attempts,
-        "messages": [
-            (one.id, one.to, one.status, one.total_price, one.held, one.charged)
-            for one in fake.messages
-        ],
-        "conversations": [
-            (one.id, one.state, one.started_at, one.expires_at, [each.id for each in one.messages])
-            for one in fake.conversations
-        ],
-        "people": (anna.online, anna.chat_open, anna.devices),
-        "agenda": [(one.at, one.kind, own_lines(one.text)) for one in fake.clock.agenda],
-        "timeline": [(one.kind, one.at, own_lines(one.text), one.cause) for one in fake.timeline],
-    }
-
-
-def happened(seen):
+def happened(found):
     """The same without the campaign, and without what became of an attempt."""
     return {
-        **seen,
+        **found,
         "events": [
-            (*rest, body.replace(b',"campaign":"spring"', b"")) for *rest, body in seen["events"]
+            (*rest, body.replace(b',"campaign":"spring"', b"")) for *rest, body in found["events"]
         ],
-        "attempts": [event for event, _ in seen["attempts"]],
+        "attempts": [event for event, _ in found["attempts"]],
         "timeline": [
             (kind, at, None if kind == "attempt" else text, cause)
-            for kind, at, text, cause in seen["timeline"]
+            for kind, at, text, cause in found["timeline"]
         ],
     }
 
@@ -179,12 +127,12 @@ def play(verb, number=None, *, again=False):
         Whether one did; and what was seen before and after the verb.
     """
     prepare, act = (VERBS | FOLLOWED)[verb]
-    functions = Functions()
-    with faked(functions) as fake:
+    failing = Failing()
+    with asking_fake(failing) as fake:
         fake.webhooks.receiver(events="*")
         subject = prepare(fake)
         before = seen(fake)
-        functions.fail_at(number)
+        failing.fail_at(number)
         raised = False
         try:
             act(fake, subject)

@@ -1,0 +1,53 @@
+"""The functions of a test that a fake calls in the middle of a verb, and what is seen of a fake."""
+
+from .fakes import frozen_fake, own_lines
+
+
+def asking_fake(called, **config):
+    """A frozen fake that calls `called` in the middle of each verb, once for each of its functions.
+
+    It is called with the function's name: `price`, `extra`, `outbound` or `inbound`.
+    """
+
+    def price(_message):
+        called("price")
+        return "0.05"
+
+    def extra(_message, _status):
+        called("extra")
+        return {"campaign": "spring"}
+
+    def outbound(event):
+        called("outbound")
+        return {"id": event["id"], "status": event["chatMessage"]["status"]}
+
+    def inbound(message):
+        called("inbound")
+        return {"resource": message.resource}
+
+    functions = {"price": price, "extra": extra, "outbound": outbound, "inbound": inbound}
+    return frozen_fake(on_insufficient_balance="fail", **functions, **config)
+
+
+def seen(fake):
+    """All that can be seen of a fake, once everything queued is posted."""
+    fake.settle()
+    anna = fake.recipient("+1")
+    attempts = [(one.event.id, one.outcome) for one in fake.webhooks.attempts]
+    return {
+        "balance": fake.balance,
+        "ledger": [(one.kind, one.amount, one.moment, one.message_id) for one in fake.ledger],
+        "events": [(one.id, one.type, one.status, one.moment, one.body) for one in fake.events],
+        "attempts": attempts,
+        "messages": [
+            (one.id, one.to, one.status, one.total_price, one.held, one.charged)
+            for one in fake.messages
+        ],
+        "conversations": [
+            (one.id, one.state, one.started_at, one.expires_at, [each.id for each in one.messages])
+            for one in fake.conversations
+        ],
+        "people": (anna.online, anna.chat_open, anna.devices),
+        "agenda": [(one.at, one.kind, own_lines(one.text)) for one in fake.clock.agenda],
+        "timeline": [(one.kind, one.at, own_lines(one.text), one.cause) for one in fake.timeline],
+    }
