@@ -1,6 +1,42 @@
-"""The functions of a test that a fake calls in the middle of a verb, and what is seen of a fake."""
+"""Ways to get into the middle of what a fake does, and what is seen of it afterwards."""
+
+import sys
+from pathlib import Path
+
+import pytest_chatfake
 
 from .fakes import frozen_fake, own_lines
+
+#: Where the package's own code is.
+PACKAGE = str(Path(pytest_chatfake.__file__).parent)
+
+
+class Meanwhile:
+    """Does something else once, at the n-th call or return in a file or folder of our own code.
+
+    It does so in the thread that it interrupts.
+    """
+
+    def __init__(self, place, number, work):
+        self._place = place
+        self._left = number
+        self._work = work
+        self.came = False
+
+    def __enter__(self):
+        sys.setprofile(self._profile)
+        return self
+
+    def __exit__(self, *_):
+        sys.setprofile(None)
+
+    def _profile(self, frame, _event, _argument):
+        if frame.f_code.co_filename.startswith(self._place):
+            self._left -= 1
+            if self._left == 0:
+                sys.setprofile(None)
+                self.came = True
+                self._work()
 
 
 def asking_fake(called, **config):
@@ -48,6 +84,6 @@ def seen(fake):
             for one in fake.conversations
         ],
         "people": (anna.online, anna.chat_open, anna.devices),
-        "agenda": [(one.at, one.kind, own_lines(one.text)) for one in fake.clock.agenda],
+        "agenda": [(one.at, one.kind, one.message and one.message.id) for one in fake.clock.agenda],
         "timeline": [(one.kind, one.at, own_lines(one.text), one.cause) for one in fake.timeline],
     }
