@@ -39,11 +39,12 @@ class Meanwhile:
                 self._work()
 
 
-def asking_fake(called, **config):
-    """A frozen fake that calls `called` in the middle of each verb, once for each of its functions.
+#: The functions of a test that a fake calls in the middle of a verb.
+FUNCTIONS = ("price", "extra", "outbound", "inbound")
 
-    It is called with the function's name: `price`, `extra`, `outbound` or `inbound`.
-    """
+
+def asking_fake(called, names=FUNCTIONS, **config):
+    """A frozen fake with these functions, each of which first calls `called` with its name."""
 
     def price(_message):
         called("price")
@@ -62,7 +63,8 @@ def asking_fake(called, **config):
         return {"resource": message.resource}
 
     functions = {"price": price, "extra": extra, "outbound": outbound, "inbound": inbound}
-    return frozen_fake(on_insufficient_balance="fail", **functions, **config)
+    config |= {name: functions[name] for name in names}
+    return frozen_fake(on_insufficient_balance="fail", **config)
 
 
 def seen(fake):
