@@ -123,15 +123,14 @@ def test_an_event_costs_no_more_beside_many_that_wait(waiting):
     with ChatFake(strict=False) as fake:
         fake.webhooks.connect(handler=app)
         WAITING[waiting](fake.webhooks)
-        messages = [fake.send_text() for _ in range(10)]
-        messages[0].deliver()  # catches up
-        few = lines_of(messages[1].deliver)
-        for _ in range(90):
-            fake.send_text()
-        messages[2].deliver()
-        many = lines_of(messages[3].deliver)
+        lines = []
+        for number in (10, 90):
+            for _ in range(number):
+                fake.send_text().deliver()
+            lines.append(lines_of(lambda: fake.send_text().deliver()))
         fake.reset()
 
+    few, many = lines
     assert many <= few + 10
 
 
