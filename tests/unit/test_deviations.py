@@ -164,7 +164,7 @@ def test_what_waits_is_released_in_the_order_in_which_it_came(fake, receiver):
     fake.reset()
 
 
-def test_what_still_waits_at_the_end_is_listed_in_the_order_in_which_it_came():
+def test_what_waits_on_at_the_end_is_listed_in_the_order_of_its_coming():
     def scenario(fake):
         fake.webhooks.receiver()
         Inside.let_wait(fake.webhooks.duplicate(after=9))

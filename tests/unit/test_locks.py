@@ -166,7 +166,7 @@ def test_of_two_that_do_the_same_the_second_does_what_is_left(verb, left):
         standing.over = False
         return refused(verb, fake)
 
-    with prepared(called) as fake, ThreadPoolExecutor(2) as pool:
+    with prepared(called, ["extra"]) as fake, ThreadPoolExecutor(2) as pool:
         refusals = [end.result(PATIENCE) for end in [pool.submit(act, fake) for _ in range(2)]]
         found = seen(fake)
     assert [status for _, _, status, *_ in found["events"]] == left
