@@ -244,7 +244,6 @@ def test_a_function_is_its_own_again_whatever_ends_the_attempt(fake):
         with pytest.raises(KeyboardInterrupt):
             fake.send_text()
         assert code is commit.__code__
-        fake.webhooks._outbox.faults.clear()
 
 
 def test_a_loop_has_its_own_task_factory_again_and_it_makes_the_tasks():

@@ -21,19 +21,15 @@ from django.db import close_old_connections, connection, transaction
 from django.http import JsonResponse
 from django.urls import path
 
-from pytest_chatfake.base.coroutines import run_at_once
-from pytest_chatfake.base.scopes import Scopes
+from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
-from pytest_chatfake.webhooks.attempts import Attempt
-from pytest_chatfake.webhooks.events import Event
-from pytest_chatfake.webhooks.in_flight import make as make_together
-from pytest_chatfake.webhooks.logged_errors import ErrorLog
 
 threads = []
 connections = []
+both = asyncio.Barrier(2)
 
 
 def rows():
@@ -55,48 +51,69 @@ async def record_async(request):
     return await sync_to_async(record)(request)
 
 
+async def record_together(request):
+    await both.wait()  # until the other attempt is here
+    return await record_async(request)
+
+
 def fail(request):
     raise LookupError("no such message")
 
 
-views = {"record": record, "record-async": record_async, "fail": fail}
+views = {
+    "record": record,
+    "record-async": record_async,
+    "record-together": record_together,
+    "fail": fail,
+}
 urlpatterns = [path(*route) for route in views.items()]
 
 
-def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=False):
+def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False):
     """Two attempts inside a transaction that is rolled back; what they answered and left."""
-    threads.clear()
     if wsgi:
         target = WsgiTarget(get_wsgi_application(), path=target_path)
     else:
         target = AsgiTarget(get_asgi_application(), path=target_path, portal=portal)
 
     def make():
-        if together:
-            endpoint = SimpleNamespace(signer=None)
-            events = [Event(str(n), "", None, b'{"id": %d}' % n, None, 0) for n in range(2)]
-            batch = [Attempt(event, endpoint, event.body, event.id) for event in events]
-            for one in batch:
-                one._flight.target = target
-                one._flight.request = SimpleNamespace(body=one._body, headers={}, endpoint=endpoint)
-            scopes = Scopes()
-            run_at_once(make_together(batch, scopes, ErrorLog(scopes), portal, plain=True))
-            return [one._flight.outcome for one in batch]
-        return [
+        answers = [
             target.attempt(SimpleNamespace(body=b'{"id": %d}' % number, headers={}))
             for number in range(2)
         ]
+        return [[answer.status, answer.body.decode()] for answer in answers]
 
     async def make_inside():
         return make()
 
+    found = left_by(lambda: asyncio.run(make_inside()) if inside_a_loop else make())
+    target.close()
+    return found
+
+
+def attempts_together():
+    """Two attempts at the same time, of a fake in sync mode."""
+
+    def make():
+        with ChatFake(outbound=lambda event: {"id": int(event["id"][-8:], 16)}) as fake:
+            fake.webhooks.connect(asgi=get_asgi_application(), path="/record-together")
+            with fake.webhooks.concurrently():
+                fake.send_text().deliver()
+            answers = [[one.status_code, one.body.decode()] for one in fake.webhooks.attempts]
+            return sorted(answers)  # the one that came last goes on first
+
+    return left_by(make)
+
+
+def left_by(make):
+    """Make attempts inside a transaction that is rolled back; what they answered and left."""
+    threads.clear()
     with transaction.atomic():
-        answers = asyncio.run(make_inside()) if inside_a_loop else make()
+        answers = make()
         inside = len(rows())
         transaction.set_rollback(True)
-    target.close()
     return {
-        "answers": [[answer.status, answer.body.decode()] for answer in answers],
+        "answers": answers,
         "rows inside": inside,
         "rows after": len(rows()),
         "in this thread": set(threads) <= {threading.get_ident()},
@@ -133,7 +150,7 @@ def main():
         "sync view": attempts("/record", portal=portal),
         "async view": attempts("/record-async", portal=portal),
         "inside a loop": attempts("/record-async", portal=portal, inside_a_loop=True),
-        "at the same time": attempts("/record-async", portal=portal, together=True),
+        "at the same time": attempts_together(),
     }
     try:
         attempts("/fail", portal=portal, wsgi=True)

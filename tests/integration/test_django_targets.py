@@ -1,15 +1,11 @@
 """Django in sync mode: its code runs in the test's thread and sees the test's transaction."""
 
-import asyncio
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from pytest_chatfake import ChatFake
-from pytest_chatfake.webhooks import in_flight
 
 SCRIPT = Path(__file__).with_name("django_app.py")
 
@@ -62,20 +58,3 @@ def test_django_closes_old_connections_again_after_the_attempts(found):
 
 def test_a_lifespan_is_nothing_to_django(found):
     assert found["lifespan"] == "left alone"
-
-
-def test_attempts_at_the_same_time_share_a_bridge_and_need_no_loop_of_ours(monkeypatch):
-    monkeypatch.setattr(in_flight, "is_asgi_handler", lambda _: True)
-    barrier = asyncio.Barrier(2)
-
-    async def app(scope, receive, send):
-        await barrier.wait()  # until the other attempt is here
-        await send({"type": "http.response.start", "status": 204, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    with ChatFake() as fake:
-        fake.webhooks.connect(asgi=app)
-        with fake.webhooks.concurrently():
-            fake.send_text().deliver()
-        assert [attempt.status_code for attempt in fake.webhooks.attempts] == [204, 204]
-        assert fake._portal._loop._loop is None

@@ -121,10 +121,10 @@ def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(pyteste
             for number in range(20):
                 with ChatFake() as fake:
                     fake.submit_text().reject() if number == 0 else fake.send_text()
-            chat_fake._engine.outbox.faults.ever.clear()
         """,
     )
 
+    result.assert_outcomes(passed=1)
     never = {name for line in coverage(result)[1:] for name in re.split("[:,(] ?", line)}
     assert {"duplicate", "dropped", "failed", "rejected", "read at once"}.isdisjoint(never)
     assert "tampered" in never
@@ -475,7 +475,7 @@ def test_pictures_that_can_t_be_drawn_spoil_no_report(pytester):
     body = """
     def test_it(chat_fake):
         chat_fake.send_text()
-        chat_fake._engine.core.history.records[1] = 31
+        chat_fake.events[0].moment = None
         assert 1 == 2
 
     def test_next(chat_fake):
@@ -485,9 +485,8 @@ def test_pictures_that_can_t_be_drawn_spoil_no_report(pytester):
     result = run(pytester, *pages, body=body)
 
     result.assert_outcomes(failed=1, passed=1)
-    said = "the timeline can't be shown: AttributeError: 'int' object has no attribute '_marks'"
-    assert said in result.stdout.str()
-    assert "the timeline can&#x27;t be shown: AttributeError: " in page_of(pytester)
+    assert "the timeline can't be shown: TypeError: " in result.stdout.str()
+    assert "the timeline can&#x27;t be shown: TypeError: " in page_of(pytester)
 
 
 def test_the_page_has_the_timeline_as_it_was_when_the_test_failed(pytester):

@@ -1,12 +1,11 @@
 """What each kind of fault does to attempts: when they are made, how they end, what they post."""
 
+import re
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 
 from pytest_chatfake.fake.inside import Inside
-from pytest_chatfake.webhooks.backlog import Backlog
 
 from .fakes import (
     NOON,
@@ -155,14 +154,25 @@ def test_each_endpoint_has_a_choice_of_its_own():
     assert ", ".join(map(" ".join, got)) == expected
 
 
-def test_what_waits_is_listed_and_released_in_the_order_in_which_it_came():
-    backlog, fault = Backlog(), SimpleNamespace()
-    backlog.delay("first", 9, fault)
-    backlog.repeat("waits on", 1, fault, waits_on=True)
-    backlog.delay("last", 2, fault)
+def test_what_waits_is_released_in_the_order_in_which_it_came(fake, receiver):
+    fake.webhooks.reorder(by=9)
+    Inside.let_wait(fake.webhooks.duplicate(after=5, start=2))
+    fake.webhooks.reorder(by=7, start=3)
+    fake.send_text().deliver().read()
 
-    assert backlog.items == ["first", "waits on", "last"]
-    assert backlog.release() == ["first", "last"]
+    assert stages(fake) == "delivered | sent reorder, read reorder"
+    fake.reset()
+
+
+def test_what_waits_on_at_the_end_is_listed_in_the_order_of_its_coming():
+    def scenario(fake):
+        fake.webhooks.receiver()
+        Inside.let_wait(fake.webhooks.duplicate(after=9))
+        Inside.let_wait(fake.webhooks.duplicate(after=5, start=2))
+        fake.send_text().deliver()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert re.findall(r"\w+ m1", text) == ["sent m1", "delivered m1"]
 
 
 def test_what_a_deviation_holds_when_its_block_ends_comes_later(fake, receiver):

@@ -4,17 +4,16 @@ Counted in lines that the package executes, because seconds depend on the machin
 """
 
 import sys
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-import pytest_chatfake
 from pytest_chatfake import ChatFake
-from pytest_chatfake.webhooks.backlog import Backlog
+from pytest_chatfake.fake.inside import Inside
 
-PACKAGE = str(Path(pytest_chatfake.__file__).parent)
+from .fakes import frozen_fake
+from .middles import PACKAGE
 
 #: What is done for a message, after it was sent and delivered.
 CALLS = {
@@ -102,21 +101,159 @@ def test_a_message_costs_no_more_beside_thousands_of_conversations(fake):
     assert many < 2 * few
 
 
-@pytest.mark.parametrize(
-    ("call", "delay"),
-    [
-        (Backlog.note_attempt, Backlog.delay),
-        (Backlog.note_attempt, partial(Backlog.repeat, waits_on=True)),
-        (Backlog.take_peers, Backlog.await_peer),
-        (Backlog.release, partial(Backlog.repeat, waits_on=True)),
-    ],
-)
-def test_delayed_attempts_that_wait_on_take_no_time(call, delay):
-    lines = []
-    for number in (10, 100):
-        backlog = Backlog()
-        for place in range(number):
-            delay(backlog, place, 1_000, SimpleNamespace())
-        lines.append(lines_of(partial(call, backlog)))
+#: What makes events wait for so many attempts that they never come.
+WAITING = {
+    "reorder": lambda webhooks: webhooks.reorder(by=9_999, times=None, status="sent"),
+    "duplicate": lambda webhooks: webhooks.duplicate(after=9_999, times=None, status="sent"),
+    "duplicate, in an exploration": lambda webhooks: Inside.let_wait(
+        webhooks.duplicate(after=9_999, times=None, status="sent")
+    ),
+    "concurrently": lambda webhooks: webhooks.concurrently(by=9_999, times=None, status="sent"),
+    "delay": lambda webhooks: webhooks.delay(9_999, times=None, status="sent"),
+    "duplicate, later": lambda webhooks: webhooks.duplicate(pause=9_999, times=None, status="sent"),
+}
+
+
+async def app(_):
+    """Handles one event beside another."""
+
+
+@pytest.mark.parametrize("waiting", WAITING)
+def test_an_event_costs_no_more_beside_many_that_wait(waiting):
+    with ChatFake(strict=False) as fake:
+        fake.webhooks.connect(handler=app)
+        WAITING[waiting](fake.webhooks)
+        lines = []
+        for number in (10, 90):
+            for _ in range(number):
+                fake.send_text().deliver()
+            lines.append(lines_of(lambda: fake.send_text().deliver()))
+        fake.reset()
+
+    few, many = lines
+    assert many <= few + 10
+
+
+def test_settling_costs_no_more_beside_many_that_wait_on():
+    with ChatFake(strict=False) as fake:
+        fake.webhooks.connect(handler=app)
+        WAITING["duplicate, in an exploration"](fake.webhooks)
+        lines = []
+        for number in (10, 90):
+            for _ in range(number):
+                fake.send_text()
+            fake.settle()
+            lines.append(lines_of(fake.settle))
+        fake.reset()
 
     assert lines[0] == lines[1]
+
+
+# -- many at once ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def held_back(fake, number):
+    with fake.webhooks.paused() as queue:
+        send(fake, number)
+        yield queue.release
+
+
+@contextmanager
+def in_reverse(fake, number):
+    with fake.webhooks.paused() as queue:
+        send(fake, number)
+        yield partial(queue.release, "reversed")
+
+
+@contextmanager
+def set_up_before(fake, number, set_up, act):
+    set_up(fake.webhooks)
+    send(fake, number)
+    yield partial(act, fake)
+
+
+@contextmanager
+def failing(fake, number):
+    fake.webhooks.connect(handler=lambda _: 500, retry_after=[60])
+    send(fake, number)
+    yield partial(fake.clock.advance, 60)
+
+
+@contextmanager
+def phone_off(fake, number):
+    anna = fake.recipient("+1", online=False)
+    send(fake, number)
+    yield anna.comes_online
+
+
+@contextmanager
+def on_many_devices(fake, number):
+    message = fake.send_text()
+    yield partial(message.deliver, devices=number)
+
+
+@contextmanager
+def all_at_once(fake, number):
+    yield partial(send_at_once, fake, number)
+
+
+def send_at_once(fake, number):
+    with fake.webhooks.concurrently():
+        send(fake, number)
+
+
+def send(fake, number):
+    for _ in range(number):
+        fake.send_text(to="+1")
+
+
+#: What happens to so many events at once.
+AT_ONCE = {
+    "released": held_back,
+    "released in reverse": in_reverse,
+    "late": partial(
+        set_up_before,
+        set_up=lambda webhooks: webhooks.reorder(by=9_999, times=None),
+        act=lambda fake: fake.settle(),
+    ),
+    "again": partial(
+        set_up_before,
+        set_up=lambda webhooks: webhooks.duplicate(after=9_999, times=None),
+        act=lambda fake: fake.settle(),
+    ),
+    "again later": partial(
+        set_up_before,
+        set_up=lambda webhooks: webhooks.duplicate(pause=60, times=None),
+        act=lambda fake: fake.settle(),
+    ),
+    "refused": partial(
+        set_up_before,
+        set_up=lambda webhooks: webhooks.refuse(times=None),
+        act=lambda fake: fake.settle(),
+    ),
+    "delayed": partial(
+        set_up_before,
+        set_up=lambda webhooks: webhooks.delay(60, times=None),
+        act=lambda fake: fake.clock.advance(60),
+    ),
+    "retried": failing,
+    "waiting for a phone": phone_off,
+    "on many devices": on_many_devices,
+    "at the same time": all_at_once,
+}
+
+
+@pytest.mark.parametrize("what", AT_ONCE)
+def test_twice_as_many_events_at_once_cost_twice_as_much(what):
+    lines = []
+    for number in (40, 80):
+        with frozen_fake(strict=False) as fake:
+            fake.webhooks.connect(handler=app)
+            with AT_ONCE[what](fake, number) as act:
+                lines.append(lines_of(act))
+            fake.reset()
+
+    once, twice = lines
+    assert once > 40
+    assert twice < 2.2 * once

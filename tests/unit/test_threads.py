@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -10,8 +9,9 @@ import pytest
 from pytest_chatfake import ChatFake
 from pytest_chatfake.base import triggers
 from pytest_chatfake.base.history import History, Record
-from pytest_chatfake.fake.inside import Inside
-from pytest_chatfake.webhooks import core, endpoints
+
+from .api_clients import call_with_werkzeug
+from .middles import PACKAGE, Meanwhile
 
 
 @pytest.fixture(autouse=True)
@@ -22,32 +22,25 @@ def _switching_all_the_time():
     sys.setswitchinterval(interval)
 
 
-class Turn:
-    """The lock of a drain; it shows when a thread begins to wait for it."""
+def let_others_go_on():
+    """Let every other thread go on until it waits or has ended.
 
-    def __init__(self, fake):
-        drain = fake._engine.drain
-        self._lock = drain._drain_lock
-        self.is_awaited = threading.Event()
-        drain._drain_lock = self
-
-    def acquire(self, blocking=True, timeout=-1):
-        if blocking:
-            self.is_awaited.set()
-        return self._lock.acquire(blocking, timeout)
-
-    def release(self):
-        self._lock.release()
+    Each of these threads takes its turn, so any other one that can go on has many turns as well.
+    """
+    for _ in range(200):
+        thread = threading.Thread(target=int, daemon=True)
+        thread.start()
+        thread.join(60)
 
 
 def test_time_waits_for_an_attempt_of_another_thread():
     with ChatFake() as fake:
-        begun, turn = threading.Event(), Turn(fake)
+        begun = threading.Event()
         seen = []
 
         def receiver(_):
             begun.set()
-            assert turn.is_awaited.wait(60)
+            let_others_go_on()
             seen.append(fake.clock.now)
 
         fake.clock.advance(1)
@@ -64,12 +57,12 @@ def test_time_waits_for_an_attempt_of_another_thread():
 
 def test_a_verb_waits_until_another_thread_has_attempted_its_event():
     with ChatFake() as fake:
-        begun, turn = threading.Event(), Turn(fake)
+        begun = threading.Event()
         told = []
 
         def receiver(request):
             begun.set()
-            assert turn.is_awaited.wait(60)
+            let_others_go_on()
             told.append(request.event.status)
 
         fake.webhooks.connect(handler=receiver)
@@ -122,14 +115,14 @@ def test_a_reset_may_come_in_the_middle_of_a_look_at_the_history():
 
 def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread():
     with ChatFake() as fake:
-        begun, turn = threading.Event(), Turn(fake)
+        begun = threading.Event()
         told = []
 
         def receiver(request):
             if not told:
                 told.append("raised")
                 begun.set()
-                assert turn.is_awaited.wait(60)
+                let_others_go_on()
                 raise KeyError("the other thread's")
             told.append(request.event.status)
 
@@ -147,39 +140,12 @@ def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread():
         thread.join(60)
 
 
-class Meanwhile:
-    """Lets another thread do something once, at the n-th call or return in one of our modules.
-
-    It does so in the thread that it interrupts, which holds no lock there.
-    """
-
-    def __init__(self, module, number, work):
-        self._file = module.__file__
-        self._left = number
-        self._work = work
-        self.came = False
-
-    def __enter__(self):
-        sys.setprofile(self._profile)
-
-    def __exit__(self, *_):
-        sys.setprofile(None)
-
-    def _profile(self, frame, _event, _argument):
-        if frame.f_code.co_filename == self._file:
-            self._left -= 1
-            if self._left == 0:
-                sys.setprofile(None)
-                self.came = True
-                self._work()
-
-
 def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile():
     number, came = 1, True
     while came:
         with ChatFake(strict=False) as fake:
             first = fake.webhooks.drop()
-            meanwhile = Meanwhile(triggers, number, fake.webhooks.refuse)
+            meanwhile = Meanwhile(triggers.__file__, number, fake.webhooks.refuse)
             with meanwhile:
                 first.remove()
             came = meanwhile.came
@@ -197,7 +163,7 @@ def test_an_endpoint_connected_at_any_point_of_a_threads_verb_gets_events():
         with ChatFake(strict=False) as fake:
             connect = partial(fake.webhooks.connect, handler=lambda _: None)
             connect()
-            meanwhile = Meanwhile(endpoints, number, connect)
+            meanwhile = Meanwhile(PACKAGE, number, connect)
             with meanwhile:
                 fake.send_text()
             came = meanwhile.came
@@ -209,17 +175,29 @@ def test_an_endpoint_connected_at_any_point_of_a_threads_verb_gets_events():
 
 
 def test_an_error_raised_by_another_thread_meanwhile_is_not_the_fakes_own():
-    with ChatFake() as fake:
-        errors = Inside(fake).errors
-        number, came = 1, True
-        while came:
-            errors.append(KeyError("of a route"))
-            meanwhile = Meanwhile(core, number, errors.clear)
-            with meanwhile, suppress(KeyError):
-                fake.top_up(1)
+    number, came = 1, True
+    while came:
+        with ChatFake() as fake:
+            raised = []
+
+            def use(use, raised=raised):
+                try:
+                    use()
+                except KeyError as error:
+                    raised.append(str(error))
+
+            @fake.route("/call")
+            def answer(_):
+                raise KeyError("of a route")
+
+            call_with_werkzeug(fake, "POST", "/call")
+            meanwhile = Meanwhile(PACKAGE, number, partial(use, lambda fake=fake: fake.messages))
+            with meanwhile:
+                use(partial(fake.top_up, 1))
             came = meanwhile.came
-            number += 1
-        assert number > 3
+            assert {*raised} == {"'of a route'"}
+        number += 1
+    assert number > 3
 
 
 def test_people_who_write_in_two_threads_at_once_have_their_own_messages():
