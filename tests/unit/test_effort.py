@@ -134,21 +134,6 @@ def test_an_event_costs_no_more_beside_many_that_wait(waiting):
     assert many <= few + 10
 
 
-def test_settling_costs_no_more_beside_many_that_wait_on():
-    with ChatFake(strict=False) as fake:
-        fake.webhooks.connect(handler=app)
-        WAITING["duplicate, in an exploration"](fake.webhooks)
-        lines = []
-        for number in (10, 90):
-            for _ in range(number):
-                fake.send_text()
-            fake.settle()
-            lines.append(lines_of(fake.settle))
-        fake.reset()
-
-    assert lines[0] == lines[1]
-
-
 # -- many at once ----------------------------------------------------------------------------------
 
 

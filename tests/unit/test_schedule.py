@@ -10,7 +10,8 @@ from pytest_chatfake.domain.schedule import Schedule, due_of
 def all_due(schedule, now):
     """Take out what is due, one after another: its moment and what it is about."""
     found = []
-    while (due := schedule.pop_due(now)) is not None:
+    while schedule.is_due(now):
+        due = schedule.pop()
         found.append((due[0], due[2]))
     return found
 

@@ -8,7 +8,6 @@ import pytest
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.base import triggers
-from pytest_chatfake.base.history import History, Record
 
 from .api_clients import call_with_werkzeug
 from .middles import PACKAGE, Meanwhile
@@ -97,20 +96,6 @@ def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(ask):
         fake.send_text()
 
         assert [attempt.ok for attempt in fake.webhooks.attempts] == [True]
-
-
-def test_a_reset_may_come_in_the_middle_of_a_look_at_the_history():
-    class ResetMeanwhile(list):
-        def __len__(self):
-            history.reset()
-            return super().__len__()
-
-    history = History()
-    record = history.add(Record())
-    history.records = ResetMeanwhile(history.records)
-
-    assert history.has(record)
-    assert not history.has(record)
 
 
 def test_what_a_raising_receiver_left_is_attempted_by_the_waiting_thread():

@@ -63,7 +63,7 @@ def wait_until(
     first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
     apart: Callable[[], AbstractContextManager[None]] = nullcontext
     if drain.observer is not None:
-        first, apart, settle = drain.barrier, queue.setting_aside, False
+        first, apart, settle = drain.barrier, queue.holding_ready, False
     wait = Wait(predicate, limit, () if settle else queue.ready)
 
     async def wait_async() -> Any:

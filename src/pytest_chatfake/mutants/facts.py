@@ -286,6 +286,7 @@ class Mutation:
         self.exercised: set[str] = set()
         self.responses: dict[object, Any] = {} if plain is None else plain.responses
         self._asked = {*MUTANTS} if name is None else {name}
+        self._attempts = 0
 
     def _choose(
         self, rows: Mapping[str, Callable[..., _T]], truth: _T, noted: set[str], *facts: object
@@ -311,7 +312,8 @@ class Mutation:
         noted: set[str] = set()
         event, request = attempt.event, post.request
         is_genuine = not attempt._meaning.wrong
-        key = post.number, event.status
+        self._attempts += 1
+        key = self._attempts, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt a closed fake's events
             engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))

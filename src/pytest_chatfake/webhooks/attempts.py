@@ -224,7 +224,6 @@ class Post:
         attempt: The attempt.
         request: What is posted.
         target: Posts it.
-        number: The attempt's number among all of the fake that have begun.
         round: The number of its batch; 0 if it is made alone.
         attendant: Accompanies it.
         signer: Signs in place of faults and of the endpoint.
@@ -241,13 +240,10 @@ class Post:
     is_late: bool = False
     outcome: Response | BaseException | None = None
 
-    def __init__(
-        self, attempt: Attempt, request: WebhookRequest, target: Target, number: int
-    ) -> None:
+    def __init__(self, attempt: Attempt, request: WebhookRequest, target: Target) -> None:
         self.attempt = attempt
         self.request = request
         self.target = target
-        self.number = number
 
     @property
     def is_broken_off(self) -> bool:

@@ -52,6 +52,7 @@ from .decisions import (
     Together,
     Turn,
     Twice,
+    Wait,
 )
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
@@ -103,7 +104,6 @@ class Drain:
         self.awaits_retries: bool = False
         self.had_threads: bool = False
         self.overdue: Overdue = Overdue(timeout)
-        self._begun = 0
         self._batches = 0
         self._event: Event | None = None  # the event that is being attempted
         self._raised: Exception | None = None  # an app's error, to raise in the test
@@ -211,10 +211,11 @@ class Drain:
     def _begin_next(self) -> Sequence[Post]:
         # Usually one; none if nothing is ready, or if an app raised and the event is done.
         ready = self._queue.ready
+        if not ready:
+            return ()
         with self._core.lock:  # no reset may come between an event's check and its record
             while ready and (self._raised is None or ready[0].event is self._event):
-                posts = self._take(ready)
-                if posts:
+                if posts := self._take(ready):
                     self.overdue.current = posts
                     return posts
         return ()
@@ -229,40 +230,47 @@ class Drain:
                 f"endless loop: {MAX_DEPTH:,} webhooks in a row each caused another one "
                 f"(last: {self._event.line}). Does the receiver send a message for every event?"
             )
-        while isinstance(together, Together) and ready and ready[0]._wait is together:
+        while together is not None and ready and ready[0]._wait is together:
             batch.append(ready.popleft())
         to_make: list[Attempt] = []
         for attempt in batch:
             attempt._wait = None
             if attempt._is_wanted and self._core.history.has(attempt.event):
-                to_make += self._decided(attempt, in_batch=len(batch) > 1)
-        return self._begin(to_make, together.mark if isinstance(together, Together) else None)
+                to_make += self._decided(attempt, len(batch) > 1)
+        posts = [self._begin(attempt) for attempt in to_make]
+        if len(posts) > 1:
+            self._begin_batch(posts, together)
+        return posts
 
-    def _decided(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
+    def _decided(self, attempt: Attempt, in_batch: bool) -> Sequence[Attempt]:
         # The attempts to make now in place of one that was ready.
         if attempt.endpoint.disabled:
-            attempt._decisions, attempt._marks = (), ()
-            attempt._note(Disabled(attempt.endpoint)._decide(attempt))
-            return [attempt]
+            attempt._decisions, attempt._marks = (Disabled(attempt.endpoint)._decide(attempt),), ()
+            return (attempt,)
         if self.observer is not None:
             self.observer.begins(attempt)
         if attempt._cause is None:
             attempt._cause = attempt.event
-            if not self._ask_faults(attempt, is_taken=in_batch):
-                return []
-        batch = [attempt, *self._repeats(attempt, in_batch=in_batch)]
+            if not self._ask_faults(attempt, in_batch):
+                return ()
+        batch = [attempt]
+        for twice in attempt._decisions:
+            if isinstance(twice, Twice):
+                batch += self._repeated(attempt, twice, in_batch)
         if in_batch or not attempt.endpoint._target.overlaps:
             return batch
         partners = self._queue.take_partners()
         for partner in partners:
-            self._repeats(partner, in_batch=False)  # all of which wait
+            for twice in partner._decisions:
+                if isinstance(twice, Twice):
+                    self._repeated(partner, twice, in_batch=False)  # all of which wait
         return [*partners, *batch]
 
-    def _ask_faults(self, attempt: Attempt, *, is_taken: bool) -> bool:
+    def _ask_faults(self, attempt: Attempt, is_taken: bool) -> bool:
         # Decisions that combine with others come first, then the first of the other ones, unless
         # the attempt is in one of the test's batches. Returns whether to make it now.
         chosen: Decision | None = None
-        for fault in self._outbox.faults.active:
+        for fault in self._outbox.faults.ever:
             decision = fault._asked(attempt)
             if decision is None or not (decision.combines or (chosen is None and not is_taken)):
                 continue
@@ -294,82 +302,61 @@ class Drain:
                 pass
         return True
 
-    def _repeats(self, attempt: Attempt, *, in_batch: bool) -> list[Attempt]:
-        # Queues the repeats of an attempt that is made now; returns those to make with it.
-        twices = [decision for decision in attempt._decisions if isinstance(decision, Twice)]
-        together: list[Attempt] = []
-        for twice in twices:
-            self.awaits_retries = True
-            repeat, wait = attempt._repeated(twice), twice.wait
-            if wait is None or (in_batch and isinstance(wait, Turn) and wait.others == 1):
-                together.append(repeat)
-            else:
-                self._queue.wait(repeat, wait)
-        if twices:
-            attempt._decisions = tuple(each for each in attempt._decisions if each not in twices)
-        return together
+    def _repeated(self, attempt: Attempt, twice: Twice, in_batch: bool) -> Sequence[Attempt]:
+        # The repeat of an attempt that is made now, if it is made with it; else it is queued.
+        self.awaits_retries = True
+        repeat, wait = attempt._repeated(twice), twice.wait
+        attempt._decisions = tuple(each for each in attempt._decisions if each is not twice)
+        if wait is None or (in_batch and isinstance(wait, Turn) and wait.others == 1):
+            return (repeat,)
+        self._queue.wait(repeat, wait)
+        return ()
 
     # Beginning and ending
 
-    def _begin(self, attempts: Sequence[Attempt], mark: Mark | None) -> Sequence[Post]:
-        # A post that has an outcome already is only recorded, not made.
-        now, posts = self._core.now(), list[Post]()
-        for attempt in attempts:
-            event, endpoint = attempt.event, attempt.endpoint
-            attempt.moment = attempt.moment or now
-            self._core.history.add(attempt, attempt._cause or event)
-            self._begun += 1
-            request = WebhookRequest(
-                event,
-                attempt._body,
-                endpoint.headers,
-                now // SECOND,
-                attempt.number,
-                endpoint,
-                attempt._other_id,
-            )
-            attempt._post = post = Post(attempt, request, endpoint._target, self._begun)
-            for decision in attempt._decisions:
-                if isinstance(decision, Failed) and not decision.is_after:
-                    post.outcome = decision.response
-            posts.append(post)
-            self._outbox.depth = attempt._depth + 1
-        if sum(post.outcome is None for post in posts) > 1:
-            self._begin_batch(posts, mark)
-        else:
-            for post in posts:
-                self._attend(post)
-        return posts
-
-    def _begin_batch(self, posts: Sequence[Post], mark: Mark | None) -> None:
-        # Concurrent attempts have no attendants.
-        self._batches += 1
-        if mark is None:  # it is not the test's batch but a fault's
-            mark = next(
-                decision.mark
-                for post in posts
-                for decision in post.attempt._decisions
-                if isinstance(decision.fault, Concurrently)
-            )
-        for post in posts:
-            post.round = self._batches
-            if mark not in post.attempt._marks:
-                post.attempt._marks += (mark,)
-
-    def _attend(self, post: Post) -> None:
-        attempt = post.attempt
-        attend = None if self.observer is None else self.observer.attend
-        if not (attempt._is_new and post.target.in_process):
-            attend = None
+    def _begin(self, attempt: Attempt) -> Post:
+        event, endpoint, now = attempt.event, attempt.endpoint, self._core.now()
+        attempt.moment = attempt.moment or now
+        self._core.history.add(attempt, attempt._cause or event)
+        self._outbox.depth = attempt._depth + 1
+        request = WebhookRequest(
+            event,
+            attempt._body,
+            endpoint.headers,
+            now // SECOND,
+            attempt.number,
+            endpoint,
+            attempt._other_id,
+        )
+        attempt._post = post = Post(attempt, request, endpoint._target)
+        if self.observer is not None and attempt._is_new and post.target.in_process:
+            post.attendant = self.observer.attend and self.observer.attend()
         for decision in attempt._decisions:
-            if isinstance(decision, Call):
-                attend = decision.attend
-                if not post.target.in_process:
-                    post.outcome = ChatFakeError(
-                        f"{decision.mark.kind}() needs an in-process app, but "
-                        f"{attempt.endpoint._shown} is a URL. Connect the app as wsgi= or asgi="
-                    )
-        post.attendant = attend and attend()
+            if isinstance(decision, Failed) and not decision.is_after:
+                post.outcome = decision.response  # so it is only recorded, not made
+            elif isinstance(decision, Call):
+                self._accompany(post, decision)
+        return post
+
+    def _accompany(self, post: Post, call: Call) -> None:
+        post.attendant = call.attend()
+        if not post.target.in_process:
+            post.outcome = ChatFakeError(
+                f"{call.mark.kind}() needs an in-process app, but {post.attempt.endpoint._shown} "
+                f"is a URL. Connect the app as wsgi= or asgi="
+            )
+
+    def _begin_batch(self, posts: Sequence[Post], together: Wait | None) -> None:
+        if sum(post.outcome is None for post in posts) < 2:
+            return
+        self._batches += 1
+        marks = [together.mark] if isinstance(together, Together) else []
+        decisions = (decision for post in posts for decision in post.attempt._decisions)
+        marks += (each.mark for each in decisions if isinstance(each.fault, Concurrently))
+        for post in posts:
+            post.round, post.attendant = self._batches, None  # it can only follow one attempt
+            if marks[0] not in post.attempt._marks:
+                post.attempt._marks += (marks[0],)
 
     def _end(self, posts: Sequence[Post], ended: BaseException | None) -> None:
         if len(posts) > 1:
@@ -390,16 +377,15 @@ class Drain:
         attempt, endpoint = post.attempt, post.attempt.endpoint
         response, error = self._result_of(post)
         with self._core.lock:
-            if not attempt._meaning.uncounted:
+            attempt._response = got = self._got(post, response)
+            meaning, ok = attempt._meaning, got.is_success
+            if not meaning.uncounted:
                 if self.observer is not None:
                     self.observer.ended(attempt, response)
                 self._queue.note_made()
-                response = self._failed(post, response)
-            meaning, ok = attempt._meaning, response.is_success
             counts = not (meaning.uncounted or meaning.unmade)
-            if counts and endpoint._count(ok=ok):
+            if counts and endpoint._count(ok):
                 attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
-            attempt._response = response
             if self._core.history.has(attempt):  # there was no reset meanwhile
                 self._outbox.attempts.append(attempt)
                 if counts and not ok:
@@ -407,24 +393,21 @@ class Drain:
         interrupt = None if error is None else self._surface(post, error)
         # Reports show what was signed for a 401 or 403, and observers look at every post. After an
         # interrupt, a thread may still be making this attempt.
-        if self.observer is None and post.outcome is not None and response.status not in {401, 403}:
+        if self.observer is None and post.outcome is not None and got.status not in {401, 403}:
             attempt._post = None
         return interrupt
 
-    def _failed(self, post: Post, response: Response) -> Response:
-        # Marks the failure that a fault wants, now that it has happened; returns the response as
-        # the service gets it.
+    def _got(self, post: Post, response: Response) -> Response:
+        # The response as the service gets it. A failure that a fault wants has happened now.
         attempt = post.attempt
-        match attempt._decisions:
-            case (*others, Call(fault=fault)) if not (post.attendant and post.attendant.deed):
-                fault._take_back()  # the app did not come that far
-                attempt._decisions = tuple(others)
-            case (*_, (Failed() | Call()) as decision):
+        for decision in attempt._decisions:
+            if isinstance(decision, Call) and not (post.attendant and post.attendant.deed):
+                decision.fault._take_back()  # the app did not come that far
+                attempt._decisions = attempt._decisions[:-1]
+            elif isinstance(decision, (Failed, Call)):
                 attempt._marks += (decision.mark,)
                 if isinstance(decision, Failed) and response.error is None:
                     return decision.response
-            case _:
-                pass
         return response
 
     def _try_again(self, post: Post, *, by_fault: bool) -> None:

@@ -114,7 +114,7 @@ class Endpoint:
     def _count_anew(self) -> None:
         self.disabled, self._failures = False, 0
 
-    def _count(self, *, ok: bool) -> bool:
+    def _count(self, ok: bool) -> bool:
         # Returns whether this attempt makes the endpoint disabled.
         self._failures = 0 if ok else self._failures + 1
         is_last = self._failures == self._disable_after

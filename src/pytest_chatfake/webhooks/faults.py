@@ -75,7 +75,8 @@ class Fault(Trigger, ABC):
 
     def _asked(self, attempt: Attempt) -> Decision | None:
         # Counts a first attempt; returns the decision if it is one that should fire.
-        return self._decide(attempt) if self._concerns(attempt) and self._should_fire() else None
+        is_asked = not self._is_removed and self._concerns(attempt) and self._should_fire()
+        return self._decide(attempt) if is_asked else None
 
     def _concerns(self, attempt: Attempt) -> bool:
         event = attempt.event

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,8 @@ from ..transport.client.django_bridge import connections_kept, is_asgi_handler, 
 from ..transport.client.loops import gather
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
-from .attempts import Post
-from .decisions import Changed
+from .attempts import Attempt, Post
+from .endpoints import Signer
 from .logged_errors import ErrorLog
 from .signing import flaw_of, sign
 from .synthetic import evolved
@@ -40,7 +40,9 @@ class Poster:
         self._portal = portal
         self.log: ErrorLog = ErrorLog(scopes)
 
-    async def post(self, posts: Sequence[Post], *, plain: bool) -> BaseException | None:
+    def post(
+        self, posts: Sequence[Post], *, plain: bool
+    ) -> Coroutine[Any, Any, BaseException | None]:
         """Make the attempts that faults have not ended already.
 
         Args:
@@ -48,20 +50,17 @@ class Poster:
             plain: Whether the caller is plain code, which can't await.
 
         Returns:
-            What ended them early, if anything did.
+            A coroutine, whose result is what ended them early, if anything did.
         """
-        to_make = [post for post in posts if post.outcome is None]
-        try:
-            if len(to_make) == 1:
-                await self._make(to_make[0], plain=plain)
-            elif to_make:
-                await self._make_together(to_make, plain=plain)
-        except BaseException as error:
-            return error
-        return None
+        if len(posts) == 1:
+            return self._make(posts[0], plain=plain)
+        return self._make_together([post for post in posts if post.outcome is None], plain=plain)
 
-    async def _make_together(self, posts: Sequence[Post], *, plain: bool) -> None:
-        with self._tasks(posts) as tasks:
+    async def _make_together(self, posts: Sequence[Post], *, plain: bool) -> BaseException | None:
+        tasks = [partial(self._make_as_task, post) for post in posts]
+        try:
+            for post in posts:
+                post.target = post.target.clone()
             if not plain:
                 await gather(tasks)
             elif any(is_asgi_handler(post.target._app) for post in posts):
@@ -69,37 +68,38 @@ class Poster:
                     run_bridged(gather, tasks)
             else:
                 self._portal.run(gather(tasks))
-
-    @contextmanager
-    def _tasks(self, posts: Sequence[Post]) -> Generator[list[Callable[[], Any]]]:
-        for post in posts:
-            post.target = post.target.clone()
-        try:
-            yield [partial(self._make_as_task, post) for post in posts]
+        except BaseException as error:
+            return error
         finally:
             for post in posts:
                 with suppress(RuntimeError):  # a call that doesn't return can't be ended
                     post.target.close()
+        return None
 
     async def _make_as_task(self, post: Post) -> None:
         await self._make(post, plain=False)
         if type(post.outcome).__name__ == "Cancelled":
             raise post.outcome  # type: ignore[misc] # trio counts its own cancellations
 
-    async def _make(self, post: Post, *, plain: bool) -> None:
-        with current().around(post.attempt):
-            try:
-                self._begin(post)
-                if post.outcome is not None:  # another plugin's, for example
-                    return
-                if plain:
-                    post.outcome = post.target.attempt(post.request)
-                else:
-                    post.outcome = await post.target.attempt_async(post.request)
-            except BaseException as error:
-                post.outcome = error
-            finally:
-                self._end(post)
+    async def _make(self, post: Post, *, plain: bool) -> BaseException | None:
+        if post.outcome is not None:  # a fault has ended it
+            return None
+        try:
+            with current().around(post.attempt):
+                try:
+                    self._begin(post)
+                    if post.outcome is None:  # another plugin may have ended it
+                        if plain:
+                            post.outcome = post.target.attempt(post.request)
+                        else:
+                            post.outcome = await post.target.attempt_async(post.request)
+                except BaseException as error:
+                    post.outcome = error
+                finally:
+                    self._end(post)
+        except BaseException as error:
+            return error
+        return None
 
     def _begin(self, post: Post) -> None:
         self._scopes.begin(post.attempt)
@@ -123,33 +123,34 @@ class Poster:
 
 def _write(post: Post) -> None:
     # The order matters, because tamper() changes the signed body.
-    event, request, changes = post.attempt.event, post.request, post.attempt._changes
+    attempt, request, changes = post.attempt, post.request, post.attempt._changes
+    event, signer, is_evolved = attempt.event, attempt.endpoint.signer, False
     for change in changes:
         if change.content is not None:
             request.body = event._seen(change.content(request.body), request.body)
+        is_evolved = is_evolved or change.is_evolved
+        signer = change.signer or signer  # the last one signs
     request.body = event._posted(request.body)
-    if any(change.is_evolved for change in changes):
+    if is_evolved:
         request.body = evolved(request.body, everywhere=event._outbound is not None)
-    _sign(post, [change for change in changes if change.signer is not None])
+    if signer is not None:
+        headers = sign(post.signer or signer, request)
+        request.headers = {**attempt.endpoint.headers, **headers}
+        for change in changes:
+            if change.signer is signer and change.meaning.wrong:
+                _say_flaw(attempt, change.mark.kind, signer, headers)
     for change in changes:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
 
 
-def _sign(post: Post, changes: Sequence[Changed]) -> None:
-    # Of several faults that sign, the last one does.
-    attempt, request, own = post.attempt, post.request, post.attempt.endpoint.signer
-    signer = post.signer or (changes[-1].signer if changes else own)
-    if signer is None:
-        return
-    headers = sign(signer, request)
-    request.headers = {**request.endpoint.headers, **headers}
-    if changes and changes[-1].meaning.wrong:
-        # The marks say what is wrong.
-        kind, flaw = changes[-1].mark.kind, flaw_of(signer, own, headers)
-        attempt._marks = tuple(
-            mark._replace(text=flaw) if mark.kind == kind else mark for mark in attempt._marks
-        )
+def _say_flaw(attempt: Attempt, kind: str, signer: Signer, headers: Mapping[str, str]) -> None:
+    # Let the marks of faults that sign say what is wrong.
+    flaw = flaw_of(signer, attempt.endpoint.signer, headers)
+    marks = attempt._marks
+    attempt._marks = tuple(
+        mark._replace(text=flaw) if mark.kind == kind else mark for mark in marks
+    )
 
 
 def _tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:

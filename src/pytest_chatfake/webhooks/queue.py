@@ -106,24 +106,32 @@ class Queue:
     def note_made(self) -> None:
         """Count an attempt that was made; the one whose turn it is now is next."""
         self._made += 1
-        for entry in self._until(self._made):
-            attempt = entry[2]
+        for place, (turn, _, attempt) in enumerate(self._waiting):
+            if turn > self._made:
+                return
             if not _is_together(attempt):
-                self._waiting.remove(entry)
+                del self._waiting[place]
                 attempt._wait = None
                 self.ready.appendleft(attempt)
                 return
 
     def take_partners(self) -> list[Attempt]:
         """Remove and return the attempts to make at the same time as the next one."""
-        entries = [entry for entry in self._until(self._made + 1) if _is_together(entry[2])]
-        for entry in entries:
-            self._waiting.remove(entry)
-        return _released(entries)
+        partners: list[_Waiting] = []
+        for entry in self._waiting:
+            if entry[0] > self._made + 1:
+                break
+            if _is_together(entry[2]):
+                partners.append(entry)
+        return self._take(partners) if partners else []
 
-    def _until(self, turn: int) -> Sequence[_Waiting]:
-        # What waits for at most so many attempts.
-        return self._waiting[: bisect_left(self._waiting, (turn + 1,))]
+    def _take(self, entries: Sequence[_Waiting]) -> list[Attempt]:
+        # Ends waits.
+        leaving = {*entries}
+        self._waiting = [entry for entry in self._waiting if entry not in leaving]
+        for _, _, attempt in entries:
+            attempt._wait = attempt._wait.then if isinstance(attempt._wait, Held) else None
+        return [attempt for _, _, attempt in entries]
 
     # Barriers
 
@@ -133,20 +141,18 @@ class Queue:
         Returns:
             Whether there was anything.
         """
-        entries, kept = list[_Waiting](), list[_Waiting]()
-        for entry in (waiting := self._until(_AT_BARRIER)):
+        turns, failed = list[_Waiting](), list[_Waiting]()
+        for entry in self._waiting[: bisect_left(self._waiting, (_HELD,))]:
             wait = entry[2]._wait
-            is_over = isinstance(wait, Turn) and not wait.outlasts_barriers
-            (entries if is_over else kept).append(entry)
-            if isinstance(wait, Turn) and is_over:
+            if not isinstance(wait, Turn):
+                failed.append(entry)
+            elif not wait.outlasts_barriers:
                 wait.fault._is_short = True
-        if not entries:
-            entries = [entry for entry in kept if isinstance(entry[2]._wait, AtBarrier)]
-            kept = kept[: len(kept) - len(entries)]
-        self._waiting[: len(waiting)] = kept
-        entries.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
-        self.ready.extend(_released(entries))
-        return bool(entries)
+                turns.append(entry)
+        turns.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
+        if released := turns or failed:
+            self.ready.extend(self._take(released))
+        return bool(released)
 
     def end_waits(self) -> None:
         """Let the next barrier end whatever waits for other attempts, as no more will come."""
@@ -177,24 +183,21 @@ class Queue:
 
     def let_go(self, attempts: Iterable[Attempt]) -> None:
         """Queue attempts that a block holds back, in this order."""
-        chosen = dict.fromkeys(attempts)
-        self._waiting = [entry for entry in self._waiting if entry[2] not in chosen]
-        for attempt in chosen:
-            attempt._wait = attempt._wait.then if isinstance(attempt._wait, Held) else None
-        self.ready.extend(chosen)
+        entries = {entry[2]: entry for entry in self._waiting}
+        self.ready.extend(self._take([entries[attempt] for attempt in attempts]))
 
     @contextmanager
-    def setting_aside(self) -> Generator[None]:
+    def holding_ready(self) -> Generator[None]:
         """Hold back what is ready during a block; afterwards it is next."""
-        block = object()
-        with self._core.lock:
+        block, lock = object(), self._core.lock
+        with lock:
             for attempt in self.ready:
                 self._hold([attempt], block)
             self.ready.clear()
         try:
             yield
         finally:
-            with self._core.lock:
+            with lock:
                 later = [*self.ready]
                 self.ready.clear()
                 self.let_go(attempt for (attempt,) in self.held(block))
@@ -224,13 +227,6 @@ class Queue:
         waiting.sort(key=lambda entry: (entry[0] == _AT_BARRIER, entry[1]))
         scheduled = [attempt for _, attempt in self.moves_clock_to() if _is_duplicate(attempt)]
         return [*(entry[2] for entry in waiting), *scheduled]
-
-
-def _released(entries: Iterable[_Waiting]) -> list[Attempt]:
-    attempts = [attempt for _, _, attempt in entries]
-    for attempt in attempts:
-        attempt._wait = None
-    return attempts
 
 
 def _is_together(attempt: Attempt) -> bool:
