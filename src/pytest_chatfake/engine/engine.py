@@ -2,29 +2,24 @@
 
 Theory of operation
 -------------------
-*One path.* Everything that changes the account is a :class:`.Verb`, which is passed to
-:meth:`Engine.perform`. Sync mode performs the verb at once; async mode adds a step to the plan,
-which an ``await`` performs. Both modes do the same: run due work, let the account decide, write the
-webhooks, apply the facts, queue the webhooks; then repeat this for what people do by themselves in
-response. Then the lock is released, and the queue is attempted.
+*One path.* Whatever changes the account is a :class:`.Verb`: :meth:`Engine.perform` runs due work,
+lets the account decide, writes the webhooks, applies the facts and queues the webhooks; then it
+does the same for what people do in response. Async mode adds all this as a step to the plan, which
+an ``await`` performs. In the end, the queue is attempted.
 
-*The lock* (:attr:`.Core.lock`) is held from the decision to the queueing, so no other thread sees
-half a verb, and the verbs of two threads never mix. It is not held while a webhook is attempted, a
-response is written or a callback runs, because each of these may call the fake again, from this
-thread or another. It is re-entrant, because due work runs under it and acquires it again.
+*The lock* (:attr:`.Core.lock`) is held from the decision to the queueing, so no thread sees half a
+verb. It is not held while the user's code runs, because that may call the fake again.
 
-*Inside.* The fake runs the user's code in three kinds of :mod:`scope <.scopes>`: the receiver of an
-attempt, a route that writes a response, and a *callback*, which is a function from the
-configuration (a price, ``extra=``, an autopilot's delay). No webhook is attempted inside a scope:
-the queue waits until the attempt has ended, or until the test's next verb, assertion or
-``settle()``. Verbs act at once. Only a callback can't call verbs: it runs in the middle of one, so
-it may only read. In all three scopes, due work still runs, and its webhooks are queued.
+*Inside.* The user's code runs in three kinds of :mod:`scope <.scopes>`: a receiver, a route, or a
+*callback* from the configuration. Inside, verbs act at once, but no webhook is attempted; it waits
+for the end of the attempt or the test's next call. A callback runs in the middle of a verb, so it
+can't call verbs.
 
-*Due work* (:class:`.DueRunner`) runs when process time reaches it: while the fake's clock moves, or
-at the next use of the fake if another library has moved time. It always runs in order of time.
+*Due work* (:class:`.DueRunner`) runs in order of time: while the fake's clock moves, or at the next
+use of the fake if another library has moved time.
 
-*An interrupt* (Ctrl-C, a test's timeout) can come between any two lines and leave a verb half done.
-So it closes the fake. The process gets its sockets, threads and real time back in any case.
+*An interrupt* (Ctrl-C, a test's timeout) may leave a verb half done, so it closes the fake. The
+process gets its sockets, threads and real time back in any case.
 """
 
 from __future__ import annotations

@@ -1,28 +1,24 @@
 """The drain makes the attempts that are ready, and records how each one ended.
 
-The way of a webhook
---------------------
-The outbox has put an :class:`.Attempt` into the :class:`.Queue` for each endpoint that listens for
-the event. The drain *takes* it, asks the faults about it, and carries out what they decide. Then
-it *begins*: it is added to the history, and its :class:`.Post` is made, for whatever is only needed
-until its end. The :class:`.Poster` writes, signs and posts the request. At its *end*, the app's
-response is stored in the attempt, and a failed one is queued again.
-
 Theory of operation
 -------------------
-*No lock is held* while an attempt is made, because a receiver may call back: it may ask for the
-balance over HTTP, send another message, or start a thread that does so. Only one thread or task at
-a time drains the queue; everybody else just adds to it, and the draining one looks again before it
-stops. A verb returns after its event was attempted: the test's own thread waits for another one
-that drains. Other threads don't, because an attempt may be waiting for them.
+*The way.* The outbox has put an :class:`.Attempt` into the :class:`.Queue` for each endpoint that
+listens. The drain takes it, asks the faults about it, and carries out their decisions. If it is
+made now, it *begins*: it is added to the history and gets a :class:`.Post`, which lives until its
+*end*. Between the two, the :class:`.Poster` makes it.
 
-*Errors.* An in-process app's error is raised in the test after the event's other endpoints and its
-repeats have had their turn; the rest stays for the next verb. A cancellation or an interrupt is
-raised at once.
+*No lock is held* meanwhile, because a receiver may call back. Only one thread or task at a time
+drains; everybody else adds to the queue, which the draining one checks again before it stops. The
+test's own thread waits for another one that drains. Other threads don't, because an attempt may be
+waiting for them.
+
+*Errors.* An in-process app's error is raised in the test once the event's other endpoints and its
+repeats had their turn; the rest of the queue stays. A cancellation or an interrupt is raised at
+once.
 
 *Barriers.* At ``settle()``, an assertion or a clock move, whatever waits for other attempts is
-made, and time stands still. Only ``settle()`` itself moves the clock: to duplicates that wait for
-it, and to retries if a fault may have caused them.
+made. Only ``settle()`` also moves the clock: to duplicates that wait for it, and to retries if a
+fault may have caused them.
 """
 
 from __future__ import annotations
