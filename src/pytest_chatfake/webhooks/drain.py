@@ -379,13 +379,13 @@ class Drain:
                 if self.observer is not None:
                     self.observer.ended(attempt, response)
                 self._queue.note_made()
-            counts = not (meaning.uncounted or meaning.unmade)
-            if counts and endpoint._count(ok):
-                attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
             if self._core.history.has(attempt):  # there was no reset meanwhile
                 self._outbox.attempts.append(attempt)
-                if counts and not ok:
-                    self._try_again(post, by_fault=meaning.wanted)
+                if not (meaning.uncounted or meaning.unmade):
+                    if endpoint._count(ok):
+                        attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
+                    if not ok:
+                        self._try_again(post, by_fault=meaning.wanted)
         interrupt = None if error is None else self._surface(post, error)
         # Reports show what was signed for a 401 or 403, and observers look at every post. After an
         # interrupt, a thread may still be making this attempt.
