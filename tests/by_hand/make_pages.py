@@ -117,7 +117,7 @@ def test_a_picture(chat_fake, chat_clock):
     delivered = []
     chat_fake.webhooks.connect(handler=answer)
     chat_fake.webhooks.duplicate(status="delivered")
-    chat_fake.webhooks.drop(status="failed")
+    chat_fake.webhooks.lose(status="failed")
     message = chat_fake.send_text("Sale; ends #today <now> {1}", to="+1;2")
     message.read()
     chat_fake.webhooks.emit_event("chat.inbound_message.received", {"text": "a;b#c"})

@@ -381,7 +381,7 @@ def retries(fake):
 def redelivery(fake):
     receiver = fake.webhooks.receiver()
     message = fake.send_text()
-    with fake.webhooks.drop(times=None), fake.webhooks.tamper(times=None):
+    with fake.webhooks.lose(times=None), fake.webhooks.tamper(times=None):
         fake.webhooks.redeliver(message.events[0])
         message.deliver()
     assert [message.events[0].body] * 2 == [request.body for request in receiver.requests]

@@ -141,7 +141,7 @@ def at_a_url(chat_fake):
         (body_of(calls), {"crash_points": [body_of(calls)]}, "local to a function. Move it out"),
         (body_of(calls), {"crash_points": [len]}, "crash_points: .* written in Python"),
         (body_of(calls), {"crash_points": save}, "crash_points: expected a list"),
-        (body_of(calls), {"crash_points": [save], "deviations": ["drop"]}, "needs 'crash'"),
+        (body_of(calls), {"crash_points": [save], "deviations": ["lose"]}, "needs 'crash'"),
     ],
 )
 def test_what_cannot_be_crashed_is_refused(body, options, problem):

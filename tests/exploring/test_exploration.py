@@ -238,7 +238,7 @@ def test_what_an_app_causes_deviates_too():
 
 def test_a_loss_for_good_is_tried_if_it_is_asked_for_and_not_by_all():
     lost = [(1, 2), (1, 2), (2,), (1,)]
-    assert explored(2, deviations=["drop"], depth=1)[0] == lost
+    assert explored(2, deviations=["lose"], depth=1)[0] == lost
     found = {*explored(2, deviations="all", depth=1)[0]}
     assert {*explored(2, depth=1)[0]} <= found
     assert found.isdisjoint([(2,), (1,)])
@@ -673,8 +673,8 @@ def log_of(*attempts):
             "1 sent",
             "the app crashed at a.py:1 while it handled sent m1",
         ),
-        ("drop", "1 sent", "sent m1 was dropped"),
-        ("drop", "2 sent", "attempt 1 was never made"),
+        ("lose", "1 sent", "sent m1 was lost"),
+        ("lose", "2 sent", "attempt 1 was never made"),
         ("duplicate_later", "1 sent, 1 sent", "sent m1 was redelivered 1 day later"),
         ("delay", "2 read a, 1 sent b", "sent m1 at b arrived 1 day late"),
         ("duplicate_new_id", "1 sent, 1 sent", "sent m1 was redelivered with a new id"),
@@ -808,7 +808,7 @@ def test_warnings_count_in_the_world_as_written_only():
 
     def warned(chat_fake):
         sending(chat_fake)
-        chat_fake.webhooks.drop(status="read")
+        chat_fake.webhooks.lose(status="read")
 
     with pytest.warns(WebhookWarning, match="unused fault") as caught:
         explore(warned, config=ChatFakeConfig(strict=False))
@@ -860,7 +860,7 @@ def unconnected(chat_fake):
 
 
 def lossy(chat_fake):
-    chat_fake.webhooks.drop(times=None)
+    chat_fake.webhooks.lose(times=None)
     sending(chat_fake)
 
 
@@ -1545,7 +1545,7 @@ def statuses_of_a_delivery(chat_fake):
     return got
 
 
-ENDING = ["duplicate", "reorder", "drop"]
+ENDING = ["duplicate", "reorder", "lose"]
 
 
 def further(body, **options):
@@ -1557,8 +1557,8 @@ def test_a_finding_names_further_kinds_that_fail_unless_it_stops_at_first():
     def world(chat_fake):
         assert statuses_of_a_delivery(chat_fake) == ["sent", "delivered"]
 
-    drop, reorder = notes(world, deviations=ENDING).splitlines()[-2:]
-    assert re.fullmatch(r"also: drop \(world \d+\): sent m1 was dropped", drop)
+    loss, reorder = notes(world, deviations=ENDING).splitlines()[-2:]
+    assert re.fullmatch(r"also: lose \(world \d+\): sent m1 was lost", loss)
     late = "delivered m1 arrived before sent m1"
     assert re.fullmatch(rf"also: reorder \(world \d+\): {late}", reorder)
     assert further(world, stop_at_first=True) == []
@@ -1573,7 +1573,7 @@ def test_the_world_of_a_further_kind_is_counted_with_those_that_passed():
     found = notes(world, deviations=ENDING)
     assert "passes as written; fails in world 2: sent m1 was redelivered" in found
     assert re.findall(r"^also: .*", found, re.MULTILINE) == [
-        "also: drop (world 4): delivered m1 was dropped",  # in world 3 it was the other one
+        "also: lose (world 4): delivered m1 was lost",  # in world 3 it was the other one
         "also: reorder (world 5): delivered m1 arrived before sent m1",
     ]
 
@@ -1581,10 +1581,10 @@ def test_the_world_of_a_further_kind_is_counted_with_those_that_passed():
 @pytest.mark.parametrize(
     ("most", "takes", "seconds", "named"),
     [
-        (2, 2, None, ["drop", "reorder"]),
-        (1, 2, None, ["drop"]),
-        (1, 1, None, ["drop", "reorder"]),
-        (2, 2, 4.5, ["drop"]),
+        (2, 2, None, ["lose", "reorder"]),
+        (1, 2, None, ["lose"]),
+        (1, 1, None, ["lose", "reorder"]),
+        (2, 2, 4.5, ["lose"]),
     ],
 )
 def test_further_kinds_have_some_worlds_and_as_long_again_within_seconds(
@@ -1609,7 +1609,7 @@ def test_a_skip_in_a_further_world_does_not_hide_the_finding(skip):
             skip("another order")
         assert len(got) == 2
 
-    assert further(world) == ["drop"]
+    assert further(world) == ["lose"]
 
 
 def test_a_body_whose_thread_calls_before_or_after_a_barrier_is_the_same():
@@ -1698,8 +1698,8 @@ def test_a_check_in_which_no_app_has_a_say_is_refused(body):
         "webhooks.evolve(start=2)",
         "webhooks.evolve(unknown='bizType')",
         "webhooks.evolve(unknown=['type'])",
-        "webhooks.drop(times=2)",
-        "webhooks.drop(times=1, status='read')",
+        "webhooks.lose(times=2)",
+        "webhooks.lose(times=1, status='read')",
     ],
 )
 def test_a_list_that_no_failure_printed_is_refused_before_anything_runs(only):

@@ -38,7 +38,7 @@ def at_another_path(fake):
 
 def after_a_response_that_was_lost(fake):
     fake.webhooks.receiver()
-    fake.webhooks.drop()
+    fake.webhooks.lose()
     fake.send_text()
 
 

@@ -195,7 +195,7 @@ def test_each_fault_leaves_a_mark(chat_fake):
     webhooks.tamper(status="delivered")
     webhooks.sign(HmacSigner("other"), status="delivered")
     webhooks.delay(30, status="read")
-    webhooks.drop(status="failed")
+    webhooks.lose(status="failed")
     message = chat_fake.send_text().deliver().read()
     chat_fake.send_text().fail()
     chat_fake.clock.advance(30)
@@ -216,17 +216,17 @@ def test_faults_fire(chat_fake):
     webhooks.duplicate(after=1, status="read", start=2, times=None)
     webhooks.delay(600, status="delivered", times=3)
     webhooks.tamper(bytes.upper, status="failed")
-    webhooks.drop(status="delivred")
+    webhooks.lose(status="delivred")
     pytest.fail("the order is still open")
 
 
 def test_a_campaign_is_refused(chat_fake):
     chat_fake.webhooks.connect(handler=refuse)
-    chat_fake.webhooks.drop(status="read", times=None)
+    chat_fake.webhooks.lose(status="read", times=None)
     for number in range(30):
         chat_fake.send_text(to=f"+{number}")
     for _ in range(2):
-        chat_fake.webhooks.drop(status="failed")
+        chat_fake.webhooks.lose(status="failed")
 
 
 def test_a_campaign_of_hundreds_is_refused(chat_fake):

@@ -24,14 +24,14 @@ def send_over_http(fake):
 def test_all_is_in_one_error(chat_fake):
     chat_fake.webhooks.connect(wsgi=page, path="/hooks")
     chat_fake.webhooks.emit_event("account.updated")
-    chat_fake.webhooks.drop(status="read")
+    chat_fake.webhooks.lose(status="read")
     chat_fake.expect_charge("0.99")
     chat_fake.send_text().deliver().after(60)
 
 
 def test_the_block_of_a_fake_ends():
     with ChatFake() as fake:
-        fake.webhooks.drop()
+        fake.webhooks.lose()
 
 
 def test_an_async_fake_has_a_queue():

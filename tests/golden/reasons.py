@@ -49,7 +49,7 @@ def made_up(fake):
 
 def retried(fake):
     fake.webhooks.receiver().respond(500)
-    fake.webhooks.drop(status="read")
+    fake.webhooks.lose(status="read")
     message = fake.send_text()
     fake.clock.advance(60)
     return message.deliver().read()
@@ -103,9 +103,9 @@ def test_every_price_is_explained(chat_fake, chat_clock):
 
 def test_what_happened_to_a_message_is_explained(chat_fake, chat_clock):
     message = retried(chat_fake)
-    lost = dropped(chat_fake)
+    undelivered = dropped(chat_fake)
     rejected = chat_fake.submit_text("x", to="+2").reject()
-    pytest.fail("\n\n".join(map(chat_fake.explain, [message, lost, rejected])))
+    pytest.fail("\n\n".join(map(chat_fake.explain, [message, undelivered, rejected])))
 
 
 @pytest.mark.chat_fake(opening_balance="0.01", on_insufficient_balance="fail")

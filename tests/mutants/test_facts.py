@@ -128,7 +128,7 @@ def test_only_a_byte_that_would_reach_the_app_exercises_a_mutant():
         nobody.disconnect()
         fake.webhooks.connect(handler=lambda _: 200, events="*")
         fake.webhooks.emit_event("chat.order.placed", {"id": "7", "currency": "USD"})
-        fake.webhooks.drop()
+        fake.webhooks.lose()
         fake.send_text()
         fake.api.fail(500)
         call_with_werkzeug(fake)

@@ -113,7 +113,7 @@ def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(pyteste
         from pytest_chatfake import ChatFake
 
         def test_it(chat_fake, chat_receiver):
-            with chat_fake.webhooks.duplicate(), chat_fake.webhooks.drop(status="read"):
+            with chat_fake.webhooks.duplicate(), chat_fake.webhooks.lose(status="read"):
                 chat_fake.send_text().read()
             chat_fake.webhooks.tamper().remove()
             chat_fake.send_text(to="+2").fail()
@@ -126,7 +126,7 @@ def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(pyteste
 
     result.assert_outcomes(passed=1)
     never = {name for line in coverage(result)[1:] for name in re.split("[:,(] ?", line)}
-    assert {"duplicate", "dropped", "failed", "rejected", "read at once"}.isdisjoint(never)
+    assert {"duplicate", "lost", "failed", "rejected", "read at once"}.isdisjoint(never)
     assert "tampered" in never
 
 
@@ -205,7 +205,7 @@ def test_every_item_can_be_tried(pytester):
             chat_clock.advance(days=30)
             chat_fake.top_up(1)
             hooks.duplicate(), hooks.delay(1, start=2), hooks.tamper(start=3), hooks.evolve()
-            hooks.sign(HmacSigner("y"), start=3), hooks.drop(start=4)
+            hooks.sign(HmacSigner("y"), start=3), hooks.lose(start=4)
             for number in range(4):
                 chat_fake.send_text(to=f"-{number}")
             with hooks.paused():
@@ -332,7 +332,7 @@ def test_a_run_shows_what_no_test_tried_and_a_page_of_all_tests(pytester):
             "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
             "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
             "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-            "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, error raised, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, made up by the test, redelivered (webhook faults)",
+            "never: duplicate, lost, delayed, reordered, response lost, refused, crashed, error raised, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, made up by the test, redelivered (webhook faults)",
             "never: refused an event, raised or gave no response, saw a retry, signature checked, requested the balance, used a wrong key, sent through a route (your app)",
             "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (API faults)",
         ]
@@ -393,7 +393,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
 
     def test_an_unused_fault(chat_fake):
         assert not chat_fake.webhooks.attempts[0].ok
-        chat_fake.webhooks.drop(status="read")
+        chat_fake.webhooks.lose(status="read")
 
     def test_a_world(chat_explore):
         @chat_explore
@@ -440,7 +440,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
     assert found == {
         "an_expectation": "charged: expected 0.05 USD, got 0 USD",
         "an_argument": "TypeError: devices: expected an int, got 1.5",
-        "an_unused_fault": "drop(status='read'), set up at test_it.py:26",
+        "an_unused_fault": "lose(status='read'), set up at test_it.py:26",
         "a_world": "sent m1 was redelivered; assert 2 == 1",
         "an_app_that_raises": "KeyError: 'm1', while handling chat.inbound_message.received",
         "without_an_app": "assert [] == ['sent']",

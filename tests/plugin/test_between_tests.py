@@ -100,7 +100,7 @@ def test_what_a_failing_test_leaves_does_not_leak_into_the_next(pytester):
         from werkzeug.test import Client
 
         def test_leaves_everything(chat_fake, chat_clock, chat_receiver):
-            chat_fake.webhooks.drop(times=None)
+            chat_fake.webhooks.lose(times=None)
             chat_fake.api.fail(times=None)
             chat_fake.webhooks.paused().__enter__()
             chat_fake.route("/send")(lambda _: 1 / 0)

@@ -29,7 +29,7 @@ LEFTOVERS = """
         Client(chat_fake.wsgi_app).post("/send", headers={"X-API-Key": chat_fake.api_key})
 
     def test_never_fired(chat_fake, chat_receiver):
-        chat_fake.webhooks.drop(status="read")
+        chat_fake.webhooks.lose(status="read")
         chat_fake.send_text()
 
     def test_clean(chat_fake, chat_receiver):
@@ -43,7 +43,7 @@ SAID = [
     "1 attempt failed: fix the app, or assert on chat_fake.webhooks.attempts:",
     "  sent m1* (caused at test_it.py:20*) to app.<locals>.app (WSGI) /: status 302 (*)",
     "1 unused fault: set up a fault before the verb, or remove it:",
-    "  drop(status='read'), set up at test_it.py:23",
+    "  lose(status='read'), set up at test_it.py:23",
 ]
 
 
@@ -79,7 +79,7 @@ def test_a_fault_that_a_fixture_set_up_may_be_for_other_tests(pytester):
 
         @pytest.fixture
         def lossy(chat_fake):
-            chat_fake.webhooks.drop(status="read")
+            chat_fake.webhooks.lose(status="read")
 
         def test_it(lossy, chat_fake, chat_receiver):
             chat_fake.send_text()
@@ -94,7 +94,7 @@ def test_a_fault_that_a_fixture_set_up_may_be_for_other_tests(pytester):
     )
     result = pytester.runpytest("-W", "default")
     result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines(["*WebhookWarning: 1 unused fault: *", "*  drop(status='read'), *"])
+    result.stdout.fnmatch_lines(["*WebhookWarning: 1 unused fault: *", "*  lose(status='read'), *"])
 
 
 def test_a_test_that_ended_otherwise_is_counted_once(pytester):
@@ -104,7 +104,7 @@ def test_a_test_that_ended_otherwise_is_counted_once(pytester):
         from pytest_chatfake import ChatFake
 
         def overlook(fake):
-            fake.webhooks.drop()
+            fake.webhooks.lose()
 
         @pytest.mark.xfail
         def test_xfail_holds(chat_fake):
@@ -175,7 +175,7 @@ def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(pytes
 
         def test_retried(chat_fake):
             runs.append(1)
-            chat_fake.webhooks.drop()
+            chat_fake.webhooks.lose()
             assert len(runs) == 2
         """
     )
@@ -195,7 +195,7 @@ UNCLOSED = """
 
     def test_in_a_function():
         fake = ChatFake()  # unclosed
-        fake.webhooks.drop()
+        fake.webhooks.lose()
 
     @pytest.fixture
     def returned():
@@ -218,7 +218,7 @@ UNCLOSED = """
 
         def test_it(self):
             gc.collect()
-            self.fake.webhooks.drop()
+            self.fake.webhooks.lose()
 
     class TestClosed(unittest.TestCase):
         @classmethod
@@ -334,7 +334,7 @@ def test_the_nearest_of_option_configuration_and_marker_sets_strictness(pytester
         from pytest_chatfake import ChatFakeConfig
 
         def idle(chat_fake):
-            chat_fake.webhooks.drop()
+            chat_fake.webhooks.lose()
 
         def test_option(chat_fake):
             idle(chat_fake)

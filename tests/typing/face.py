@@ -163,7 +163,7 @@ def faults(chat_fake: ChatFake) -> None:
     hub.tamper(lambda body: body[:-1])
     hub.sign(HmacSigner(b"wrong", offset=-600))
     hub.sign(lambda request: {})
-    with hub.drop(status="read") as inside:
+    with hub.lose(status="read") as inside:
         assert_type(inside, Fault)
     assert_type(hub.concurrently(by=1, start=2), Fault)
     with hub.concurrently():

@@ -382,10 +382,6 @@ TOGETHER = {
         (TypeError, "client", {"handler": print, "client": ("::1", 1)}),
         (TypeError, "restart", {"url": URL, "restart": lambda: wsgi_app}),
     ],
-    "drop": [
-        (ValueError, "status", {"type": "a.b", "status": "sent"}),
-        (TypeError, "tims", {"tims": 1}),
-    ],
     "duplicate": [(ValueError, "pause", {"pause": 1, "after": 1})],
     "edges": [(TypeError, "edges", {})],
     "emit": [
@@ -395,6 +391,10 @@ TOGETHER = {
     "emit_event": [
         (ValueError, "body", {"body": "x", "resource": {}}),
         (ValueError, "body", {"body": "x", "key": "k"}),
+    ],
+    "lose": [
+        (ValueError, "status", {"type": "a.b", "status": "sent"}),
+        (TypeError, "tims", {"tims": 1}),
     ],
     "reorder": [(TypeError, "after", {"after": 2})],
     "route": [

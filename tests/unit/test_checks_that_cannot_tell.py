@@ -20,7 +20,7 @@ def repeated(fake):
 
 
 @pytest.mark.parametrize(
-    "set_up", [lambda w: w.drop(), lambda w: w.delay(30), lambda w: w.reorder()]
+    "set_up", [lambda w: w.lose(), lambda w: w.delay(30), lambda w: w.reorder()]
 )
 def test_no_fault_keeps_what_comes_again_from_the_app(fake, set_up):
     seen = repeated(fake)

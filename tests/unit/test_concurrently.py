@@ -312,7 +312,7 @@ def test_a_block_whose_events_no_app_listens_for_is_refused_at_its_end(play):
     ("set_up", "expected"),
     [
         (lambda w: w.concurrently(by=2), []),
-        (lambda w: [w.concurrently(by=1), w.drop(start=2)], ["dropped"]),
+        (lambda w: [w.concurrently(by=1), w.lose(start=2)], ["lost"]),
     ],
 )
 def test_an_attempt_that_is_made_alone_is_not_said_to_overlap(fake, set_up, expected):

@@ -29,9 +29,9 @@ ORDERS = [
      "sent, delivered, read | sent duplicate"),
     ("again after a pause", lambda w: w.duplicate(pause=60.5),
      "sent, delivered, read | sent duplicate +60.5"),
-    ("dropped", lambda w: w.drop(), "sent drop not posted, delivered, read"),
-    ("dropped, and so again", lambda w: (w.drop(), w.duplicate()),
-     "sent drop not posted, sent drop not posted, delivered, read"),
+    ("lost", lambda w: w.lose(), "sent lose not posted, delivered, read"),
+    ("lost, and so again", lambda w: (w.lose(), w.duplicate()),
+     "sent lose not posted, sent lose not posted, delivered, read"),
     ("delayed", lambda w: w.delay(30), "delivered, read |  | sent delay +30"),
     ("delayed, and again", lambda w: (w.duplicate(), w.delay(60)),
      "delivered, read |  | sent delay +60, sent duplicate +60"),
@@ -58,8 +58,8 @@ ORDERS = [
      "sent refuse ConnectionRefusedError, sent duplicate, delivered, read | sent #2"),
     ("refused, and the second late", lambda w: (w.refuse(), w.reorder(by=5, start=2)),
      "sent refuse ConnectionRefusedError, read | delivered reorder, sent #2"),
-    ("one each, and the others count", lambda w: (w.reorder(), w.drop(start=2), w.refuse(times=2)),
-     "delivered drop not posted, sent reorder, read refuse ConnectionRefusedError | read #2"),
+    ("one each, and the others count", lambda w: (w.reorder(), w.lose(start=2), w.refuse(times=2)),
+     "delivered lose not posted, sent reorder, read refuse ConnectionRefusedError | read #2"),
 ]  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def test_attempts_come_in_the_order_that_was_asked_for(fake, receiver, set_up, e
     message = fake.send_text().deliver().read()
 
     assert stages(fake) == expected
-    reached = [one.event for one in fake.webhooks.attempts if one.fault not in ("drop", "refuse")]
+    reached = [one.event for one in fake.webhooks.attempts if one.fault not in ("lose", "refuse")]
     assert [(one.event, one.body) for one in receiver.requests] == [
         (event, event.body) for event in reached
     ]

@@ -22,7 +22,7 @@ def unsigned(_):
 #: happen at a point inside an app, have tests of their own in `tests/exploring`.
 KINDS = {
     "webhooks.duplicate": ({}, ""),
-    "webhooks.drop": ({}, ""),
+    "webhooks.lose": ({}, ""),
     "webhooks.delay": ({"duration": 30}, "30"),
     "webhooks.reorder": ({}, "by=1"),
     "webhooks.lose_response": ({}, ""),
@@ -177,18 +177,18 @@ def test_it_is_shown_as_the_call_that_sets_it_up(fake, kind):
 
 def test_a_fault_of_webhooks_has_the_name_of_its_method_and_its_filters(fake):
     message = fake.send_text()
-    fault = fake.webhooks.drop(message=message, status="read")
+    fault = fake.webhooks.lose(message=message, status="read")
     message.read()
 
-    assert fault.kind == "drop"
-    assert fault.description == f"drop(message={message.id!r}, status='read')"
+    assert fault.kind == "lose"
+    assert fault.description == f"lose(message={message.id!r}, status='read')"
 
 
 CALLS = ("GET /v2/balance", "POST /x", "GET /v2/balance")
 
 #: What makes a fault that does not fire, the calls after that, and why it did not.
 UNUSED = [
-    (lambda f: f.webhooks.drop(message=f.send_text(), status="read"), CALLS, ""),
+    (lambda f: f.webhooks.lose(message=f.send_text(), status="read"), CALLS, ""),
     (
         lambda f: f.webhooks.duplicate(status="played"),
         (),
@@ -263,8 +263,8 @@ def test_a_fault_that_never_fired_is_told_at_the_end_with_its_line(set_up, calls
 def test_several_faults_are_one_warning_and_one_that_fired_is_no_news():
     def scenario(fake):
         fake.webhooks.receiver()
-        fake.webhooks.drop()
-        fake.webhooks.drop(start=2)
+        fake.webhooks.lose()
+        fake.webhooks.lose(start=2)
         fake.api.fail()
         fake.send_text()
 

@@ -106,7 +106,7 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(play, app, signer,
         fake.webhooks.connect(handler=app, signer=signer, retry_after=[60])
         message = fake.send_text()
         await do(message.deliver())
-        with fake.webhooks.tamper(), fake.webhooks.drop():
+        with fake.webhooks.tamper(), fake.webhooks.lose():
             before = visible_state(fake)
             await do(fake.webhooks.assert_rejects_forgeries(lambda: app.ids))
             after = visible_state(fake)

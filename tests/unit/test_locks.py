@@ -182,7 +182,7 @@ ACTS = {
     "reset": lambda fake: fake.reset() and None,
     "read the balance": lambda fake: fake.balance,
     "read its events": lambda fake: [event.id for event in fake.messages[0].events],
-    "set up a fault": lambda fake: fake.webhooks.drop(status="failed") and None,
+    "set up a fault": lambda fake: fake.webhooks.lose(status="failed") and None,
     "call the API": lambda fake: call_with_werkzeug(fake, "GET", "/v2/balance").status,
 }
 

@@ -91,7 +91,7 @@ def test_it_is_signed_retried_and_redelivered():
 
 @pytest.mark.parametrize(
     ("kind", "needed", "times"),
-    [("duplicate", [], 2), ("drop", [], 0), ("delay", [30], 0), ("tamper", [], 1)],
+    [("duplicate", [], 2), ("lose", [], 0), ("delay", [30], 0), ("tamper", [], 1)],
 )
 def test_a_fault_for_its_type_concerns_it_alone(fake, kind, needed, times):
     receiver = fake.webhooks.receiver(events="*")
@@ -114,7 +114,7 @@ def limited(limit, message):
 def test_a_fault_for_a_status_or_a_message_spares_other_types(fake, limit):
     receiver = fake.webhooks.receiver(events="*")
     message = fake.send_text()
-    fake.webhooks.drop(**limited(limit, message))
+    fake.webhooks.lose(**limited(limit, message))
     fake.webhooks.emit_event(TYPE)
     message.deliver()
 
@@ -143,6 +143,6 @@ def test_a_failure_at_it_is_named_by_its_type(fake):
 def test_a_foreign_type_goes_with_no_status_and_no_message(fake, limit):
     options = limited(limit, fake.send_text())
     with pytest.raises(ValueError, match="select message events"):
-        fake.webhooks.drop(type=TYPE, **options)
-    fake.webhooks.drop(type="chat.message.updated", **options).remove()
+        fake.webhooks.lose(type=TYPE, **options)
+    fake.webhooks.lose(type="chat.message.updated", **options).remove()
     fake.reset()  # it never fired

@@ -33,7 +33,7 @@ def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_warnings(strict):
     def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         fake.webhooks.emit_event("account.updated")
-        fake.webhooks.drop(status="read")
+        fake.webhooks.lose(status="read")
         fake.send_text().after(60)
 
     expected = [*warnings_at_the_end(scenario), "With strict=False this is a warning."]
@@ -60,7 +60,7 @@ def test_where_pytest_shows_no_timeline_an_error_has_the_message_s_id(monkeypatc
 
 def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once():
     fake = ChatFake()
-    fake.webhooks.drop()
+    fake.webhooks.lose()
     with pytest.raises(UnusedFault, match="1 unused fault"):
         fake.close()
     fake.close()
@@ -68,9 +68,9 @@ def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once():
 
 def test_a_fault_that_never_fired_has_an_error_of_its_own_if_it_is_alone():
     with pytest.raises(UnusedFault) as alone, frozen_fake() as fake:
-        fake.webhooks.drop(status="read")
+        fake.webhooks.lose(status="read")
     with pytest.raises(UndeliveredWebhooks, match="1 unused fault"), frozen_fake() as fake:
-        fake.webhooks.drop(status="read")
+        fake.webhooks.lose(status="read")
         fake.send_text().after(60)
 
     assert "1 unused fault: set up a fault before the verb, or remove it:" in str(alone.value)
@@ -272,7 +272,7 @@ def respond_to_fewer_than_told(fake):
 
 def respond_to_a_retry(fake):
     fake.webhooks.receiver().respond(503)
-    fake.webhooks.drop()
+    fake.webhooks.lose()
     message = fake.send_text()
     fake.webhooks.redeliver(fake.events[0])
     assert message.status == "sent"
@@ -455,7 +455,7 @@ async def test_a_check_that_was_awaited_or_never_reached_is_no_news(use):
 @pytest.mark.parametrize(
     "caused",
     [
-        lambda webhooks: webhooks.drop(),
+        lambda webhooks: webhooks.lose(),
         lambda webhooks: webhooks.tamper(),
         lambda webhooks: webhooks.sign(lambda _: {"X-Signature": "wrong"}),
     ],

@@ -89,7 +89,7 @@ def test_arguments_of_webhooks(fake):
         lambda: webhooks.connect("http://x", path="/"),
         lambda: webhooks.connect("http://x", event="*"),
         lambda: webhooks.connect("http://x", events="a.b"),
-        lambda: webhooks.drop(tims=1),
+        lambda: webhooks.lose(tims=1),
         lambda: webhooks.replay("x", timing="fast"),
         lambda: webhooks.evolve(unknown="currency"),
         lambda: webhooks.redeliver("evt_1"),
@@ -104,7 +104,7 @@ url: expected a str, got a callable. Pass an app or a function by keyword: wsgi=
 path= goes with wsgi= or asgi= only, not with a URL
 connect() got an unexpected argument 'event'. It takes wsgi, asgi, handler, path, client, headers, events, raise_exceptions, retry_after, signer, restart, disable_after.
 events: expected a list of event types such as ["chat.message.updated"], got 'a.b'
-drop() got an unexpected argument 'tims'. It takes times, start, message, status, endpoint, type.
+lose() got an unexpected argument 'tims'. It takes times, start, message, status, endpoint, type.
 unknown timing 'fast': use 'recorded' or 'at once'
 unknown field in unknown= 'currency': use 'conversation.originType', 'conversation.type', 'errorCode', 'status' or 'type'
 event: expected one of fake.events, got 'evt_1'

@@ -92,7 +92,7 @@ def test_every_public_name_is_called_here_or_has_a_reason():
 def test_a_status_of_the_teams_own_is_taken(fake):
     message = fake.send_text()
     for status in ("seen", "unread", "deleted", "Read"):
-        with fake.webhooks.drop(status=status):
+        with fake.webhooks.lose(status=status):
             fake.webhooks.emit(message, status)
 
     fake.assert_statuses(message, "sent", "seen", "unread", "deleted", "Read")

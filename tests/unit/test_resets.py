@@ -32,14 +32,14 @@ def test_what_a_receiver_does_after_its_reset_is_recorded(fake):
     def begin_anew(_):
         if fake.messages and fake.messages[0].body == "before":
             fake.reset()
-            fake.webhooks.drop()
+            fake.webhooks.lose()
             fake.send_text("after")
 
     fake.webhooks.connect(handler=begin_anew)
     fake.send_text("before")
 
     assert [message.body for message in fake.messages] == ["after"]
-    assert [attempt.fault for attempt in fake.webhooks.attempts] == ["drop"]
+    assert [attempt.fault for attempt in fake.webhooks.attempts] == ["lose"]
 
 
 @pytest.mark.parametrize("where", ["in the receiver", "in another thread"])

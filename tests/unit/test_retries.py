@@ -27,9 +27,9 @@ RETRIED = {
     ),
     "not after 204": ([1], [204], None, "sent 204"),
     # Faults
-    "no fault concerns it": ([60], [500], lambda w: w.drop(start=2), "sent 500 |  | sent #2 +60"),
+    "no fault concerns it": ([60], [500], lambda w: w.lose(start=2), "sent 500 |  | sent #2 +60"),
     "nor waits for one": ([60], [500], lambda w: w.reorder(start=2), "sent 500 |  | sent #2 +60"),
-    "not of what is dropped": ([60], [], lambda w: w.drop(), "sent drop not posted"),
+    "not of what is lost": ([60], [], lambda w: w.lose(), "sent lose not posted"),
     "of what was late, at a barrier": (
         [60],
         [409],

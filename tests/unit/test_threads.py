@@ -129,7 +129,7 @@ def test_a_fault_is_kept_wherever_another_thread_removes_one_meanwhile():
     number, came = 1, True
     while came:
         with ChatFake(strict=False) as fake:
-            first = fake.webhooks.drop()
+            first = fake.webhooks.lose()
             meanwhile = Meanwhile(triggers.__file__, number, fake.webhooks.refuse)
             with meanwhile:
                 first.remove()

@@ -154,7 +154,7 @@ def test_a_fault_stands_at_the_moment_when_it_was_set_up():
         fake.webhooks.receiver()
         fake.send_text()
         move_time_as_others_do(fake, 90)
-        fake.webhooks.drop(status="failed")
+        fake.webhooks.lose(status="failed")
         fake.api.fail(503)
         call_with_werkzeug(fake)
         fake.send_text().fail()
@@ -163,7 +163,7 @@ def test_a_fault_stands_at_the_moment_when_it_was_set_up():
             (entry.text, (entry.at - NOON).seconds)
             for entry in fake.timeline
             if entry.kind == "fault"
-        ] == [("drop(status='failed')", 90), ("api.fail(503)", 90)]
+        ] == [("lose(status='failed')", 90), ("api.fail(503)", 90)]
 
 
 def test_reading_it_performs_nothing():
@@ -242,7 +242,7 @@ def test_a_picture_shows_who_did_what_to_whom(fake):
     fake.send_endpoint("/v2/messages")
     fake.webhooks.connect(handler=shop, events="*")
     fake.webhooks.duplicate(status="delivered")
-    fake.webhooks.drop(status="failed")
+    fake.webhooks.lose(status="failed")
     send_call(fake)
     fake.messages[0].deliver().read()
     fake.send_text(to="+2").fail()
@@ -259,7 +259,7 @@ def test_a_picture_shows_who_did_what_to_whom(fake):
     assert [*picture.lines()] == snapshot(
         [
             "test -> chat_fake: 1 +0:00.000 fault duplicate(status='delivered') at here",
-            "test -> chat_fake: 2 fault drop(status='failed') at here",
+            "test -> chat_fake: 2 fault lose(status='failed') at here",
             "shop() -> chat_fake: 3 request POST /v2/messages with the API key ...ac2f: 200",
             "shop() -> chat_fake: 4 verb the send call m1 at here",
             "5 hold 0.05 m1",
@@ -282,7 +282,7 @@ def test_a_picture_shows_who_did_what_to_whom(fake):
             "test -> chat_fake: 22 verb fail() m2 at here",
             "23 release 0.05 m2",
             "24 event failed m2",
-            "odd chat_fake -> 736: 25 attempt failed m2 -> shop(): not posted [dropped: here]",
+            "odd chat_fake -> 736: 25 attempt failed m2 -> shop(): not posted [lost: here]",
             "phone -> chat_fake: 26 verb blocks() +1 at here",
             "phone -> chat_fake: 27 verb unblocks() +1 at here",
             "phone -> chat_fake: 28 verb writes() +1 at here",
@@ -310,13 +310,13 @@ def test_a_request_begins_in_the_lane_of_the_one_app_or_in_one_of_its_own(fake, 
 def test_a_row_has_its_number_and_that_of_the_nearest_cause_that_is_shown(fake):
     for _ in range(2):
         fake.top_up(1)
-    fake.webhooks.drop(status="sent", start=3)
+    fake.webhooks.lose(status="sent", start=3)
     fake.webhooks.receiver()
     for number in range(200):
         fake.send_text(to=f"+{number}")
     links = Picture(fake.timeline.svg()).links()
 
-    assert "14" not in links  # the event between the send call 12 and the drop
+    assert "14" not in links  # the event between the send call 12 and the loss
     assert (links["12"], links["15"]) == (None, "12")
 
 

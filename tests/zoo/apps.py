@@ -160,7 +160,7 @@ class NeedsSentFirst(App):
         assert "delivered" in self.rows[message.id]
 
 
-class DropsWhatItDoesNotKnow(App):
+class LosesWhatItDoesNotKnow(App):
     """Answers 200 to a delivery that it can't place, where it should ask for a retry."""
 
     def connect(self, chat_fake):
@@ -190,7 +190,7 @@ class TakesNoRetry(LetsALateStatusWin):
             self.statuses[message["id"]] = message["status"]
 
 
-class StoresThenRefuses(DropsWhatItDoesNotKnow):
+class StoresThenRefuses(LosesWhatItDoesNotKnow):
     """Stores the price of a delivery that it can't place, asks for a retry, and stores it again."""
 
     def take(self, id, message):
@@ -293,7 +293,7 @@ class ForgetsAfterADay(CountsDuplicates):
 
 
 #: One for each way in which an app can be wrong: it counts a repeat, lets a late status win, needs
-#: the response before the webhook, or before the second one, needs `sent` first, drops what a retry
+#: the response before the webhook, or before the second one, needs `sent` first, loses what a retry
 #: would repair, or the retry, takes a retry for something new, or takes one message for two.
 ZOO = [
     CountsDuplicates,
@@ -301,7 +301,7 @@ ZOO = [
     LooksUpTooEarly,
     WaitsForTheResponseWithSentOnly,
     NeedsSentFirst,
-    DropsWhatItDoesNotKnow,
+    LosesWhatItDoesNotKnow,
     TakesNoRetry,
     StoresThenRefuses,
     KeepsTwoIds,

@@ -94,6 +94,6 @@ DAYS = [
     (
         BooksAtDelivery,
         "read_at_once",
-        "webhooks.drop(times=2, status='delivered', start=1)",
+        "webhooks.lose(times=2, status='delivered', start=1)",
     ),
 ]

@@ -95,7 +95,7 @@ def test_the_read_receipt_overtakes_the_delivery(
 def test_a_delivery_is_lost_and_comes_when_it_is_asked_for(
     chat_fake: ChatFake, campaign: Campaign
 ) -> None:
-    chat_fake.webhooks.drop(status="delivered")
+    chat_fake.webhooks.lose(status="delivered")
 
     message = campaign.send().deliver()
     assert campaign.charged == "0"
@@ -107,7 +107,7 @@ def test_a_delivery_is_lost_and_comes_when_it_is_asked_for(
 def test_a_lost_delivery_is_made_good_by_the_read_receipt(
     chat_fake: ChatFake, campaign: Campaign
 ) -> None:
-    chat_fake.webhooks.drop(status="delivered")
+    chat_fake.webhooks.lose(status="delivered")
     campaign.send().deliver().read()
     assert answers(chat_fake) == [204, None, 204]
     assert campaign.charged == "0.05"

@@ -25,8 +25,8 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return KINDS[kind].sentence.format_map(dict(deviation.more))
     attempts = [attempt for attempt in log.attempts if attempt is not None]
     if kind == "read_at_once":
-        dropped = [each.message for each in attempts if each.status == "delivered"][start - 1 :]
-        read, delivered = (event_name(each, (*dropped, 0)[0]) for each in ("read", "delivered"))
+        lost = [each.message for each in attempts if each.status == "delivered"][start - 1 :]
+        read, delivered = (event_name(each, (*lost, 0)[0]) for each in ("read", "delivered"))
         return f"{read} arrived without {delivered}"
     indexes = [index for index, attempt in enumerate(attempts) if attempt.number == start]
     first, second = (*indexes, len(attempts), len(attempts))[:2]

@@ -125,7 +125,7 @@ class Explorer:
                 - ``deviations=DEFAULT``: The kinds to try, or ``"all"``.
                   ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``,
                   ``"lose_response"``, ``"refuse"`` and ``"webhooks_first"``; the others are
-                  ``"drop"``, ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``,
+                  ``"lose"``, ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``,
                   ``"crash"``, ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``,
                   ``"unknown_value"``, ``"read_at_once"``, ``"api.fail"`` and
                   ``"api.lose_response"``.

@@ -122,7 +122,7 @@ class WorldLog(NamedTuple):
         """What reached the app, and in which order.
 
         A first attempt that is a retry, without having been overtaken, counts as another event,
-        because an app that drops retries would lose it.
+        because an app that ignores retries would lose it.
         """
         reached: list[int] = []
         last = 0
@@ -262,7 +262,7 @@ class _Options:
                 yield 0, Deviation(kind, start, 0, tuple(more))
 
     def _reads(self, kind: str) -> Iterator[_Found]:
-        # webhooks.drop(times=) drops deliveries in a row, so they have to belong to one message.
+        # webhooks.lose(times=) loses deliveries in a row, so they have to belong to one message.
         delivered: list[int] = []  # the messages
         for slot in self.slots.values():
             message, status = slot.attempt.message, slot.attempt.status

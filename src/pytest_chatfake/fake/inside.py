@@ -196,7 +196,7 @@ class Inside:
 
     @staticmethod
     def was_made(attempt: Attempt) -> bool:
-        """Return whether an attempt was made: neither dropped, nor at a disabled endpoint."""
+        """Return whether an attempt was made: neither lost, nor at a disabled endpoint."""
         return attempt._was_made
 
     @staticmethod

@@ -35,11 +35,11 @@ from ..webhooks.faults import (
     Concurrently,
     Crash,
     Delay,
-    Drop,
     Duplicate,
     Error,
     Evolve,
     Fault,
+    Lose,
     LoseResponse,
     Refuse,
     Reorder,
@@ -496,13 +496,13 @@ class Webhooks:
         point = extra("exploring.crashes", "error()").error_at(nth, before, raises)
         return self._fault(Error(*point), where)
 
-    def drop(self, **where: Unpack[EventFilter]) -> Fault:
-        """Drop an event: the endpoint never gets it.
+    def lose(self, **where: Unpack[EventFilter]) -> Fault:
+        """Lose an event: the endpoint never gets it.
 
         Args:
             **where: Selects the events; see :class:`Webhooks`.
         """
-        return self._fault(Drop(), where)
+        return self._fault(Lose(), where)
 
     def _fault(self, fault: Fault, where: EventFilter) -> Fault:
         concerned = checked(where, f"{fault.kind}()", self._engine)
@@ -522,7 +522,7 @@ class Webhooks:
         Bodies are posted byte for byte, but a ``body`` that is a JSON object, not a string, is
         encoded again. The events get new signatures. They belong to no message of this fake, so
         they cost nothing, and the timeline calls their messages ``r1``, ``r2`` and so on. Faults
-        match the recorded status, as in ``drop(status="delivered")``. ``outbound=`` is not called,
+        match the recorded status, as in ``lose(status="delivered")``. ``outbound=`` is not called,
         because the bodies have your provider's shape already. If ``outbound=`` is configured, a
         body without ``type`` counts as a status event.
 

@@ -83,7 +83,7 @@ class Attempt(Record):
 
     @property
     def fault(self) -> str | None:
-        """The name of the last fault that changed the attempt, such as ``"drop"``; else None.
+        """The name of the last fault that changed the attempt, such as ``"lose"``; else None.
 
         It is ``"forgery"`` in an attempt of ``assert_rejects_forgeries()``, and ``"disable_after"``
         if the endpoint was disabled.

@@ -25,7 +25,7 @@ class Endpoint:
 
         shop = chat_fake.webhooks.connect(wsgi=shop_app, path="/hooks/chat")
         audit = chat_fake.webhooks.connect(wsgi=audit_app, path="/hooks/chat")
-        chat_fake.webhooks.drop(endpoint=audit)
+        chat_fake.webhooks.lose(endpoint=audit)
 
     Attributes:
         name: The URL, or the name of the app or function.

@@ -240,10 +240,10 @@ class Concurrently(Fault):
 # Kinds that make an attempt fail
 
 
-class Drop(Fault):
-    """Drops an event on the way to an endpoint."""
+class Lose(Fault):
+    """Loses an event on the way to an endpoint."""
 
-    _kind, _text = "drop", "dropped"
+    _kind, _text = "lose", "lost"
 
     def _decide(self, attempt: Attempt) -> Decision:
         meaning = Meaning(wanted=True, unmade=True, unseen=True)
@@ -298,7 +298,7 @@ class Error(Attended):
 
 
 class Disabled(Fault):
-    """Drops attempts at a disabled endpoint; no method sets it up."""
+    """Posts nothing to a disabled endpoint; no method sets it up."""
 
     _kind, _text, _set_up_by = "disable_after", "endpoint disabled", "connect(disable_after=)"
 
@@ -323,7 +323,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 #: All kinds, in the order in which reports list them.
 FAULTS: Final[tuple[type[Fault], ...]] = (
     Duplicate,
-    Drop,
+    Lose,
     Delay,
     Reorder,
     LoseResponse,
