@@ -134,8 +134,12 @@ class OtherEvent(Event):
     """An event about none of the fake's messages."""
 
     _ordinal: int = 1  # its number among the events of its type
-    _recorded_id: str = ""  # if recorded: its message's id
+    _recorded_message: str = ""  # if recorded: its message's id
     _recorded_number: int = 0  # if recorded: its message's number among the recorded messages
+
+    @property
+    def _recorded_id(self) -> str:
+        return self._recorded_message
 
     @property
     def _label(self) -> str:

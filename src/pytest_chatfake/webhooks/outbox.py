@@ -156,7 +156,9 @@ class Outbox:
         id_ = id_ or self._ids.other_event % self._next_custom
         if body is None:
             body = self._writer.write_other(id_, type_, key, resource, now)
-        return OtherEvent(id_, type_, status or None, body, line, now, _recorded_id=recorded_id)
+        return OtherEvent(
+            id_, type_, status or None, body, line, now, _recorded_message=recorded_id
+        )
 
     def ask_outbound(self, events: Sequence[Event]) -> bool:
         """Call ``outbound=`` for the first of these events that it was not called for yet.
