@@ -41,7 +41,7 @@ class Row:
         name: What ``--rows`` calls it.
         title: What is compared with what.
         bound: Whether the figure should be large or small.
-        target: What it should reach.
+        target: What it should reach; None if it only stands beside that of another tree.
         sample: Takes the number of rounds, gives one figure for each.
         unit: ``x`` for a ratio.
         needs: The packages of its contestants that may not be installed.
@@ -50,13 +50,14 @@ class Row:
     name: str
     title: str
     bound: Literal["at least", "at most"]
-    target: float
+    target: float | None
     sample: Callable[[int], Iterator[float]]
     unit: str = "x"
     needs: tuple[str, ...] = ()
 
     def reaches(self, figures: list[float]) -> bool:
         """Whether the median of the figures is on the right side of the target."""
+        assert self.target is not None, "nothing to reach"
         found = median(figures)
         return found >= self.target if self.bound == "at least" else found <= self.target
 
@@ -113,3 +114,10 @@ def times(rounds: int, ours: Contestant, theirs: Contestant, slices: int = 6) ->
     """Yield, for every round, our time over theirs; both do the same amount of work."""
     for our_time, their_time in alternate(rounds, ours, theirs, slices):
         yield our_time / their_time
+
+
+def costs(rounds: int, ours: Contestant, count: int) -> Iterator[float]:
+    """Yield, for every round, how many microseconds each of the ``count`` things in it took."""
+    ours()
+    for _ in range(rounds):
+        yield ours() / count * 1e6

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from . import balance, bulk, exploring, fastapi, fixtures, suite, webhooks
+from . import balance, bulk, costs, exploring, fastapi, fixtures, suite, webhooks
 
 ROWS = {
     row.name: row
-    for module in (balance, webhooks, fastapi, bulk, fixtures, suite, exploring)
+    for module in (balance, webhooks, fastapi, bulk, fixtures, suite, exploring, costs)
     for row in module.ROWS
 }
