@@ -151,9 +151,10 @@ def test_blocks_are_not_nested(fake, outer, inner):
             getattr(fake.webhooks, inner)().__enter__()
 
 
-def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake):
+@pytest.mark.parametrize("start", [2, 3])
+def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake, start):
     fake.webhooks.connect(asgi=Meeting())
-    fake.webhooks.refuse(start=3)
+    fake.webhooks.refuse(start=start)
     send_in_a_block(fake)
     fake.send_text()
 

@@ -43,6 +43,8 @@ ORDERS = [
      " | sent reorder, delivered reorder, read reorder"),
     ("two late", lambda w: (w.reorder(by=2), w.reorder(start=2)),
      "read, delivered reorder, sent reorder"),
+    ("two late by more than there are", lambda w: (w.reorder(by=9), w.reorder(by=5, start=2)),
+     "read | sent reorder, delivered reorder"),
     ("late, and again at once", lambda w: (w.duplicate(), w.reorder(by=2)),
      "delivered, read, sent reorder, sent duplicate"),
     ("late, and another one again", lambda w: (w.reorder(), w.duplicate(start=2)),
@@ -58,6 +60,9 @@ ORDERS = [
      "sent refuse ConnectionRefusedError, sent duplicate, delivered, read | sent #2"),
     ("refused, and the second late", lambda w: (w.refuse(), w.reorder(by=5, start=2)),
      "sent refuse ConnectionRefusedError, read | delivered reorder, sent #2"),
+    ("refused, and the second late and again",
+     lambda w: (w.refuse(), w.duplicate(after=2, start=2), w.reorder(by=5, start=2)),
+     "sent refuse ConnectionRefusedError, read | delivered reorder, delivered duplicate, sent #2"),
     ("one each, and the others count", lambda w: (w.reorder(), w.lose(start=2), w.refuse(times=2)),
      "delivered lose not posted, sent reorder, read refuse ConnectionRefusedError | read #2"),
 ]  # fmt: skip
@@ -193,6 +198,17 @@ def test_what_waits_is_forgotten_by_a_reset(fake, receiver):
     fake.send_text()
 
     assert received_statuses(receiver) == ["sent"]
+
+
+@pytest.mark.parametrize("set_up", [lambda w: w.duplicate(pause=60), lambda w: w.duplicate()])
+def test_no_time_is_moved_for_what_a_reset_has_forgotten(fake, set_up):
+    fake.webhooks.connect(handler=lambda _: 500, retry_after=[60])
+    set_up(fake.webhooks)
+    fake.send_text()
+    fake.reset()
+    fake.settle()
+
+    assert fake.clock.now == NOON
 
 
 @pytest.mark.parametrize(

@@ -295,6 +295,24 @@ def test_a_picture_shows_who_did_what_to_whom(fake):
     assert [texts[0], texts[-1]] == [head, legend]
 
 
+@pytest.mark.parametrize(
+    ("kind", "arrives"),
+    [("lose", False), ("refuse", False), ("disable_after", False), ("lose_response", True)],
+)
+def test_an_arrow_ends_halfway_if_the_app_did_not_get_the_event(fake, kind, arrives):
+    def shop(request):
+        return 500 if kind == "disable_after" else 200
+
+    fake.webhooks.connect(handler=shop, disable_after=1)
+    if kind != "disable_after":
+        getattr(fake.webhooks, kind)(start=2)
+    fake.send_text().deliver()
+
+    assert fake.webhooks.attempts[-1].fault == kind
+    *_, last = Picture(fake.timeline.svg()).lines()
+    assert ("chat_fake -> shop():" in last) == arrives
+
+
 @pytest.mark.parametrize(("apps", "lane"), [(0, "app"), (1, "<lambda>()"), (2, "app")])
 def test_a_request_begins_in_the_lane_of_the_one_app_or_in_one_of_its_own(fake, apps, lane):
     fake.webhooks.receiver()

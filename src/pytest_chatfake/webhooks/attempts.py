@@ -88,7 +88,9 @@ class Attempt(Record):
         It is ``"forgery"`` in an attempt of ``assert_rejects_forgeries()``, and ``"disable_after"``
         if the endpoint was disabled.
         """
-        return self._decisions[-1].mark.kind if self._decisions else None
+        # A retry posts a changed event as well, but no fault changes a retry.
+        is_retry = self.number > 1
+        return None if is_retry or not self._decisions else self._decisions[-1].mark.kind
 
     @property
     def marks(self) -> tuple[Mark, ...]:
