@@ -196,6 +196,23 @@ def test_an_attempt_that_waits_for_another_is_still_duplicated(fake):
     assert trail(fake) == "sent concurrently, delivered, sent duplicate"
 
 
+def test_of_a_lost_event_no_two_attempts_are_made_at_the_same_time(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.lose()
+    fake.webhooks.concurrently(by=0, times=None)
+    fake.send_text().deliver()
+    assert trail(fake) == "sent lose not posted, delivered, delivered concurrently"
+
+
+def test_what_waits_to_overlap_is_released_after_what_is_reordered(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.concurrently(by=9)
+    fake.webhooks.reorder(by=9, start=2)
+    fake.send_text().deliver()
+    fake.settle()
+    assert trail(fake) == "delivered reorder, sent concurrently"
+
+
 def test_one_whose_endpoint_went_away_meanwhile_is_waited_for_no_more(fake):
     gone, stays = [fake.webhooks.connect(handler=accepting) for _ in range(2)]
     fake.webhooks.concurrently(by=2, endpoint=gone)

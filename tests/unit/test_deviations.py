@@ -29,6 +29,9 @@ ORDERS = [
      "sent, delivered, read | sent duplicate"),
     ("again after a pause", lambda w: w.duplicate(pause=60.5),
      "sent, delivered, read | sent duplicate +60.5"),
+    ("again after a pause, and the second delayed",
+     lambda w: (w.duplicate(pause=60), w.delay(90, start=2)),
+     "sent, read | sent duplicate +60 | delivered delay +90"),
     ("lost", lambda w: w.lose(), "sent lose not posted, delivered, read"),
     ("lost, and so again", lambda w: (w.lose(), w.duplicate()),
      "sent lose not posted, sent lose not posted, delivered, read"),
@@ -164,6 +167,16 @@ def test_what_waits_is_released_in_the_order_in_which_it_came(fake, receiver):
     fake.reset()
 
 
+def test_what_waits_for_the_same_attempt_comes_in_its_own_order(fake, receiver):
+    fake.webhooks.duplicate(after=2)
+    fake.webhooks.reorder(by=2, start=2)
+    fake.webhooks.reorder(by=2, start=3)
+    fake.send_text().deliver().read()
+    fake.send_text().deliver()
+
+    assert trail(fake) == ("sent, sent, delivered, sent duplicate, delivered reorder, read reorder")
+
+
 def test_what_waits_on_at_the_end_is_listed_in_the_order_of_its_coming():
     def scenario(fake):
         fake.webhooks.receiver()
@@ -173,6 +186,14 @@ def test_what_waits_on_at_the_end_is_listed_in_the_order_of_its_coming():
 
     (text,) = warnings_at_the_end(scenario)
     assert re.findall(r"\w+ m1", text) == ["sent m1", "delivered m1"]
+
+
+def test_only_events_that_a_fault_matches_count_for_its_start(fake, receiver):
+    fake.webhooks.lose(status="delivered", start=2)
+    for _ in range(2):
+        fake.send_text().deliver()
+
+    assert trail(fake) == "sent, delivered, sent, delivered lose not posted"
 
 
 def test_what_a_deviation_holds_when_its_block_ends_comes_later(fake, receiver):
