@@ -4,12 +4,14 @@ import asyncio
 import json
 import threading
 from functools import partial
+from unittest.mock import Mock
 
 import anyio
 import anyio.lowlevel
 import pytest
 
 from pytest_chatfake import ChatFakeError, ClosedError
+from pytest_chatfake.fake.inside import Inside
 
 from ..integration.raw_server import OK, serving
 from .asgi_apps import respond
@@ -160,6 +162,16 @@ def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake):
     assert stages(fake) == (
         "sent 204, delivered 204, sent refuse ConnectionRefusedError | sent #2 204"
     )
+
+
+def test_an_explored_block_overlaps_though_another_app_calls_wait_until(fake):
+    Inside(fake).observe(Mock(attend=None), "", only_waits=False)
+    app = Meeting()
+    fake.webhooks.connect(handler=lambda _: fake.wait_until(lambda: 200))
+    fake.webhooks.connect(asgi=app)
+    with fake.webhooks.concurrently():
+        fake.send_text().deliver()
+    assert app.most == 2
 
 
 # -- the fault -------------------------------------------------------------------------------------
