@@ -164,6 +164,32 @@ def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake):
     )
 
 
+def test_no_fault_lets_an_attempt_of_a_batch_fail(fake):
+    fake.webhooks.connect(handler=accepting)
+    with fake.webhooks.refuse(times=None):
+        send_in_a_block(fake).read()
+    assert trail(fake) == "sent, delivered, read refuse ConnectionRefusedError"
+
+
+def test_a_batch_is_not_joined_by_what_waits_to_overlap(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.concurrently(by=1)
+    message = fake.send_text()
+    with fake.webhooks.concurrently():
+        message.deliver().read()
+    assert stages(fake) == "delivered, read | sent concurrently"
+
+
+def test_a_batch_is_not_joined_by_a_repeat_that_waits_for_another(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.duplicate(after=1)
+    with fake.webhooks.concurrently():
+        message = fake.send_text()
+        message.deliver()
+    message.read()
+    assert trail(fake) == "sent, delivered, sent duplicate, read"
+
+
 def test_an_explored_block_overlaps_though_another_app_calls_wait_until(fake):
     Inside(fake).observe(Mock(attend=None), "", only_waits=False)
     app = Meeting()

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 
@@ -38,6 +39,8 @@ ORDERS = [
     ("delayed", lambda w: w.delay(30), "delivered, read |  | sent delay +30"),
     ("delayed, and again", lambda w: (w.duplicate(), w.delay(60)),
      "delivered, read |  | sent delay +60, sent duplicate +60"),
+    ("delayed, and one again after 1", lambda w: (w.duplicate(after=1), w.delay(60, times=2)),
+     "read |  | sent delay +60, delivered delay +60, sent duplicate +60"),
     ("late", lambda w: w.reorder(), "delivered, sent reorder, read"),
     ("late by 2", lambda w: w.reorder(by=2), "delivered, read, sent reorder"),
     ("late, the second", lambda w: w.reorder(start=2), "sent, read, delivered reorder"),
@@ -249,6 +252,80 @@ def test_time_is_not_moved_for_a_repeat_that_nobody_waits_for(fake, receiver):
     receiver.endpoint.disconnect()
 
     assert stages(fake) == "sent"
+
+
+def test_what_a_released_event_causes_comes_before_what_failed(fake):
+    def app(request):
+        if request.event.status == "delivered":
+            fake.send_text()
+
+    fake.webhooks.connect(handler=app)
+    fake.webhooks.refuse()
+    fake.webhooks.reorder(by=9, start=2, times=2)
+    fake.send_text().deliver()
+    fake.settle()
+
+    assert trail(fake, 1) == "delivered reorder, sent reorder, sent #2"
+
+
+def test_a_delay_at_two_endpoints_is_said_once_of_the_event(fake, receiver):
+    fake.webhooks.receiver()
+    fake.webhooks.delay(60, times=2)
+    fake.send_text()
+
+    assert str(fake.timeline).count("[delayed 60 s: ") == 1
+
+
+def test_settle_waits_for_a_retry_if_an_event_was_duplicated():
+    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
+        receiver.respond(500, times=1)
+        fake.webhooks.duplicate()
+        fake.send_text()
+
+        assert stages(fake) == "sent 500, sent duplicate | sent #2 +60"
+
+
+# -- in explorations -------------------------------------------------------------------------------
+
+
+def explored(fake, *, only_waits=False):
+    Inside(fake).observe(Mock(attend=None), "", only_waits=only_waits)
+
+
+def test_an_explored_wait_until_leaves_a_paused_block_what_it_holds(fake, receiver):
+    explored(fake)
+    with fake.webhooks.paused():
+        fake.send_text()
+        fake.wait_until(lambda: True)
+        fake.settle()
+
+        assert trail(fake) == ""
+
+
+def test_where_only_duplicates_are_left_out_a_delayed_event_is_made(fake, receiver):
+    explored(fake, only_waits=True)
+    fake.webhooks.delay(60)
+    fake.send_text()
+
+    assert stages(fake) == " |  | sent delay +60"
+
+
+def test_where_only_duplicates_are_left_out_a_retry_is_made():
+    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
+        explored(fake, only_waits=True)
+        receiver.respond(500, times=1)
+        fake.webhooks.duplicate()
+        fake.send_text()
+
+        assert stages(fake) == "sent 500, sent duplicate | sent #2 +60"
+
+
+def test_a_repeat_that_outlasts_barriers_is_made_once_its_waits_end(fake, receiver):
+    Inside.let_wait(fake.webhooks.duplicate(after=9))
+    fake.send_text()
+    Inside(fake).end_waits()
+
+    assert stages(fake) == "sent | sent duplicate"
 
 
 # -- an app that raises ----------------------------------------------------------------------------
