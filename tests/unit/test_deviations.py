@@ -276,6 +276,13 @@ def test_a_delay_at_two_endpoints_is_said_once_of_the_event(fake, receiver):
     assert str(fake.timeline).count("[delayed 60 s: ") == 1
 
 
+def test_a_reordered_event_is_marked_only_at_its_attempt(fake, receiver):
+    fake.webhooks.reorder()
+    fake.send_text().deliver()
+
+    assert str(fake.timeline).count("[reordered: ") == 1
+
+
 def test_settle_waits_for_a_retry_if_an_event_was_duplicated():
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
         receiver.respond(500, times=1)
