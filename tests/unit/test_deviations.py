@@ -309,6 +309,15 @@ def test_an_explored_wait_until_leaves_a_paused_block_what_it_holds(fake, receiv
         assert trail(fake) == ""
 
 
+def test_an_explored_wait_until_inside_an_app_releases_what_waits(fake):
+    explored(fake)
+    fake.webhooks.connect(handler=lambda _: fake.wait_until(lambda: 200))
+    fake.webhooks.reorder(by=9)
+    fake.send_text().deliver()
+
+    assert trail(fake) == "delivered, sent reorder"
+
+
 def test_where_only_duplicates_are_left_out_a_delayed_event_is_made(fake, receiver):
     explored(fake, only_waits=True)
     fake.webhooks.delay(60)
