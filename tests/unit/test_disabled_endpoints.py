@@ -66,13 +66,13 @@ def test_what_was_not_attempted_is_no_failure_of_its_own():
     assert warning.startswith("1 attempt failed")
 
 
-def test_what_is_dropped_on_the_way_is_no_failure_of_the_endpoint(fake):
+def test_what_is_lost_on_the_way_is_no_failure_of_the_endpoint(fake):
     endpoint = failing(fake, 200, disable_after=1)
     with fake.webhooks.lose(times=None):
         fake.send_text().deliver()
     fake.send_text()
 
-    assert trail(fake) == "sent drop not posted, delivered drop not posted, sent"
+    assert trail(fake) == "sent lose not posted, delivered lose not posted, sent"
     assert not endpoint.disabled
 
 

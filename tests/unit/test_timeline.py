@@ -360,3 +360,13 @@ def test_the_message_that_a_failed_assertion_is_about_is_not_folded(fake, expect
         expect(fake, fake.messages[50])
 
     assert "send_text() m51 " in section(fake)
+
+
+def test_a_clock_move_names_the_duplicate_that_it_is_for_even_if_lost(fake):
+    fake.webhooks.connect(handler=lambda _: None)
+    fake.webhooks.lose()
+    fake.webhooks.duplicate(pause=60)
+    fake.send_text()
+    fake.settle()
+
+    assert "clock    duplicate(pause=60) by 1 min" in str(fake.timeline)

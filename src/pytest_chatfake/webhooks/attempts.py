@@ -145,10 +145,6 @@ class Attempt(Record):
         return self._response is not _NO_RESPONSE
 
     @property
-    def _id(self) -> str:
-        return self._other_id or self.event.id
-
-    @property
     def _body(self) -> bytes:
         # What is posted, before outbound= and other changes.
         event, new = self.event, self._other_id
@@ -215,7 +211,7 @@ class Attempt(Record):
         repeat._note(Repeat(twice.fault, twice.mark))
         repeat._decisions += tuple(ends)
         if twice.new_id:
-            repeat._other_id = other_id(self._id)
+            repeat._other_id = other_id(self.event.id)
         return repeat
 
 
