@@ -110,6 +110,7 @@ class Engine:
         )
         self.executor.account = self.account
         self.outbox.reset(ids)
+        self.drain.awaits_retries = False
 
     # Changing
 
