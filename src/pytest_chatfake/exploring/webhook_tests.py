@@ -28,6 +28,7 @@ from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from .baseline import Baseline
+from .cards import Remarks, remarks_key
 from .deviations import CRASHING, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest
 from .explorer import CrashPoints, Explorer, checked_points
@@ -286,6 +287,7 @@ class _WebhookRun:
         self._tests = tests
         self._explorer = explorer
         self._item: pytest.Item = request.node
+        self._remarks = request.node.stash[remarks_key] = Remarks()
         self._name: str = request.function.__name__
         self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
         self._raises = True
@@ -306,6 +308,10 @@ class _WebhookRun:
             request.addfinalizer(self._loop.close)
         if reason := _item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+
+    def note(self, text: str) -> None:
+        """Let the card say something next to the test's outcome, such as what was not tried."""
+        self._remarks.notes.append(text)
 
     def compare(
         self, *kinds: str, ending: _Ending | None = None, raise_exceptions: bool = True
