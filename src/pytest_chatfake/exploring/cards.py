@@ -52,7 +52,7 @@ class Row(NamedTuple):
         cause: Why it failed or was skipped; empty if it passed.
         line: The line of the test in ``WebhookTests``.
         extent: How much was tried; empty unless it passed.
-        notes: What weakens an ``ok``, joined by semicolons.
+        notes: What weakens an ``ok``, joined by semicolons; empty if it was skipped.
     """
 
     card: str
@@ -84,7 +84,7 @@ def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestRe
     shown, line = _SHOWN.get(outcome, outcome), report.location[1] or 0
     remarks = item.stash.get(remarks_key, Remarks())
     extent = remarks.extent * (outcome == "passed")
-    notes = "; ".join(dict.fromkeys(remarks.notes))
+    notes = "; ".join(dict.fromkeys(remarks.notes)) if outcome != "skipped" else ""
     test = name.removeprefix("test_")
     return Row(card, test, shown, redacted(cause), line, extent, redacted(notes))
 
