@@ -47,8 +47,9 @@ class ChangeCount:
         events = {each.event for each in attempts if self._inside.was_made(each)}
         if not (self.events or self._is_exact):
             return ""
-        at_least = "" if self._is_exact else "at least "
-        return f"{at_least}{len(self.events)} of {len(events)} events changed it"
+        count = f"{len(self.events)} of {len(events)} events changed it"
+        is_all = self.events >= events
+        return count if self._is_exact or is_all else f"at least {count}"
 
     @contextmanager
     def pytest_chatfake_attempt(self, attempt: Attempt) -> Generator[None]:

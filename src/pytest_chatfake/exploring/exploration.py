@@ -130,7 +130,7 @@ class Exploration:
         self._is_reordered = False  # whether threads acted in another order in a second run
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
         self._accepted_errors: dict[str, str] = {}  # see Recorder; of a ready-made test
-        self._is_by_chance = False  # whether threads acted
+        self._is_by_chance = False  # whether attempts were made in threads at the same time
         self._arrivals: list[Arrival] | None = None  # as written
         self._has_another_order = False  # whether events reached an app in another order
         self._kinds_tried = set[str]()
@@ -193,7 +193,7 @@ class Exploration:
         return untried + [self._cannot_crash] * bool(self._cannot_crash)
 
     def _note_tried(self, world: World) -> None:
-        self._is_by_chance |= world.may_vary
+        self._is_by_chance |= world.has_threads
         if self._row is None or self._has_another_order:
             return
         arrivals = world.arrivals
