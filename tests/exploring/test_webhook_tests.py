@@ -1353,7 +1353,7 @@ skipped  webhooks_before_the_response
            arrive before the response: await the call, or make it in
            asyncio.to_thread()
 TestKeeps
-ok       webhooks_before_the_response: 1 world, by chance
+ok       webhooks_before_the_response: 1 world
 TestOverwrites
 FAILED   webhooks_before_the_response
            the webhooks of the 1st POST /v2/messages arrived before its
