@@ -301,8 +301,8 @@ def test_two_attempts_that_both_logged_an_error_took_no_event_at_once(run):
     assert cards(run(code, "duplicates_at")) == snapshot("""\
 TestLocked
 skipped  duplicates_at_once
-           two simultaneous attempts both failed every time: status 200, but the
-           app logged LookupError: no such message at test_it.py:29
+           two simultaneous attempts both failed every time: status 200 (the app
+           logged LookupError: no such message at test_it.py:29)
 """)
 
 

@@ -58,17 +58,17 @@ class ChangeCount:
             yield
             return
         before, self._is_open = self._taken(), True
-        if _UNKNOWN not in (before, self._last) and before != self._last:
+        if _differ(self._last, before):
             self._is_exact = False  # the app acts by itself, perhaps late
         try:
             yield
         finally:
             self._is_open = False
         self._last = after = self._taken()
-        if _UNKNOWN in (before, after):
-            self._is_exact = False
-        elif before != after:
+        if _differ(before, after):
             self.events.add(attempt.event)
+        elif before is _UNKNOWN or after is _UNKNOWN:
+            self._is_exact = False
 
     def _taken(self) -> object:
         if not self._is_possible or self._is_open or threading.get_ident() != self._thread:
@@ -78,3 +78,7 @@ class ChangeCount:
         except Exception:
             self._is_possible = False
             return _UNKNOWN
+
+
+def _differ(before: object, after: object) -> bool:
+    return before is not _UNKNOWN and after is not _UNKNOWN and before != after

@@ -211,7 +211,7 @@ class WebhookTests:
             if pair:
                 question = ". Does a thread lack its own database connection?"
                 logged = inside.logged_error(pair[0])
-                why = f"{pair[0].outcome}{logged and f', but the app logged {logged}'}"
+                why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
                 is_done = any(each.ok and not inside.logged_error(each) for each in pair)
                 failed.append("" if is_done else why + question * inside.had_threads)
             for event in dict.fromkeys(each.event for each in attempts if not each.ok):

@@ -75,11 +75,11 @@ class ErrorLog(logging.Handler):
         event may have handled it, unless it logged the exception as an error.
         """
         # Their tracebacks keep the app's variables.
-        logged = self.errors.pop(attempt, ())
-        if status < 300:
-            logged = [(level, error) for level, error in logged if level >= logging.ERROR]
-        elif status < 500:
+        logged = self.errors.pop(attempt, None)
+        if logged is None or 300 <= status < 500:
             return None
-        for _, error in logged[-1:]:
-            return LoggedError(type(error).__name__, text_of(error), users_place(error))
+        least = logging.NOTSET if status >= 500 else logging.ERROR
+        for level, error in reversed(logged):
+            if level >= least:
+                return LoggedError(type(error).__name__, text_of(error), users_place(error))
         return None
