@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
 from difflib import get_close_matches
 from functools import partial, wraps
@@ -484,7 +484,7 @@ class _WebhookRun:
             )
 
     @contextmanager
-    def _counting(self, inside: Inside, snapshot: Snapshot | None) -> Iterator[None]:
+    def _counting(self, inside: Inside, snapshot: Snapshot | None) -> Generator[None]:
         # Count the events that change the snapshot, for the test that says so.
         if self._name != _CHANGE or self._was_played or snapshot is None:
             yield
