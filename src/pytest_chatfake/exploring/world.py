@@ -29,6 +29,7 @@ from ..fake.inside import Inside, check_service, open_fakes, shut_all_but
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
+from .arrivals import Arrival
 from .baseline import Baseline, without_texts
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
@@ -470,6 +471,23 @@ class World:
                 numbers[call] += 1
                 key = id(request)
                 yield LoggedCall(numbers[call], call, key in late, key in delivered)
+
+    @property
+    def accepted_errors(self) -> dict[str, str]:
+        """The exceptions that the app logged, each with an event that it accepted anyway."""
+        return self._seen.accepted_errors()
+
+    @property
+    def arrivals(self) -> list[Arrival]:
+        """The first arrival of each event at each endpoint, in order."""
+        endpoints = self._endpoints()
+        found: dict[int, Arrival] = {}
+        for attempt in filter(self.inside.is_posted, self._attempts):
+            event, endpoint = attempt.event, endpoints[attempt.endpoint]
+            item = self._environment.item(event, endpoint)
+            arrival = Arrival(item, endpoint, self.inside.number_of(event), event.status or "")
+            found.setdefault(item, arrival)
+        return [*found.values()]
 
     def outline(self) -> list[str]:
         """Return what happened, without ids, so that two runs of one body have the same outline.

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
+from ..base.coroutines import run_at_once
 from ..base.current_test import current
 from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
+from ..base.scopes import Callback
 from ..base.triggers import Trigger
 from ..engine.records import VerbRecord
 from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
+from ..report.hints import logged_error
 from ..report.story import Story
 from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attendant
@@ -104,6 +108,25 @@ class Inside:
     async def taken(self, snapshot: Snapshot) -> Any:
         """Return a copy of a snapshot's result."""
         return await taken(snapshot, self._engine)
+
+    def taken_between(self, snapshot: Snapshot) -> Any:
+        """Take a snapshot in the middle of a verb.
+
+        Raises:
+            ChatFakeError: The snapshot called a verb itself.
+            TypeError: The snapshot would have to be awaited.
+        """
+        scopes, callback = self._engine.core.scopes, Callback("the snapshot", "the app's state")
+        try:
+            scopes.begin(callback)
+            value = snapshot()
+            if inspect.isawaitable(value):
+                if inspect.iscoroutine(value):
+                    value.close()  # or Python warns that it was never awaited
+                raise TypeError("the snapshot would have to be awaited")
+            return run_at_once(self.taken(lambda: value))
+        finally:
+            scopes.open.discard(callback)
 
     async def settle(self) -> None:
         await self._engine.performed(self._engine.settle())
@@ -208,6 +231,11 @@ class Inside:
     def has_failed_itself(attempt: Attempt) -> bool:
         """Return whether an attempt ended with an error that no fault caused."""
         return attempt.error is not None and not attempt._meaning.wanted
+
+    @staticmethod
+    def logged_error(attempt: Attempt) -> str:
+        """Return the exception that the app logged, and where it was raised; empty if none."""
+        return logged_error(attempt)
 
     @staticmethod
     def is_new(attempt: Attempt) -> bool:

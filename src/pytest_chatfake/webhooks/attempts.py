@@ -75,7 +75,7 @@ class Attempt(Record):
     # Its end
     _response: Response = _NO_RESPONSE  # as the service gets it
     _surfaced: bool = False  # its error is raised in the test
-    _logged: LoggedError | None = None  # what the app logged before it responded with 500 or more
+    _logged: LoggedError | None = None  # what the app logged before it failed or accepted the event
 
     def __repr__(self) -> str:
         event = f"{self.event.id}, {self.event._full_name}"
