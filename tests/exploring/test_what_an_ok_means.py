@@ -137,6 +137,11 @@ def test_only_steps_of_a_message_at_one_endpoint_count(order, expected):
     assert is_another_order([*events.values()], world) is expected
 
 
+def test_events_at_different_endpoints_have_no_order():
+    events = [Arrival(1, 0, 1, "sent"), Arrival(2, 1, 2, "sent")]
+    assert not is_another_order(events, events[::-1])
+
+
 # -- what the app logged ---------------------------------------------------------------------------
 
 
