@@ -304,16 +304,13 @@ class Exploration:
     async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
         world = await self._ran(deviations, self._baseline)
+        if why := world.why_too_early:  # each further world would wait for a timeout as well
+            self._search.left_out["webhooks_first"] = why
+            return None
         for _ in range(_RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
                 break
             world = await self._ran_again(world)
-        if world.server_is_single_threaded:  # so each further world would wait for a timeout
-            self._search.left_out["webhooks_first"] = (
-                "a webhook timed out before the response of its call, so your server seems to "
-                "handle one call at a time: serve it in threads"
-            )
-            return None
         if unfired := world.unfired:
             self._unfired |= unfired
             return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import islice
+from functools import partial
+from itertools import islice, takewhile
 from typing import Any
 
 from ..base.current_test import current
@@ -141,6 +142,11 @@ class Inside:
         return endpoint._target.overlaps
 
     @staticmethod
+    def runs_here(endpoint: Endpoint) -> bool:
+        """Return whether an endpoint's app runs in this process."""
+        return endpoint._target.in_process
+
+    @staticmethod
     def is_made_anew(endpoint: Endpoint) -> bool:
         """Return whether the endpoint recreates its app after a crash."""
         return endpoint._restart is not None
@@ -182,7 +188,7 @@ class Inside:
     @property
     def has_delivered_early(self) -> bool:
         """Whether a message was delivered before its step."""
-        return any(message.is_early for message in self._engine.account.messages)
+        return any(message.early_devices for message in self._engine.account.messages)
 
     # Attempts and their events
 
@@ -282,21 +288,32 @@ class Inside:
     def calls(self) -> Sequence[ApiRequest]:
         return self._fake.api._log
 
-    @staticmethod
-    def has_webhooks_before(call: ApiRequest) -> bool:
+    def has_webhooks_before(self, call: ApiRequest) -> bool:
         """Return whether a call's webhooks were posted before its response."""
-        return call._last_attempt is not None
+        is_under_way = call._awaits_webhooks and bool(self.attempts_of(call))
+        return call._last_attempt is not None or is_under_way
+
+    def attempts_of(self, call: ApiRequest) -> Sequence[Attempt]:
+        """Return the attempts that a call has caused, including those that have not ended."""
+        effects = self._engine.core.history.effects_of(call)
+        return [effect for effect in effects if isinstance(effect, Attempt)]
+
+    @staticmethod
+    def logged_by(attempt: Attempt) -> str:
+        """Return the class and the message of what an app logged before a 500; or empty."""
+        logged = attempt._logged
+        return "" if logged is None else f"{logged.type}: {logged.text}"
 
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
         """Return the calls whose webhooks were posted after their response."""
         causes = {id(record._cause) for record in self.records if isinstance(record, VerbRecord)}
         return (call for call in self.calls if id(call) in causes and not call._has_webhooks_first)
 
-    def delivered_later(self) -> Iterator[Record | None]:
-        """Return what sent each message that could equally have been delivered at once.
+    def delivered_later(self) -> Iterator[tuple[Record | None, tuple[int, ...]]]:
+        """Yield what sent each message, and the deliveries that could have happened at once.
 
-        In such a case, the conversation's next event is the message's delivery, by a verb about the
-        message, at the same moment, and for the estimated price.
+        Each is a number of devices. The conversation's next events are these deliveries, by verbs
+        about the message, at the same moment, and for the estimated price.
         """
         events = self._engine.outbox.events
         for index, sent in enumerate(events):
@@ -308,14 +325,18 @@ class Inside:
                 for event in islice(events, index + 1, None)
                 if event._message and event._message.conversation is message.conversation
             )
-            later = next(alike, sent)
-            if (
-                (later._message, later.status, later.moment) == (message, "delivered", sent.moment)
-                and isinstance(later._cause, VerbRecord)
-                and later._cause.subject is message
-                and self._price_in(later) == self._price_in(sent)
-            ):
-                yield verb._cause
+            at_once = takewhile(partial(self._could_be_at_once, sent), alike)
+            yield verb._cause, (*Counter(id(event._cause) for event in at_once).values(),)
+
+    def _could_be_at_once(self, sent: Event, later: Event) -> bool:
+        # Whether an event is the delivery of the message that was sent, as delivered_later() says.
+        message = sent._message
+        return (
+            (later._message, later.status, later.moment) == (message, "delivered", sent.moment)
+            and isinstance(later._cause, VerbRecord)
+            and later._cause.subject is message
+            and self._price_in(later) == self._price_in(sent)
+        )
 
     def _price_in(self, event: Event) -> object:
         return event.json()[self.settings.naming.message_key].get("totalPrice")
