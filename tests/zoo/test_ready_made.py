@@ -1,6 +1,6 @@
 """``WebhookTests`` finds the bugs of the zoo by name, and passes what a twin does right."""
 
-from ..exploring.cards import failed
+from ..exploring.cards import cards, failed
 from . import apps, crashes, days
 from .apps import correct
 
@@ -61,3 +61,39 @@ def test_each_app_fails_the_tests_of_its_bug_and_its_twin_passes_them(
 
     bugs = {f"Test{app.__name__}": rows for app, rows in FAILED.items()}
     assert failed(result) == bugs | {f"Test{correct(app).__name__}": [] for app in FAILED}
+
+
+#: How the row of webhooks before the response ends, and the end of what it says.
+EARLY = """\
+TestBooksATimeout
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages arrived before its
+           response; ["refused"]: 'failed'; as written: missing
+TestHoldsALock
+skipped  webhooks_before_the_response
+           the webhook can't be handled before the response: your app holds a
+           lock or a transaction while it sends
+TestHoldsATransaction
+skipped  webhooks_before_the_response
+           the webhook can't be handled before the response: your app holds a
+           lock or a transaction while it sends
+TestIgnoresNothing
+ok       webhooks_before_the_response
+TestIgnoresUnknown
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages and `delivered` arrived
+           before its response; after step 2: ["m1"]: 'sent'; as written:
+           'delivered'
+TestOverwrites
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages arrived before its
+           response; after step 1: ["m1"]: 'submitted'; as written: 'sent'
+TestOverwritesNothing
+ok       webhooks_before_the_response"""
+
+
+def test_apps_that_send_fail_for_their_bugs_and_their_twins_never(pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    pytester.makepyfile("from tests.zoo.early import *\ndel OfAShop")
+    result = pytester.runpytest("-k", "before_the_response")
+    assert cards(result) == EARLY

@@ -31,7 +31,7 @@ class Row(NamedTuple):
         card: The name of the class, with the parameters of its tests.
         test: The name of the test, without ``test_``.
         outcome: ``ok``, ``FAILED``, ``skipped`` or ``expected`` (to fail).
-        cause: Why it failed or was skipped; empty if it passed.
+        cause: Why it failed or was skipped; what it could not compare if it passed, or empty.
         line: The line of the test in ``WebhookTests``.
     """
 
@@ -42,15 +42,17 @@ class Row(NamedTuple):
     line: int
 
 
-def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> Row | None:
-    """Return a test's line once its outcome is known, else None."""
+def row_of(
+    item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, remark: str
+) -> Row | None:
+    """Return a test's line once its outcome is known, else None; the remark is for ``ok``."""
     if report.passed and report.when != "call":
         return None
     name = getattr(item, "originalname", item.name)
     parameters = item.name.removeprefix(name)
     outcome = "xfailed" if report.skipped and hasattr(report, "wasxfail") else report.outcome
     error = None if call.excinfo is None else call.excinfo.value
-    cause = "" if error is None else cause_of(error)
+    cause = remark if error is None else cause_of(error)
     if outcome == "failed" and error is None:
         cause = "it passes: remove it from expected_failures"
     card = item.nodeid.removesuffix(f"::{item.name}") + parameters
@@ -99,6 +101,8 @@ def _summary(rows: Sequence[Row]) -> str:
     for row in rows:
         if row.outcome == "skipped":
             skipped.setdefault(row.cause, []).append(row.test)
+    remarks = [f"{row.test} ({row.cause})" for row in rows if row.outcome == "ok" and row.cause]
+    counts = "; ".join([counts, *remarks])
     if not skipped:
         return counts
     reasons = "; ".join(f"{', '.join(tests)} ({cause})" for cause, tests in skipped.items())

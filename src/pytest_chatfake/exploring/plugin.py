@@ -106,7 +106,8 @@ def pytest_runtest_makereport(
 
         note_result(item, call, report)
         locate_skip(item, report)
-        if row := row_of(item, call, report):
+        remarks = [each._remark for each in explorer.explorations] if explorer else []
+        if row := row_of(item, call, report, "; ".join(filter(None, remarks))):
             record_of(report)["row"] = list(row)
     return report
 

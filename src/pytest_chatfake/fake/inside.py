@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,6 +20,7 @@ from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
 from ..report.story import Story
+from ..transport.client.loops import has_other_tasks
 from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attendant
 from ..webhooks.endpoints import Endpoint
@@ -27,6 +29,7 @@ from ..webhooks.faults import Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
 from .snapshots import Snapshot, difference, taken
+from .waits import pause
 
 
 class Inside:
@@ -105,6 +108,23 @@ class Inside:
     async def taken(self, snapshot: Snapshot) -> Any:
         """Return a copy of a snapshot's result."""
         return await taken(snapshot, self._engine)
+
+    async def pause(self, seconds: float) -> None:
+        """Let real time pass, even if the clocks stand still."""
+        await pause(self._engine, self._fake._portal, seconds)
+
+    @property
+    def has_background(self) -> bool:
+        """Whether the app's code may run by itself: in a thread, a task, or another process."""
+        here = threading.current_thread(), threading.main_thread()
+        return (
+            has_other_tasks()
+            or not all(map(self.runs_here, self.connected))
+            or any(
+                thread not in here and not thread.name.startswith("chatfake")
+                for thread in threading.enumerate()
+            )
+        )
 
     async def settle(self) -> None:
         await self._engine.performed(self._engine.settle())
