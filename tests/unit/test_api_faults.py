@@ -291,6 +291,15 @@ def test_a_route_that_aborts_has_responded(fake):
 
 
 @pytest.mark.parametrize("kind", ["lose_response", "webhooks_first"])
+def test_a_fault_of_an_early_event_lets_settle_move_the_clock_to_retries(fake, kind):
+    fake.webhooks.connect(handler=lambda _: 503, retry_after=[60])
+    getattr(fake.api, kind)()
+    fake.send_text()
+
+    assert stages(fake) == "sent 503 | sent #2 503 +60"
+
+
+@pytest.mark.parametrize("kind", ["lose_response", "webhooks_first"])
 def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(fake, kind):
     fake.webhooks.connect(handler=lambda _: 503, retry_after=[60])
     with pytest.raises(ValueError, match="times"):

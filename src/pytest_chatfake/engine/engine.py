@@ -47,6 +47,7 @@ from ..transport.client.portal import Portal
 from ..transport.client.worker import Worker
 from ..webhooks.attempts import Attempt
 from ..webhooks.core import Core
+from ..webhooks.decisions import Repeat
 from ..webhooks.drain import Drain
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
@@ -111,6 +112,7 @@ class Engine:
         )
         self.executor.account = self.account
         self.outbox.reset(ids)
+        self.drain.awaits_retries = False
 
     # Changing
 
@@ -226,9 +228,9 @@ class Engine:
 
     def _move_to(self, attempt: Attempt, due: int) -> Iterator[None]:
         what, line = "retry_after=", attempt.event.line
-        if attempt.number == 1:  # not a retry, but a duplicate
-            fault = attempt._decisions[-1].fault
-            what, line = fault.description, fault.line
+        for decision in attempt._decisions:
+            if isinstance(decision, Repeat):
+                what, line = decision.fault.description, decision.fault.line
         return self.due_runner.move_to(partial(max, due), what, line)
 
     def reset(self, forget: Callable[[], None]) -> Pending[None]:

@@ -32,6 +32,7 @@ from ..base.findings import Finding
 from ..base.redaction import redacted
 from ..base.views import counted, listed
 from ..report.timeline_text import timeline_text
+from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, DEFAULT, KINDS, Deviation
@@ -128,8 +129,11 @@ class Exploration:
         self._cannot_crash = ""
         self._is_reordered = False  # whether threads acted in another order in a second run
         self._uncompared = set[int]()  # the steps after which no snapshot could be compared
-        self._too_early = set[str]()  # why webhooks can't be handled before their call's response
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
+        self._accepted_errors: dict[str, str] = {}  # see Recorder; of a ready-made test
+        self._is_by_chance = False  # whether attempts were made in threads at the same time
+        self._arrivals: list[Arrival] | None = None  # as written
+        self._has_another_order = False  # whether events reached an app in another order
         self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why a kind's deviations had no effect
         self._failing: tuple[Deviation, ...] | None = None
@@ -177,14 +181,30 @@ class Exploration:
         return "" if compares and self._worlds > 1 else reasons[0]
 
     @property
-    def _remark(self) -> str:
-        # What a passed test does not cover.
-        remarks = [f"not every call was tried: {why}" for why in self._too_early]
+    def _deviating(self) -> int:
+        # The number of worlds besides the body as written.
+        return self._worlds - (self._scope.only is None)
+
+    @property
+    def _untried(self) -> list[str]:
+        # What was left out, although something was tried.
+        why = "only" if self._scope.only is not None else self._search.cut
+        untried = [f"other worlds were left out by {why}"] * bool(why)
+        untried += [f"{kind} was not tried: {why}" for kind, why in self._search.left_out.items()]
         if steps := [*map(str, sorted(self._uncompared))]:
             is_none = len(steps) == self._baseline.last_step - 1
             some = f"the state after step {listed(steps)} was not compared"
-            remarks.append("only the final state was compared" if is_none else some)
-        return "; ".join(remarks)
+            untried.append("only the final state was compared" if is_none else some)
+        return untried + [self._cannot_crash] * bool(self._cannot_crash)
+
+    def _note_tried(self, world: World) -> None:
+        self._is_by_chance |= world.has_threads
+        if self._row is None or self._has_another_order:
+            return
+        arrivals = world.arrivals
+        if self._arrivals is None:
+            self._arrivals = arrivals
+        self._has_another_order = is_another_order(self._arrivals, arrivals)
 
     def _require_awaited(self) -> None:
         if self._is_pending:
@@ -238,6 +258,7 @@ class Exploration:
             if (first := self._first) is not None:
                 self._worlds, self._complete = first._worlds, first._complete
                 self._found.result = first._found.result
+                self._has_another_order = first._has_another_order
 
     async def _try_frozen(self) -> None:
         # In any case, the process gets its clocks back first.
@@ -283,6 +304,7 @@ class Exploration:
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
                 self._refuse("api.lose_response", problem, "Call chat_fake.base_url")
             search.add(world.log())
+            self._note_tried(world)
             tried.update(deviation.kind for deviation in deviations)
             if not deviations and scope.depth:
                 self._require_options(world)
@@ -303,6 +325,8 @@ class Exploration:
     ) -> World:
         world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
+        if self._row is not None:
+            self._accepted_errors = {**world.accepted_errors, **self._accepted_errors}
         return world
 
     async def _ran_again(self, world: World) -> World:
@@ -318,7 +342,6 @@ class Exploration:
         world = await self._ran(deviations, self._baseline)
         if why := world.why_too_early:  # each further world would wait for a timeout as well
             self._search.left_out["webhooks_first"] = why
-            self._too_early.add(why)
             return None
         for _ in range(_RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
@@ -471,8 +494,10 @@ class Exploration:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
         await self._learn_steps(written)
+        self._note_tried(written)
         world = await self._ran(deviations, self._baseline)
         world = await self._judged(world) or world
+        self._note_tried(world)
         only = list(map(str, deviations))
         if world.error is not None:
             self._found.result = f"failed in the world {only}"

@@ -106,8 +106,7 @@ def pytest_runtest_makereport(
 
         note_result(item, call, report)
         locate_skip(item, report)
-        remarks = [each._remark for each in explorer.explorations] if explorer else []
-        if row := row_of(item, call, report, "; ".join(filter(None, remarks))):
+        if row := row_of(item, call, report):
             record_of(report)["row"] = list(row)
     return report
 

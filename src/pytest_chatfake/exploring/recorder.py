@@ -81,6 +81,20 @@ class Recorder:
         """Whether deviations may lose all events."""
         return not self.baseline.learning
 
+    def accepted_errors(self) -> dict[str, str]:
+        """Return the exceptions that the app logged, each with an event that it accepted anyway.
+
+        Exceptions that a deviation injected are left out.
+        """
+        found: dict[str, str] = {}
+        for entry in self.log:
+            if isinstance(entry, Ended) and entry.response.is_success:
+                error = self._inside.logged_error(entry.attempt)
+                attendant = self._inside.attendant_of(entry.attempt)
+                if error and not (attendant and attendant.deed):
+                    found.setdefault(error, self._inside.name_of(entry.attempt.event))
+        return found
+
     def begins(self, attempt: Attempt) -> None:
         """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")

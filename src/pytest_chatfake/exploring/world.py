@@ -32,6 +32,7 @@ from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
+from .arrivals import Arrival
 from .baseline import Baseline, without_texts
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
@@ -354,9 +355,9 @@ class World:
         # A database may refuse a transaction, and then the app may cope with a retry.
         error = attempt.error
         errors = [] if error is None else [*related(error, hidden=True)]
-        texts = [self.inside.logged_by(attempt), *map(text_of, errors)]
-        is_refused = self.error is not None and any(map(_LOCKED.search, texts))
-        return is_refused or (error is not None and _is_timeout(error))
+        texts = [self.inside.logged_error(attempt), *map(text_of, errors)]
+        is_refused = not attempt.ok and any(map(_LOCKED.search, texts))
+        return (is_refused and self.error is not None) or (error is not None and _is_timeout(error))
 
     def seed_of_ids_in(self, text: str) -> str:
         """Return the seed of the ids, if there are any in the text."""
@@ -502,6 +503,23 @@ class World:
                 numbers[call] += 1
                 key = id(request)
                 yield LoggedCall(numbers[call], call, key in late, delivered.get(key, ()))
+
+    @property
+    def accepted_errors(self) -> dict[str, str]:
+        """The exceptions that the app logged, each with an event that it accepted anyway."""
+        return self._seen.accepted_errors()
+
+    @property
+    def arrivals(self) -> list[Arrival]:
+        """The first arrival of each event at each endpoint, in order."""
+        endpoints = self._endpoints()
+        found: dict[int, Arrival] = {}
+        for attempt in filter(self.inside.is_posted, self._attempts):
+            event, endpoint = attempt.event, endpoints[attempt.endpoint]
+            item = self._environment.item(event, endpoint)
+            arrival = Arrival(item, endpoint, self.inside.number_of(event), event.status or "")
+            found.setdefault(item, arrival)
+        return [*found.values()]
 
     def outline(self) -> list[str]:
         """Return what happened, without ids, so that two runs of one body have the same outline.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,15 +11,18 @@ from functools import partial
 from itertools import islice, takewhile
 from typing import Any
 
+from ..base.coroutines import run_at_once
 from ..base.current_test import current
 from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
+from ..base.scopes import Callback
 from ..base.triggers import Trigger
 from ..engine.records import VerbRecord
 from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
+from ..report.hints import logged_error
 from ..report.story import Story
 from ..transport.client.loops import has_other_tasks
 from ..webhooks.attempts import Attempt
@@ -125,6 +129,25 @@ class Inside:
                 for thread in threading.enumerate()
             )
         )
+
+    def taken_between(self, snapshot: Snapshot) -> Any:
+        """Take a snapshot in the middle of a verb.
+
+        Raises:
+            ChatFakeError: The snapshot called a verb itself.
+            TypeError: The snapshot would have to be awaited.
+        """
+        scopes, callback = self._engine.core.scopes, Callback("the snapshot", "the app's state")
+        try:
+            scopes.begin(callback)
+            value = snapshot()
+            if inspect.isawaitable(value):
+                if inspect.iscoroutine(value):
+                    value.close()  # or Python warns that it was never awaited
+                raise TypeError("the snapshot would have to be awaited")
+            return run_at_once(self.taken(lambda: value))
+        finally:
+            scopes.open.discard(callback)
 
     async def settle(self) -> None:
         await self._engine.performed(self._engine.settle())
@@ -236,6 +259,11 @@ class Inside:
         return attempt.error is not None and not attempt._meaning.wanted
 
     @staticmethod
+    def logged_error(attempt: Attempt) -> str:
+        """Return the exception that the app logged, and where it was raised; empty if none."""
+        return logged_error(attempt)
+
+    @staticmethod
     def is_new(attempt: Attempt) -> bool:
         """Return whether an attempt is an event's first one at an endpoint, or its duplicate."""
         return attempt._is_new
@@ -317,12 +345,6 @@ class Inside:
         """Return the attempts that a call has caused, including those that have not ended."""
         effects = self._engine.core.history.effects_of(call)
         return [effect for effect in effects if isinstance(effect, Attempt)]
-
-    @staticmethod
-    def logged_by(attempt: Attempt) -> str:
-        """Return the class and the message of what an app logged before a 500; or empty."""
-        logged = attempt._logged
-        return "" if logged is None else f"{logged.type}: {logged.text}"
 
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
         """Return the calls whose webhooks were posted after their response."""
