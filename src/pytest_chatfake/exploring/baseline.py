@@ -76,6 +76,7 @@ class Baseline:
             )
         index, self._index = self._index, self._index + 1
         value = await self._taken(snapshot, inside, index)
+        is_comparable = self.compares and not (self.until and inside.has_delivered_early)
         if self.learning:
             self.values.append(value)
         elif index >= len(self.values):
@@ -83,7 +84,7 @@ class Baseline:
                 f"assert_order_independent(): expected {counted(len(self.values), 'call')}, as in "
                 f"the world as written, got {index + 1}: call it equally often in each world"
             )
-        elif self.compares and value != self.values[index]:
+        elif is_comparable and value != self.values[index]:
             then = "otherwise" if self.only_waits else "as written"
             lines = inside.difference(self.values[index], value, then)
             if self.until:
@@ -137,25 +138,31 @@ class Baseline:
 
     async def _quiet(self, snapshot: Snapshot, inside: Inside) -> Any:
         # A snapshot that was the same twice, if the app may be busy in the background.
-        value = await inside.taken(snapshot)
+        value = await self._now(snapshot, inside)
         self.had_background = inside.has_background
         for _ in range(_PATIENCE * self.had_background):
             await inside.pause(_APART)
-            before, value = value, await inside.taken(snapshot)
+            before, value = value, await self._now(snapshot, inside)
             if before == value:
                 return value
         return _RESTLESS if self.had_background else value
 
     async def _patient(self, snapshot: Snapshot, inside: Inside, expected: Any, pauses: int) -> Any:
         # A snapshot that is as expected, if the app gets there by itself.
-        value = await inside.taken(snapshot)
+        value = await self._now(snapshot, inside)
         self.had_background = inside.has_background
         for _ in range(pauses * self.had_background):
             if value == expected:
                 break
             await inside.pause(_APART)
-            value = await inside.taken(snapshot)
+            value = await self._now(snapshot, inside)
         return value
+
+    async def _now(self, snapshot: Snapshot, inside: Inside) -> Any:
+        # After the scenario, with the events of what the app has sent in the background.
+        if self.until:
+            await inside.settle()
+        return await inside.taken(snapshot)
 
     def differs_by(self, error: BaseException) -> bool:
         """Return whether this is the error which says that a snapshot differs."""
