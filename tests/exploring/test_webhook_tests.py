@@ -392,6 +392,59 @@ MASKED = """
             yield chat_fake.messages[0].deliver()
             yield chat_fake.messages[0].read()
 """
+#: An app with a thread that waits for work, as a pool or aiosqlite has.
+IDLE = """
+import queue, threading
+
+class TestIdle(TestWebhooks):
+    def connect(self, chat_fake):
+        work = queue.Queue()
+        thread = threading.Thread(target=work.get)
+        thread.start()
+        yield super().connect(chat_fake)
+        work.put(None)
+        thread.join()
+"""
+#: A right app with a thread that takes its time, and whose snapshot does not wait for it.
+AT_WORK = """
+class TestBusy(TestIdle):
+    once, pause = True, threading.Event().wait
+
+    def connect(self, chat_fake):
+        self.work = queue.Queue()
+        thread = threading.Thread(target=self.run)
+        thread.start()
+        yield from super().connect(chat_fake)
+        self.work.put(None)
+        thread.join()
+
+    def run(self):
+        while (status := self.work.get()) is not None:
+            self.pause(0.02)
+            self.rows["status"] = status
+            self.work.task_done()
+
+    def receive(self, request):
+        self.work.put(request.event.status)
+
+    def send(self, fake):
+        super().send(fake)
+        self.work.join()
+
+    def scenario(self, chat_fake):
+        yield from super().scenario(chat_fake)
+        yield self.work.join()
+"""
+#: Its snapshot differs each time until its last step.
+RESTLESS = """
+class TestRestless(TestIdle):
+    once, looks = True, 0
+
+    def snapshot(self):
+        self.looks += 1
+        is_between = self.rows.get("status") == "delivered"
+        return self.rows, self.looks * is_between
+"""
 SETTLES = """
 class TestSettles(TestWebhooks):
     def snapshot(self):
@@ -424,6 +477,98 @@ def test_between_steps_neither_a_right_app_nor_a_settling_snapshot_fails(run):
     expected = {"another_order": "FAILED", "webhooks_before_the_response": "ok"}
     assert outcomes(result) == {"TestRepaired": expected, "TestSettles": expected}
     assert cards(result).count(" m1 arrived before ") == 2
+
+
+def test_a_thread_of_the_app_that_waits_for_work_hides_no_step(run):
+    result = run(masked() + IDLE, "-k", "TestIdle and test_webhooks_before")
+    finding = "*arrived before its response; after step 1: *'submitted'; as written: 'sent'"
+    result.stdout.fnmatch_lines([f"E*{finding}"])
+
+
+def test_between_steps_a_right_app_may_be_busy_in_the_background(run):
+    result = run(masked() + IDLE + AT_WORK, "-k", "TestBusy and test_webhooks_before")
+    assert card(result) == {"webhooks_before_the_response": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("classes", "remark"),
+    [
+        (SETTLES, "only the final state was compared"),
+        (IDLE + RESTLESS, "the state after step 2 was not compared"),
+    ],
+    ids=["TestSettles", "TestRestless"],
+)
+def test_a_step_that_can_not_be_compared_is_said_to_be_left_out(run, request, classes, remark):
+    title = request.node.callspec.id
+    chosen = "-k", f"{title} and test_webhooks_before"
+    row = f"ok webhooks_before_the_response 2 worlds; {remark}"
+    assert row in " ".join(cards(run(masked() + REPAIRED + classes, *chosen)).split())
+    result = run(masked() + REPAIRED + classes, *chosen, "-q")
+    note = f"1 ok, 1 with a note: webhooks_before_the_response ({remark})"
+    assert note in " ".join(result.stdout.str().split())
+
+
+#: An async app that holds a lock while it sends; its client gives up after a while, or never.
+ASYNC_LOCK = """
+    import asyncio
+    import httpx
+    import pytest
+    from pytest_chatfake import WebhookTests
+
+    class TestGivesUp(WebhookTests):
+        timeout = 0.3
+
+        async def connect(self, chat_fake):
+            self.rows, self.lock = {}, asyncio.Lock()
+            chat_fake.send_endpoint("/v2/messages")
+            chat_fake.webhooks.connect(handler=self.receive)
+            return lambda: self.rows
+
+        async def receive(self, request):
+            async with self.lock:
+                self.rows["status"] = request.event.status
+
+        async def scenario(self, chat_fake):
+            url, body = chat_fake.base_url, {"to": "+1", "type": "text", "text": {"body": "Hi"}}
+            async with httpx.AsyncClient(timeout=self.timeout) as client, self.lock:
+                await client.post(f"{url}/v2/messages", headers=chat_fake.headers, json=body)
+            await chat_fake.settle()
+
+    class TestWaits(TestGivesUp):
+        timeout = None
+
+        @pytest.fixture
+        def chat_fake_config(self, chat_fake_config):
+            return chat_fake_config.replace(timeout=0.3)
+"""
+
+
+def test_an_app_that_holds_a_lock_while_it_sends_is_not_accused(run):
+    result = run(ASYNC_LOCK, "-k", "before_the_response")
+    skipped = {"webhooks_before_the_response": "skipped"}
+    assert outcomes(result) == {"TestGivesUp": skipped, "TestWaits": skipped}
+    reason = "your app holds a lock or a transaction while it sends"
+    assert " ".join(cards(result).split()).count(reason) == 2
+
+
+#: It waits for a status after the response, which the bug has lost.
+WAITS_LATER = """
+class TestWaitsLater(TestWebhooks):
+    def receive(self, request):
+        if "status" in self.rows:
+            super().receive(request)
+
+    def send(self, fake):
+        super().send(fake)
+        fake.settle()
+        if self.rows["status"] == "submitted":
+            raise TimeoutError("no status within a minute")
+"""
+
+
+def test_a_time_out_after_the_response_is_a_failure(run):
+    result = run(masked() + WAITS_LATER, "-k", "TestWaitsLater and test_webhooks_before")
+    result.stdout.fnmatch_lines(["*response; TimeoutError: no status within a minute"])
 
 
 # -- what is written in a class --------------------------------------------------------------------

@@ -115,3 +115,39 @@ FAILED   another_order
            'sent'
 ok       people_write: 2 messages\
 """)
+
+
+#: How the row of webhooks before the response ends, and the end of what it says.
+EARLY = """\
+TestBooksATimeout
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages arrived before its
+           response; ["refused"]: 'failed'; as written: missing
+TestHoldsALock
+skipped  webhooks_before_the_response
+           the webhook can't be handled before the response: your app holds a
+           lock or a transaction while it sends
+TestHoldsATransaction
+skipped  webhooks_before_the_response
+           the webhook can't be handled before the response: your app holds a
+           lock or a transaction while it sends
+TestIgnoresNothing
+ok       webhooks_before_the_response: 2 worlds
+TestIgnoresUnknown
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages and `delivered` arrived
+           before its response; after step 2: ["m1"]: 'sent'; as written:
+           'delivered'
+TestOverwrites
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages arrived before its
+           response; after step 1: ["m1"]: 'submitted'; as written: 'sent'
+TestOverwritesNothing
+ok       webhooks_before_the_response: 2 worlds"""
+
+
+def test_apps_that_send_fail_for_their_bugs_and_their_twins_never(pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    pytester.makepyfile("from tests.zoo.early import *\ndel OfAShop")
+    result = pytester.runpytest("-k", "before_the_response")
+    assert cards(result) == EARLY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -55,6 +56,7 @@ class Recorder:
         settled: Whether there was a barrier.
         choices: The numbers of first attempts, by event and endpoint, in order.
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
+        times: When each attempt began, and when it ended, in nanoseconds of real time.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Recorder:
         self.settled: bool = False
         self.choices: dict[tuple[Event, Endpoint], int] = {}
         self.waits: list[tuple[int, int]] = []
+        self.times: dict[Attempt, tuple[int, int | None]] = {}
 
     @property
     def may_lose_all(self) -> bool:
@@ -95,11 +98,15 @@ class Recorder:
     def begins(self, attempt: Attempt) -> None:
         """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")
+        self.times[attempt] = time.monotonic_ns(), None
         if self._inside.is_new(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
 
     def ended(self, attempt: Attempt, response: Response) -> None:
         self._note("between and after attempts")
+        now = time.monotonic_ns()
+        began, _ = self.times.get(attempt, (now, None))  # a repeat begins with its twin
+        self.times[attempt] = began, now
         choice = self.choices.get((attempt.event, attempt.endpoint), 0)
         self.log.append(Ended(attempt, choice, response))
 
