@@ -508,6 +508,38 @@ def test_a_step_that_can_not_be_compared_is_said_to_be_left_out(run, request, cl
     assert note in " ".join(result.stdout.str().split())
 
 
+#: A right app that takes nothing after its end, and whose snapshot only differs between steps.
+CLOSED = """
+    from itertools import count
+    from pytest_chatfake import WebhookTests
+
+    looks = count()
+
+    class TestClosed(WebhookTests):
+        def connect(self, chat_fake):
+            seen, self.is_open, self.is_between = set(), True, False
+            def receive(request):
+                assert self.is_open
+                seen.add(request.event.status)
+            chat_fake.webhooks.connect(handler=receive)
+            yield lambda: (seen, self.is_between and next(looks))
+            self.is_open = False
+
+        def scenario(self, fake):
+            self.is_between = True
+            try:
+                message = yield fake.send_text().deliver(devices=2)
+                yield message.read()
+            finally:
+                self.is_between = False
+"""
+
+
+def test_an_event_after_the_end_of_a_shortened_scenario_accuses_no_app(run):
+    result = run(CLOSED, "-k", "test_duplicates and not (id or later or once)")
+    assert card(result) == {"duplicates": "ok"}
+
+
 #: An async app that holds a lock while it sends; its client gives up after a while, or never.
 ASYNC_LOCK = """
     import asyncio

@@ -388,23 +388,22 @@ class Exploration:
         return world
 
     async def _differs(self, world: World, step: int) -> World | None:
-        # A world that ends after the step, if it fails: each time in the same way, if the app may
-        # have been busy in the background.
+        # A world that ends after the step, if its snapshot differs: each time in the same way, if
+        # the app may have been busy in the background. Other errors may come from stopping early.
         ends: list[object] = []
         while True:
             baseline = Baseline(until=step)
             short = await self._compared(world, baseline)
-            if short is not None and short.error is None and not ends:
+            error = None if short is None else short.error
+            differs = error is not None and baseline.differs_by(error)
+            if short is not None and not differs and not ends:
                 return None
-            if short is None or short.error is None or baseline.is_restless:
-                break
-            ends.append((baseline.values, str(short.error)))
-            if ends[0] != ends[-1]:
-                break
+            ends.append((baseline.values, str(error)))
+            if not differs or baseline.is_restless or ends[0] != ends[-1]:
+                self._uncompared.add(step)
+                return None
             if len(ends) == _RUNS or not (baseline.had_background or world.may_vary):
                 return short
-        self._uncompared.add(step)
-        return None
 
     async def _compared(self, world: World, baseline: Baseline) -> World | None:
         # None: the control fails as well, so the deviations aren't to blame.
