@@ -35,6 +35,7 @@ from ..report.timeline_text import timeline_text
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, DEFAULT, KINDS, Deviation
+from .memories import MemoryWatch
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search
 from .timeline_diff import timeline_diff
@@ -57,6 +58,11 @@ _REMEDY: Final = (
 )
 
 _ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
+
+_BY_HAND: Final = (
+    "write a test that moves the clock, deletes what has expired by then, and calls "
+    "assert_idempotent()"
+)
 
 _BY_ITSELF: Final = "the scenario as written gives a different snapshot when it is run again"
 
@@ -130,6 +136,7 @@ class Exploration:
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
         self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why a kind's deviations had no effect
+        self._memories: MemoryWatch | None = None
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
@@ -173,6 +180,11 @@ class Exploration:
         reasons = [*self._search.left_out.values(), self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
         return "" if compares and self._worlds > 1 else reasons[0]
+
+    @property
+    def _why_not_aged(self) -> str:
+        # Why a move of the clock proves nothing, up to what to write; empty: it does.
+        return "" if self._memories is None else self._memories.why_not_aged
 
     def _require_awaited(self) -> None:
         if self._is_pending:
@@ -282,6 +294,10 @@ class Exploration:
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
+        if why := self._why_not_aged:
+            moving = {kind for kind in tried if KINDS[kind].moves_time}
+            search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
+            tried -= moving
         self._worlds = search.worlds
         self._complete = not (search.cut or search.left_out or self._cannot_crash)
         self._found.result = self._summary()
@@ -291,6 +307,7 @@ class Exploration:
     ) -> World:
         world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
+        self._memories = world.memories or self._memories
         return world
 
     async def _ran_again(self, world: World) -> World:
@@ -449,9 +466,10 @@ class Exploration:
             raise world.error
         world.require_all_fired()
         self._worlds = 1
-        self._found.result = f"1 world, only {only}" + f"; {self._sometimes}" * bool(
-            self._sometimes
-        )
+        notes = [self._sometimes] * bool(self._sometimes)
+        if (why := self._why_not_aged) and any(KINDS[each.kind].moves_time for each in deviations):
+            notes.append(f"which proves nothing: {why}{_BY_HAND}")
+        self._found.result = "; ".join([f"1 world, only {only}", *notes])
 
     async def _require_repeatable(self, first: World) -> None:
         # The ids differ, as in the suite's next run. If threads act, one of several runs has to do
@@ -544,6 +562,8 @@ class Exploration:
 
     def _show_timeline(self, world: World, error: BaseException) -> None:
         self._found.error = error
+        if self._memories is not None and (hint := self._memories.hint):
+            self._found.note(hint)
         self._found.stories.append(world.inside.story)
         self._found.note(f"What happened in this world:\n{timeline_text(world.inside.story)}")
 

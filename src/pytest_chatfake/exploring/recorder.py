@@ -13,6 +13,7 @@ from ..webhooks.attending import Attend
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from .baseline import Baseline
+from .memories import MemoryWatch
 
 
 class Barrier(NamedTuple):
@@ -48,6 +49,7 @@ class Recorder:
         baseline: The snapshots to compare with.
         note: Called with the name of whatever takes time from now on.
         attend: As in :class:`.Observer`.
+        memories: Watches the memories that the app uses; None: nothing does.
 
     Attributes:
         baseline, attend: As given.
@@ -63,8 +65,10 @@ class Recorder:
         baseline: Baseline,
         note: Callable[[str], None],
         attend: Attend | None,
+        memories: MemoryWatch | None,
     ) -> None:
         self._inside = inside
+        self._memories = memories
         self.baseline = baseline
         self._note = note
         self.attend = attend
@@ -83,9 +87,13 @@ class Recorder:
         self._note("in attempts")
         if self._inside.is_new(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
+        if self._memories is not None:
+            self._memories.begins(attempt)
 
     def ended(self, attempt: Attempt, response: Response) -> None:
         self._note("between and after attempts")
+        if self._memories is not None:
+            self._memories.ended(attempt)
         choice = self.choices.get((attempt.event, attempt.endpoint), 0)
         self.log.append(Ended(attempt, choice, response))
 
