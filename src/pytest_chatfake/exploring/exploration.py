@@ -468,7 +468,7 @@ class Exploration:
         self._worlds = 1
         notes = [self._sometimes] * bool(self._sometimes)
         if (why := self._why_not_aged) and any(KINDS[each.kind].moves_time for each in deviations):
-            notes.append(f"which proves nothing: {why}{_BY_HAND}")
+            notes.append(f"it proves nothing, as {why}{_BY_HAND}")
         self._found.result = "; ".join([f"1 world, only {only}", *notes])
 
     async def _require_repeatable(self, first: World) -> None:

@@ -155,7 +155,7 @@ class Memory(NamedTuple):
         expires: Whether what a call stores will expire; None: the call has nothing to do with it.
         has_moment: Whether a call says at which moment something expires.
         instead: What to write so that it follows the test's clock.
-        follows: Callers that compare moments themselves, and so follow it.
+        except_by: Callers whose calls don't count.
     """
 
     name: str
@@ -163,16 +163,16 @@ class Memory(NamedTuple):
     expires: Callable[[Call], bool | None] = _always
     has_moment: Callable[[Call], bool] = _never
     instead: str = ""
-    follows: tuple[str, ...] = ()
+    except_by: tuple[str, ...] = ()
 
 
 _FAKEREDIS: Final = "use fakeredis"
 
 _POWERTOOLS: Final = "aws_lambda_powertools.utilities.idempotency."
 
-#: These send moments of Python's clock to redis, or keep them in what they store. Or a script only
-#: deletes.
-_FOLLOWS: Final = (
+#: These send moments of Python's clock to redis, or keep them in what they store; or their script
+#: only deletes.
+_FOLLOWERS: Final = (
     "limits.strategies.MovingWindow",
     "limits.aio.strategies.MovingWindow",
     _POWERTOOLS,
@@ -182,7 +182,7 @@ _FOLLOWS: Final = (
 
 
 def _redis(name: str, *places: str, instead: str = _FAKEREDIS) -> Memory:
-    return Memory(name, places, _expires_in_redis, _has_redis_moment, instead, _FOLLOWS)
+    return Memory(name, places, _expires_in_redis, _has_redis_moment, instead, _FOLLOWERS)
 
 
 def _memcached(*places: str) -> Memory:
@@ -217,8 +217,9 @@ MEMORIES: Final = (
     Memory("moka-py", ("moka_py:Moka",)),
     Memory(
         "a timer of the event loop",
-        ("asyncio:BaseEventLoop.call_at", "asyncio:sleep"),  # uvloop has its own call_at()
+        ("asyncio:BaseEventLoop.call_at",),  # which call_later() and sleep() call
         _is_long,
+        except_by=("aiocache.", "async_lru."),
     ),
     Memory("a threading.Timer", ("threading:Timer.__init__",), _is_long),
     _redis(
@@ -254,7 +255,7 @@ MEMORIES: Final = (
             "aiobotocore.client:AioBaseClient._make_api_call",
         ),
         _expires_in_dynamodb,
-        follows=(_POWERTOOLS,),
+        except_by=(_POWERTOOLS,),
     ),
 )
 
@@ -379,7 +380,7 @@ class MemoryWatch:
                 with suppress(TypeError):  # a decorator passes other arguments on
                     call |= signature.bind(*args, **kwargs).arguments
             expires = memory.expires(call)
-            if expires is None or (memory.follows and _has_caller(memory.follows)):
+            if expires is None or (memory.except_by and _has_caller(memory.except_by)):
                 return
             if expires:
                 self._expiring.add(memory)
