@@ -408,13 +408,13 @@ class _WebhookRun:
         self._has_aged = True
         await _performed(fake, fake.clock.advance(**length))
         forgotten = self._tests.forget()
-        is_generator = inspect.isgenerator(forgotten) or inspect.isasyncgen(forgotten)
-        if is_generator or (inspect.iscoroutine(forgotten) and not self._is_async):
-            if inspect.iscoroutine(forgotten):
-                forgotten.close()  # or Python warns that it was never awaited
+        if inspect.isgenerator(forgotten) or inspect.isasyncgen(forgotten):
+            raise TypeError("forget(): expected a function without yield")
+        if inspect.iscoroutine(forgotten) and not self._is_async:
+            forgotten.close()  # or Python warns that it was never awaited
             raise TypeError(
-                f"forget(): expected a plain function, as connect() and scenario() are not async, "
-                f"got {cited(forgotten)}"
+                "forget(): expected a plain function, as connect() and scenario() are, got an "
+                "async def"
             )
         if inspect.isawaitable(forgotten):
             await forgotten
@@ -622,7 +622,9 @@ def _check_class(tests: type[WebhookTests]) -> None:
             signature.bind(tests, *given, **dict.fromkeys(fixtures))
         except TypeError as error:
             expected = ", ".join(["self", *given])
-            raise TypeError(f"{name}: expected {method}({expected}); {hint}; got: {error}") from None
+            raise TypeError(
+                f"{name}: expected {method}({expected}); {hint}; got: {error}"
+            ) from None
     for test, reason in check_mapping(tests.expected_failures, f"{name}.expected_failures").items():
         check_str(reason, f"{name}.expected_failures[{cited(test)}]")
     known = {test for test in vars(WebhookTests) if test.startswith("test_")}
