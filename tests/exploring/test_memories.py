@@ -405,8 +405,8 @@ FAILED   duplicates_days_later
            scenario() are, got an async def
 TestTakesMore
 FAILED   duplicates_days_later
-           TypeError: TestTakesMore: expected forget(self); connect() can keep
-           what it needs, as in self.redis = ...; got: missing a required
+           TypeError: TestTakesMore: expected forget(self); connect() can set
+           what it needs, as in self.cache = ...; got: missing a required
            argument: 'chat_fake'
 TestYields
 FAILED   duplicates_days_later
@@ -469,11 +469,9 @@ def test_a_failure_says_which_moment_the_clock_could_not_move(lib):
     with pytest.raises(AssertionError) as raised:
         explore(world, deviations=["duplicate"], depth=1)
 
-    hints = [note for note in raised.value.__notes__ if note.startswith("Hint")]
-    assert hints == snapshot(
-        [
-            "Hint: the app told memcached at which moment something expires. It computed the "
-            "moment from the test's clock, but memcached compares it with real time, so it may "
-            "expire at once. Give a duration of at most 30 days."
-        ]
+    (hint,) = [note for note in raised.value.__notes__ if note.startswith("Hint")]
+    assert hint == snapshot(
+        "Hint: the app told memcached at which moment something expires. It computed the moment "
+        "from the test's clock, but memcached compares it with real time, so it may expire at "
+        "once. Give a duration of at most 30 days."
     )

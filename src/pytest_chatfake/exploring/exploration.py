@@ -290,6 +290,13 @@ class Exploration:
                 await self._learn_steps(world)
             elif scope.runs_again:
                 await self._require_control(world)
+        self._note_left_out()
+        self._worlds = search.worlds
+        self._complete = not (search.cut or search.left_out or self._cannot_crash)
+        self._found.result = self._summary()
+
+    def _note_left_out(self) -> None:
+        search, tried = self._search, self._kinds_tried
         search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
@@ -298,9 +305,6 @@ class Exploration:
             moving = {kind for kind in tried if KINDS[kind].moves_time}
             search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
             tried -= moving
-        self._worlds = search.worlds
-        self._complete = not (search.cut or search.left_out or self._cannot_crash)
-        self._found.result = self._summary()
 
     async def _ran(
         self, deviations: tuple[Deviation, ...], baseline: Baseline, **options: bool

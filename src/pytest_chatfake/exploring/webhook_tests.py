@@ -145,12 +145,11 @@ class WebhookTests:
         return playing if Inside(chat_fake).is_async else run_at_once(playing)
 
     def forget(self) -> Any:
-        """Delete what has expired by now; override it if your app keeps things in real time.
+        """Delete what has expired; override it if your app uses a cache that measures real time.
 
-        That is, in a redis server, for example, or in cachetools: moving the test's clock doesn't
-        age them. This method is called after each move of the clock by a test itself. It may be
-        ``async def`` if ``connect`` or ``scenario`` is. If nothing expires, write ``def
-        forget(self): pass``.
+        The test's clock can't age what is in a redis server, for example, or in cachetools. So this
+        method is called after a test has moved the clock. It may be ``async def`` if ``connect`` or
+        ``scenario`` is. If nothing expires, write ``def forget(self): pass``.
         """
 
     def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
@@ -615,7 +614,7 @@ def _check_class(tests: type[WebhookTests]) -> None:
     for method, given, fixtures, hint in (
         ("connect", ["chat_fake"], _fixtures_of(tests), "fixtures may follow"),
         ("scenario", ["chat_fake"], [], "fixtures are parameters of connect()"),
-        ("forget", [], [], "connect() can keep what it needs, as in self.redis = ..."),
+        ("forget", [], [], "connect() can set what it needs, as in self.cache = ..."),
     ):
         try:
             signature = inspect.signature(getattr(tests, method))
