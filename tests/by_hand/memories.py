@@ -10,10 +10,10 @@ private. Prints each library with which it is wrong: one was renamed, or moved.
 """
 
 import asyncio
-import datetime
 import tempfile
 import time
 import traceback
+from datetime import timedelta
 from importlib import import_module
 
 import time_machine
@@ -21,7 +21,7 @@ import time_machine
 from pytest_chatfake.exploring.memories import MemoryWatch
 
 DAY = 86_400
-ONE_DAY = datetime.timedelta(days=1)
+ONE_DAY = timedelta(days=1)
 
 
 def library(name):

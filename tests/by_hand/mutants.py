@@ -76,6 +76,8 @@ LIKELY = {
     "test_overlooked test_other_travellers test_timeline test_transitions test_outbox "
     "test_all_or_nothing test_people test_scripts_in_time test_emit test_api_routes "
     "test_price_functions golden/test_golden integration/test_calling_back",
+    "engine.due_runner": "test_clock test_agenda test_wait_until test_people test_scripts_in_time "
+    "test_retries test_deviations test_threads",
     "engine.performer": "test_calls_during_attempts integration/test_frameworks_gather",
     "engine.plan": "test_calls_during_attempts integration/test_frameworks_gather",
     "exploring": "exploring/test_exploration exploring/test_explored_features",
@@ -138,9 +140,27 @@ LIKELY = {
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
     "test_deviations test_emit test_replay test_other_events test_receiver "
     "test_handler_responses exploring/test_exploration test_threads",
+    "webhooks.attempts": "test_deviations test_faults test_retries test_changed_contents "
+    "test_disabled_endpoints test_concurrently test_outbound exploring/test_exploration",
+    "webhooks.decisions": "test_deviations test_faults test_retries test_changed_contents "
+    "test_disabled_endpoints test_forgeries exploring/test_crashes exploring/test_exploration",
+    "webhooks.drain": "test_deviations test_faults test_retries test_paused test_concurrently "
+    "test_disabled_endpoints test_outbox test_resets test_receiver_errors test_interrupts "
+    "test_calls_during_attempts test_forgeries test_threads test_overdue "
+    "exploring/test_crashes exploring/test_exploration",
+    "webhooks.events": "test_emit test_replay test_other_events test_outbound test_handles "
+    "test_changed_contents",
     "webhooks.faults": "test_deviations test_faults test_refusals test_concurrently test_retries "
     "exploring/test_crashes exploring/test_injected_errors test_changed_contents "
     "test_disabled_endpoints",
+    "webhooks.forgeries": "test_forgeries",
+    "webhooks.outbox": "test_outbox test_emit test_replay test_other_events test_outbound "
+    "test_resets test_ticks test_paused test_forgeries",
+    "webhooks.overdue": "test_overdue test_watchdog",
+    "webhooks.posting": "test_changed_contents test_outbound test_concurrently "
+    "test_logged_errors test_forgeries test_deviations exploring/test_crashes",
+    "webhooks.queue": "test_deviations test_paused test_retries test_concurrently test_faults "
+    "test_disabled_endpoints test_resets test_clock exploring/test_exploration",
     "webhooks.signing": "test_signing test_refusals",
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_refusals",

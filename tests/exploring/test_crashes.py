@@ -21,7 +21,7 @@ from pytest_chatfake.transport.client.targets import HandlerTarget
 
 from ..unit.asgi_apps import respond
 from ..unit.both_frameworks import MODES, hard_limit, perform  # noqa: F401
-from ..unit.fakes import frozen_fake, unchanged
+from ..unit.fakes import frozen_fake, unchanged, warnings_at_the_end
 from ..unit.test_interrupts import Interrupted, Interruption
 
 #: What the apps of this module have done.
@@ -55,6 +55,21 @@ def attempted(verb, app, mode="sync", *, how="handler", **arguments):
 def crashed(app, mode="sync", *, how="handler", **crash):
     """Connect an app that crashes at its first event; return how its attempts have ended."""
     return [one.outcome for one in attempted("crash", app, mode, how=how, **crash)]
+
+
+def reached():
+    """A point of an app."""
+
+
+@pytest.mark.parametrize("verb", ["crash", "error"])
+def test_an_attempt_that_a_fault_ended_is_no_news_if_it_is_not_repeated(verb):
+    def scenario(fake):
+        endpoint = fake.webhooks.connect(handler=lambda _: reached(), raise_exceptions=False)
+        getattr(fake.webhooks, verb)(before=f"{__name__}.reached")
+        fake.send_text()
+        endpoint.disconnect()
+
+    assert warnings_at_the_end(scenario) == []
 
 
 async def pause():

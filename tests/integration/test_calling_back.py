@@ -69,6 +69,27 @@ def test_the_race_of_the_send_call(fake, threaded, first):
     assert (["webhook", "answer 200"] if first else ["answer 200", "webhook"]) == order
 
 
+def test_an_app_that_holds_a_lock_while_it_sends_gets_its_answer():
+    """Its webhook waits for the lock, so the answer has to come first, after the timeout."""
+    lock, order = threading.Lock(), []
+
+    def app(environ, start_response):
+        with lock:
+            order.append("webhook")
+        start_response("204 No Content", [])
+        return []
+
+    with ChatFake(timeout=0.2, strict=False) as fake:
+        fake.webhooks.connect(wsgi=app)
+        add_send_endpoint(fake, webhooks_first=True)
+        with lock:
+            order.append(f"answer {call_send_endpoint(fake)}")
+        with pytest.raises(TimeoutError, match="does the app hold a lock or a transaction"):
+            fake.settle()
+
+    assert order == ["answer 200", "webhook"]
+
+
 @BOTH
 def test_what_takes_too_long_in_the_loop_of_a_test_ends_there(run):
     async def main():

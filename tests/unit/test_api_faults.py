@@ -291,6 +291,15 @@ def test_a_route_that_aborts_has_responded(fake):
 
 
 @pytest.mark.parametrize("kind", ["lose_response", "webhooks_first"])
+def test_a_fault_of_an_early_event_lets_settle_move_the_clock_to_retries(fake, kind):
+    fake.webhooks.connect(handler=lambda _: 503, retry_after=[60])
+    getattr(fake.api, kind)()
+    fake.send_text()
+
+    assert stages(fake) == "sent 503 | sent #2 503 +60"
+
+
+@pytest.mark.parametrize("kind", ["lose_response", "webhooks_first"])
 def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(fake, kind):
     fake.webhooks.connect(handler=lambda _: 503, retry_after=[60])
     with pytest.raises(ValueError, match="times"):
@@ -318,6 +327,7 @@ def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(fake, kind):
         (lambda api: api.truncate(5), "api.truncate(5)"),
         (lambda api: api.rate_limit(0.5, times=2), "api.rate_limit(0.5, times=2)"),
         (lambda api: api.webhooks_first(delivered=True), "api.webhooks_first(delivered=True)"),
+        (lambda api: api.webhooks_first(delivered=(1, 2)), "api.webhooks_first(delivered=(1, 2))"),
     ],
 )
 def test_a_fault_is_shown_as_the_test_wrote_it(fake, set_up, expected):
@@ -365,10 +375,10 @@ def test_a_long_method_is_cut(fake):
 # -- webhooks before the response ------------------------------------------------------------------
 
 
-def early(fake):
+def early(fake, delivered=True):
     """Call, and return what the app had got when the response came."""
     fake.send_endpoint()
-    fake.api.webhooks_first(delivered=True)
+    fake.api.webhooks_first(delivered=delivered)
     assert status(fake) == 200
     return trail(fake)
 
@@ -398,6 +408,30 @@ def test_an_early_delivery_replaces_the_next_one_and_uses_up_no_tick(devices):
         first = [("delivered", 1)] * (devices or 1)
         assert came == [("sent", 0), *first, ("delivered", 2), ("read", 3)]
         fake.assert_charged("0.05", message=message)
+
+
+@pytest.mark.parametrize(
+    ("delivered", "calls"),
+    [
+        (2, [2]),
+        (2, [None]),
+        (2, [3]),
+        ((1, 1), [1, 1]),
+        ((1, 2), [1, 2]),
+        ((1,), [2]),
+    ],
+)
+def test_early_deliveries_leave_all_events_as_they_would_be(delivered, calls):
+    def posted(delivered):
+        with fake_with_receiver(tick=1) as (fake, receiver):
+            fake.recipient("+4915", devices=2)
+            early(fake, delivered)
+            for devices in calls:
+                fake.messages[0].deliver(devices)
+            fake.messages[0].read()
+            return [event.body for event in receiver.events]
+
+    assert posted(delivered) == posted(False)
 
 
 def test_an_early_delivery_an_autopilot_reads_is_no_illegal_transition():

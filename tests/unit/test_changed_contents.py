@@ -219,3 +219,22 @@ def test_changed_and_repeated_events_of_a_block_come_at_the_same_time(
 
     assert most == [len(expected)] * len(expected)
     assert [*inside.values()] == expected
+
+
+def test_what_the_signer_returns_wins_over_the_endpoints_own_headers(fake):
+    got = []
+    fake.webhooks.connect(
+        handler=lambda one: got.append(one.headers["X-Mine"]),
+        headers={"X-Mine": "fixed"},
+        signer=lambda _: {"X-Mine": "signed"},
+    )
+    fake.send_text()
+
+    assert got == ["signed"]
+
+
+def test_evolved_events_leave_parts_such_as_the_text_as_they_are(fake, receiver):
+    fake.webhooks.evolve()
+    fake.send_text()
+
+    assert "addedLater" not in receiver.requests[0].json()["chatMessage"]["text"]

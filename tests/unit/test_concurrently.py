@@ -4,12 +4,14 @@ import asyncio
 import json
 import threading
 from functools import partial
+from unittest.mock import Mock
 
 import anyio
 import anyio.lowlevel
 import pytest
 
 from pytest_chatfake import ChatFakeError, ClosedError
+from pytest_chatfake.fake.inside import Inside
 
 from ..integration.raw_server import OK, serving
 from .asgi_apps import respond
@@ -151,15 +153,52 @@ def test_blocks_are_not_nested(fake, outer, inner):
             getattr(fake.webhooks, inner)().__enter__()
 
 
-def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake):
+@pytest.mark.parametrize("start", [2, 3])
+def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake, start):
     fake.webhooks.connect(asgi=Meeting())
-    fake.webhooks.refuse(start=3)
+    fake.webhooks.refuse(start=start)
     send_in_a_block(fake)
     fake.send_text()
 
     assert stages(fake) == (
         "sent 204, delivered 204, sent refuse ConnectionRefusedError | sent #2 204"
     )
+
+
+def test_no_fault_lets_an_attempt_of_a_batch_fail(fake):
+    fake.webhooks.connect(handler=accepting)
+    with fake.webhooks.refuse(times=None):
+        send_in_a_block(fake).read()
+    assert trail(fake) == "sent, delivered, read refuse ConnectionRefusedError"
+
+
+def test_a_batch_is_not_joined_by_what_waits_to_overlap(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.concurrently(by=1)
+    message = fake.send_text()
+    with fake.webhooks.concurrently():
+        message.deliver().read()
+    assert stages(fake) == "delivered, read | sent concurrently"
+
+
+def test_a_batch_is_not_joined_by_a_repeat_that_waits_for_another(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.duplicate(after=1)
+    with fake.webhooks.concurrently():
+        message = fake.send_text()
+        message.deliver()
+    message.read()
+    assert trail(fake) == "sent, delivered, sent duplicate, read"
+
+
+def test_an_explored_block_overlaps_though_another_app_calls_wait_until(fake):
+    Inside(fake).observe(Mock(attend=None), "", only_waits=False)
+    app = Meeting()
+    fake.webhooks.connect(handler=lambda _: fake.wait_until(lambda: 200))
+    fake.webhooks.connect(asgi=app)
+    with fake.webhooks.concurrently():
+        fake.send_text().deliver()
+    assert app.most == 2
 
 
 # -- the fault -------------------------------------------------------------------------------------
@@ -194,6 +233,23 @@ def test_an_attempt_that_waits_for_another_is_still_duplicated(fake):
     fake.send_text().deliver()
     fake.settle()
     assert trail(fake) == "sent concurrently, delivered, sent duplicate"
+
+
+def test_of_a_lost_event_no_two_attempts_are_made_at_the_same_time(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.lose()
+    fake.webhooks.concurrently(by=0, times=None)
+    fake.send_text().deliver()
+    assert trail(fake) == "sent lose not posted, delivered, delivered concurrently"
+
+
+def test_what_waits_to_overlap_is_released_after_what_is_reordered(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.concurrently(by=9)
+    fake.webhooks.reorder(by=9, start=2)
+    fake.send_text().deliver()
+    fake.settle()
+    assert trail(fake) == "delivered reorder, sent concurrently"
 
 
 def test_one_whose_endpoint_went_away_meanwhile_is_waited_for_no_more(fake):

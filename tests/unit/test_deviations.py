@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 
@@ -29,12 +30,17 @@ ORDERS = [
      "sent, delivered, read | sent duplicate"),
     ("again after a pause", lambda w: w.duplicate(pause=60.5),
      "sent, delivered, read | sent duplicate +60.5"),
+    ("again after a pause, and the second delayed",
+     lambda w: (w.duplicate(pause=60), w.delay(90, start=2)),
+     "sent, read | sent duplicate +60 | delivered delay +90"),
     ("lost", lambda w: w.lose(), "sent lose not posted, delivered, read"),
     ("lost, and so again", lambda w: (w.lose(), w.duplicate()),
      "sent lose not posted, sent lose not posted, delivered, read"),
     ("delayed", lambda w: w.delay(30), "delivered, read |  | sent delay +30"),
     ("delayed, and again", lambda w: (w.duplicate(), w.delay(60)),
      "delivered, read |  | sent delay +60, sent duplicate +60"),
+    ("delayed, and one again after 1", lambda w: (w.duplicate(after=1), w.delay(60, times=2)),
+     "read |  | sent delay +60, delivered delay +60, sent duplicate +60"),
     ("late", lambda w: w.reorder(), "delivered, sent reorder, read"),
     ("late by 2", lambda w: w.reorder(by=2), "delivered, read, sent reorder"),
     ("late, the second", lambda w: w.reorder(start=2), "sent, read, delivered reorder"),
@@ -43,6 +49,8 @@ ORDERS = [
      " | sent reorder, delivered reorder, read reorder"),
     ("two late", lambda w: (w.reorder(by=2), w.reorder(start=2)),
      "read, delivered reorder, sent reorder"),
+    ("two late by more than there are", lambda w: (w.reorder(by=9), w.reorder(by=5, start=2)),
+     "read | sent reorder, delivered reorder"),
     ("late, and again at once", lambda w: (w.duplicate(), w.reorder(by=2)),
      "delivered, read, sent reorder, sent duplicate"),
     ("late, and another one again", lambda w: (w.reorder(), w.duplicate(start=2)),
@@ -58,6 +66,9 @@ ORDERS = [
      "sent refuse ConnectionRefusedError, sent duplicate, delivered, read | sent #2"),
     ("refused, and the second late", lambda w: (w.refuse(), w.reorder(by=5, start=2)),
      "sent refuse ConnectionRefusedError, read | delivered reorder, sent #2"),
+    ("refused, and the second late and again",
+     lambda w: (w.refuse(), w.duplicate(after=2, start=2), w.reorder(by=5, start=2)),
+     "sent refuse ConnectionRefusedError, read | delivered reorder, delivered duplicate, sent #2"),
     ("one each, and the others count", lambda w: (w.reorder(), w.lose(start=2), w.refuse(times=2)),
      "delivered lose not posted, sent reorder, read refuse ConnectionRefusedError | read #2"),
 ]  # fmt: skip
@@ -164,6 +175,16 @@ def test_what_waits_is_released_in_the_order_in_which_it_came(fake, receiver):
     fake.reset()
 
 
+def test_what_waits_for_the_same_attempt_comes_in_its_own_order(fake, receiver):
+    fake.webhooks.duplicate(after=2)
+    fake.webhooks.reorder(by=2, start=2)
+    fake.webhooks.reorder(by=2, start=3)
+    fake.send_text().deliver().read()
+    fake.send_text().deliver()
+
+    assert trail(fake) == ("sent, sent, delivered, sent duplicate, delivered reorder, read reorder")
+
+
 def test_what_waits_on_at_the_end_is_listed_in_the_order_of_its_coming():
     def scenario(fake):
         fake.webhooks.receiver()
@@ -173,6 +194,14 @@ def test_what_waits_on_at_the_end_is_listed_in_the_order_of_its_coming():
 
     (text,) = warnings_at_the_end(scenario)
     assert re.findall(r"\w+ m1", text) == ["sent m1", "delivered m1"]
+
+
+def test_only_events_that_a_fault_matches_count_for_its_start(fake, receiver):
+    fake.webhooks.lose(status="delivered", start=2)
+    for _ in range(2):
+        fake.send_text().deliver()
+
+    assert trail(fake) == "sent, delivered, sent, delivered lose not posted"
 
 
 def test_what_a_deviation_holds_when_its_block_ends_comes_later(fake, receiver):
@@ -193,6 +222,17 @@ def test_what_waits_is_forgotten_by_a_reset(fake, receiver):
     fake.send_text()
 
     assert received_statuses(receiver) == ["sent"]
+
+
+@pytest.mark.parametrize("set_up", [lambda w: w.duplicate(pause=60), lambda w: w.duplicate()])
+def test_no_time_is_moved_for_what_a_reset_has_forgotten(fake, set_up):
+    fake.webhooks.connect(handler=lambda _: 500, retry_after=[60])
+    set_up(fake.webhooks)
+    fake.send_text()
+    fake.reset()
+    fake.settle()
+
+    assert fake.clock.now == NOON
 
 
 @pytest.mark.parametrize(
@@ -228,6 +268,96 @@ def test_time_is_not_moved_for_a_repeat_that_nobody_waits_for(fake, receiver):
     receiver.endpoint.disconnect()
 
     assert stages(fake) == "sent"
+
+
+def test_what_a_released_event_causes_comes_before_what_failed(fake):
+    def app(request):
+        if request.event.status == "delivered":
+            fake.send_text()
+
+    fake.webhooks.connect(handler=app)
+    fake.webhooks.refuse()
+    fake.webhooks.reorder(by=9, start=2, times=2)
+    fake.send_text().deliver()
+    fake.settle()
+
+    assert trail(fake, 1) == "delivered reorder, sent reorder, sent #2"
+
+
+def test_a_delay_at_two_endpoints_is_said_once_of_the_event(fake, receiver):
+    fake.webhooks.receiver()
+    fake.webhooks.delay(60, times=2)
+    fake.send_text()
+
+    assert str(fake.timeline).count("[delayed 60 s: ") == 1
+
+
+def test_a_reordered_event_is_marked_only_at_its_attempt(fake, receiver):
+    fake.webhooks.reorder()
+    fake.send_text().deliver()
+
+    assert str(fake.timeline).count("[reordered: ") == 1
+
+
+def test_settle_waits_for_a_retry_if_an_event_was_duplicated():
+    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
+        receiver.respond(500, times=1)
+        fake.webhooks.duplicate()
+        fake.send_text()
+
+        assert stages(fake) == "sent 500, sent duplicate | sent #2 +60"
+
+
+# -- in explorations -------------------------------------------------------------------------------
+
+
+def explored(fake, *, only_waits=False):
+    Inside(fake).observe(Mock(attend=None), "", only_waits=only_waits)
+
+
+def test_an_explored_wait_until_leaves_a_paused_block_what_it_holds(fake, receiver):
+    explored(fake)
+    with fake.webhooks.paused():
+        fake.send_text()
+        fake.wait_until(lambda: True)
+        fake.settle()
+
+        assert trail(fake) == ""
+
+
+def test_an_explored_wait_until_inside_an_app_releases_what_waits(fake):
+    explored(fake)
+    fake.webhooks.connect(handler=lambda _: fake.wait_until(lambda: 200))
+    fake.webhooks.reorder(by=9)
+    fake.send_text().deliver()
+
+    assert trail(fake) == "delivered, sent reorder"
+
+
+def test_where_only_duplicates_are_left_out_a_delayed_event_is_made(fake, receiver):
+    explored(fake, only_waits=True)
+    fake.webhooks.delay(60)
+    fake.send_text()
+
+    assert stages(fake) == " |  | sent delay +60"
+
+
+def test_where_only_duplicates_are_left_out_a_retry_is_made():
+    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
+        explored(fake, only_waits=True)
+        receiver.respond(500, times=1)
+        fake.webhooks.duplicate()
+        fake.send_text()
+
+        assert stages(fake) == "sent 500, sent duplicate | sent #2 +60"
+
+
+def test_a_repeat_that_outlasts_barriers_is_made_once_its_waits_end(fake, receiver):
+    Inside.let_wait(fake.webhooks.duplicate(after=9))
+    fake.send_text()
+    Inside(fake).end_waits()
+
+    assert stages(fake) == "sent | sent duplicate"
 
 
 # -- an app that raises ----------------------------------------------------------------------------

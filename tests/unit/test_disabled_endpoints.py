@@ -66,6 +66,16 @@ def test_what_was_not_attempted_is_no_failure_of_its_own():
     assert warning.startswith("1 attempt failed")
 
 
+def test_what_is_lost_on_the_way_is_no_failure_of_the_endpoint(fake):
+    endpoint = failing(fake, 200, disable_after=1)
+    with fake.webhooks.lose(times=None):
+        fake.send_text().deliver()
+    fake.send_text()
+
+    assert trail(fake) == "sent lose not posted, delivered lose not posted, sent"
+    assert not endpoint.disabled
+
+
 def test_what_is_not_attempted_does_not_count_for_a_repeat_after_attempts(fake):
     failing(fake, disable_after=1)
     other = fake.webhooks.receiver()

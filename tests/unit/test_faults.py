@@ -141,6 +141,23 @@ def test_what_a_test_redelivers_is_not_concerned(fake, kind):
     assert (concerned(fake, kind), fault.fired) == ([2], 1)
 
 
+@pytest.mark.parametrize("kind", OF_WEBHOOKS)
+def test_a_retry_is_not_concerned(kind):
+    answers = iter([500])
+
+    async def refusing_once(_):
+        return next(answers, 200)
+
+    with frozen_fake(retry_after=[60]) as fake:
+        fake.webhooks.connect(handler=refusing_once)
+        fake.send_text()
+        fault = set_up(fake, kind)
+        fake.clock.advance(60)
+
+        assert (trail(fake), fault.fired) == ("sent 500, sent #2 +60", 0)
+        fake.reset()  # the fault is unused
+
+
 # -- how it ends -----------------------------------------------------------------------------------
 
 

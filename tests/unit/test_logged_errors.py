@@ -1,18 +1,21 @@
 """What is noted of an app's log during an attempt, and what the log keeps to itself."""
 
 import logging
+import re
 import threading
 
+from pytest_chatfake.report.highlights import Highlights
 
-def log_an_error(text):
+
+def log_an_error(text, level=logging.ERROR):
     try:
         raise ValueError(text)
     except ValueError:
-        logging.getLogger("shop").exception("failed")
+        logging.getLogger("shop").log(level, "failed", exc_info=True)
 
 
 def failed(fake):
-    """What is said of the failed attempts; they are seen then."""
+    """What is said of the attempts; they are seen then."""
     logged = [attempt._logged for attempt in fake.webhooks.attempts]
     return [error and error[:2] for error in logged]
 
@@ -29,10 +32,26 @@ def test_the_last_error_that_is_logged_before_a_500_counts(fake):
     assert failed(fake) == [("ValueError", "two")]
 
 
-def test_what_is_logged_before_a_response_below_500_is_not_noted(fake):
-    fake.webhooks.connect(handler=lambda request: log_an_error("one") or 422)
-    fake.send_text()
-    assert failed(fake) == [None]
+def test_any_level_counts_before_a_500_and_only_errors_before_a_2xx(fake):
+    def app(request):
+        log_an_error("one")
+        log_an_error("two", logging.WARNING)
+        return responses.pop()
+
+    responses = [500, 422, 299]
+    fake.webhooks.connect(handler=app, retry_after=[1])
+    fake.send_text().deliver()
+    fake.clock.advance(5)
+    assert failed(fake) == [("ValueError", "one"), None, ("ValueError", "two")]
+
+
+def test_a_report_names_what_an_app_logged_that_accepted_everything(fake):
+    fake.webhooks.connect(handler=lambda request: log_an_error("one"))
+    fake.send_text().deliver()
+
+    (line,) = Highlights(fake._story, 0, AssertionError("no row")).lines
+    expected = r"<lambda>\(\) responded with 2xx to all 2 events, but logged ValueError: one at "
+    assert re.fullmatch(expected + r"test_logged_errors\.py:\d+ \(#4\)", line)
 
 
 def test_what_another_thread_logs_in_that_time_is_not_the_app_s(fake):

@@ -71,6 +71,30 @@ def test_a_jump_of_somebody_else_is_caught_up_in_due_order_on_the_next_use():
         assert fake.clock.now == at(days=40)
 
 
+def test_what_is_made_less_than_a_millisecond_late_counts_as_made_then():
+    with time_machine.travel(START, tick=False) as traveller, ChatFake(retry_after=[60]) as fake:
+        fake.webhooks.receiver().respond(500)
+        fake.send_text()
+        traveller.shift(timedelta(seconds=60, microseconds=500))
+        fake.settle()
+
+        assert fake.webhooks.attempts[-1].at == at(seconds=60, microseconds=500)
+
+
+def test_a_retry_over_which_time_has_jumped_is_signed_as_of_now():
+    signed, statuses = [], iter([500, 200])
+    with time_machine.travel(START, tick=False) as traveller, ChatFake(retry_after=[60]) as fake:
+        fake.webhooks.connect(
+            handler=lambda _: next(statuses),
+            signer=lambda request: signed.append(request.timestamp) or {},
+        )
+        fake.send_text()
+        traveller.shift(timedelta(hours=1))
+        fake.settle()
+
+    assert signed == [START, START + 3_600]
+
+
 USES = {
     "balance": lambda fake: fake.balance,
     "ledger": lambda fake: fake.ledger,

@@ -121,6 +121,17 @@ def test_events_that_cause_each_other_endlessly_are_stopped_with_the_line(fake):
     assert received_statuses(receiver) == ["sent"]
 
 
+def test_an_endless_loop_is_stopped_at_all_endpoints_at_once(fake):
+    fake.webhooks.connect(handler=lambda _: fake.send_text() and 200)
+    fake.webhooks.receiver()
+    with pytest.raises(UndeliveredWebhooks):
+        fake.send_text()
+
+    made = len(fake.webhooks.attempts)
+    fake.settle()
+    assert len(fake.webhooks.attempts) == made
+
+
 def test_a_long_chain_of_replies_that_ends_is_not_endless(fake):
     def reply(_):
         if len(fake.messages) < 1_500:

@@ -469,6 +469,15 @@ def test_a_failure_that_a_fault_caused_is_no_news(caused):
     assert warnings_at_the_end(scenario) == []
 
 
+def test_an_emitted_event_that_the_app_refuses_is_no_news():
+    def scenario(fake):
+        message = fake.send_text()
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.webhooks.emit(message, "delivered")
+
+    assert warnings_at_the_end(scenario) == []
+
+
 @pytest.mark.parametrize(
     ("not_caused", "failed"),
     [

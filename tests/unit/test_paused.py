@@ -8,7 +8,14 @@ import time_machine
 from pytest_chatfake import ChatFake, IllegalTransition
 
 from .api_clients import call_with_werkzeug
-from .fakes import START, fake_with_receiver, in_another_thread, received_bodies, received_statuses
+from .fakes import (
+    START,
+    fake_with_receiver,
+    in_another_thread,
+    received_bodies,
+    received_statuses,
+    trail,
+)
 
 
 def test_events_wait_in_the_order_in_which_they_were_emitted(fake, receiver):
@@ -49,6 +56,17 @@ def test_a_release_has_the_order_that_is_asked_for(fake, receiver, order, expect
 
         assert expected == received_statuses(receiver)
         assert 3 - len(expected) == len(queue)
+
+
+def test_a_position_is_an_event_and_its_release_goes_to_all_endpoints(fake):
+    got = []
+    for name in "ab":
+        fake.webhooks.connect(handler=lambda one, name=name: got.append(name + one.event.status))
+    with fake.webhooks.paused() as queue:
+        fake.send_text().deliver()
+        queue.release([1, 0])
+
+        assert got == ["adelivered", "bdelivered", "asent", "bsent"]
 
 
 def shuffled(by, seed="unit"):
@@ -107,6 +125,18 @@ def test_a_release_runs_due_work_first_and_other_threads_ask_meanwhile():
             queue.release()
 
             assert (received_statuses(receiver), codes) == (["sent", "delivered"], [200, 200])
+
+
+def test_what_fell_due_in_the_block_is_made_at_the_moment_of_its_release():
+    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
+        fake.webhooks.receiver()
+        fake.webhooks.delay(60)
+        fake.send_text()
+        with fake.webhooks.paused() as queue:
+            traveller.shift(90)  # past the moment at which it was due
+            queue.release()
+
+        assert trail(fake) == "sent delay +90"
 
 
 def test_a_reset_inside_forgets_what_was_held_back(fake, receiver):

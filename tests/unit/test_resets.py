@@ -203,3 +203,15 @@ def test_a_route_that_resets_the_fake_responds_and_its_error_comes_back(fake, ra
             fake.settle()
     assert fake.api.requests == ()  # they belong to what the reset has forgotten
     assert fake.send_text().status == "sent"
+
+
+def test_after_a_reset_no_fault_of_before_moves_the_clock_to_retries(fake):
+    fake.webhooks.connect(handler=lambda _: 500, retry_after=[60])
+    fake.webhooks.lose_response()
+    fake.send_text()
+    fake.settle()
+    fake.reset()
+    fake.send_text()
+    fake.settle()
+
+    assert len(fake.webhooks.attempts) == 1

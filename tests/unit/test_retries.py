@@ -42,6 +42,18 @@ RETRIED = {
         lambda w: w.delay(30),
         " |  | sent delay 409 +30, sent #2 +90",
     ),
+    "of what was duplicated, waited for": (
+        [60],
+        [500],
+        lambda w: w.duplicate(),
+        "sent 500, sent duplicate | sent #2 +60",
+    ),
+    "of what was only written otherwise": (
+        [60],
+        [500],
+        lambda w: (w.evolve(), w.tamper(), w.sign(lambda _: {})),
+        "sent sign 500 |  | sent #2 +60",
+    ),
     "refused, which uses up none": (
         [60, 300],
         [500] * 5,

@@ -295,6 +295,24 @@ def test_a_picture_shows_who_did_what_to_whom(fake):
     assert [texts[0], texts[-1]] == [head, legend]
 
 
+@pytest.mark.parametrize(
+    ("kind", "arrives"),
+    [("lose", False), ("refuse", False), ("disable_after", False), ("lose_response", True)],
+)
+def test_an_arrow_ends_halfway_if_the_app_did_not_get_the_event(fake, kind, arrives):
+    def shop(request):
+        return 500 if kind == "disable_after" else 200
+
+    fake.webhooks.connect(handler=shop, disable_after=1)
+    if kind != "disable_after":
+        getattr(fake.webhooks, kind)(start=2)
+    fake.send_text().deliver()
+
+    assert fake.webhooks.attempts[-1].fault == kind
+    *_, last = Picture(fake.timeline.svg()).lines()
+    assert ("chat_fake -> shop():" in last) == arrives
+
+
 @pytest.mark.parametrize(("apps", "lane"), [(0, "app"), (1, "<lambda>()"), (2, "app")])
 def test_a_request_begins_in_the_lane_of_the_one_app_or_in_one_of_its_own(fake, apps, lane):
     fake.webhooks.receiver()
@@ -342,3 +360,13 @@ def test_the_message_that_a_failed_assertion_is_about_is_not_folded(fake, expect
         expect(fake, fake.messages[50])
 
     assert "send_text() m51 " in section(fake)
+
+
+def test_a_clock_move_names_the_duplicate_that_it_is_for_even_if_lost(fake):
+    fake.webhooks.connect(handler=lambda _: None)
+    fake.webhooks.lose()
+    fake.webhooks.duplicate(pause=60)
+    fake.send_text()
+    fake.settle()
+
+    assert "clock    duplicate(pause=60) by 1 min" in str(fake.timeline)

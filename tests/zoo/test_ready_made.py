@@ -1,7 +1,9 @@
 """``WebhookTests`` finds the bugs of the zoo by name, and passes what a twin does right."""
 
-from ..exploring.cards import failed
-from . import apps, crashes, days
+from inline_snapshot import snapshot
+
+from ..exploring.cards import cards, failed
+from . import apps, crashes, days, unproven_apps
 from .apps import correct
 
 #: The rows of the card that an app fails, for each kind of bug that a row finds.
@@ -67,3 +69,91 @@ def test_each_app_fails_the_tests_of_its_bug_and_its_twin_passes_them(
 
     bugs = {f"Test{app.__name__}": rows for app, rows in FAILED.items()}
     assert failed(result) == bugs | {f"Test{correct(app).__name__}": [] for app in FAILED}
+
+
+def test_what_proves_nothing_is_not_ok_or_says_so_and_its_twin_is(pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    pytester.makepyfile(f"from {unproven_apps.__name__} import *")
+    rows = "snapshot_changes or another_order or people_write"
+    result = pytester.runpytest("-p", "no:inline_snapshot", "-k", rows)
+
+    assert cards(result) == snapshot("""\
+TestHolds
+ok       snapshot_changes: 2 of 2 events changed it
+ok       another_order: 2 worlds
+ok       people_write: 2 messages
+TestHoldsWithTheBug
+ok       snapshot_changes: 2 of 2 events changed it
+FAILED   another_order
+           delivered m1 arrived before sent m1; ["m1"]: 'sent'; as written:
+           'delivered'
+ok       people_write: 2 messages
+TestIgnoresWhatPeopleWrite
+ok       snapshot_changes: 5 of 6 events changed it
+ok       another_order: 16 worlds
+ok       people_write: 2 messages
+TestSettles
+ok       snapshot_changes: 2 of 2 events changed it
+skipped  another_order
+           no event overtook an earlier one of its message: cause two without a
+           settle(), an assertion or a clock move between them, or hold them
+           back with chat_fake.webhooks.paused()
+ok       people_write: 2 messages
+TestSwallowsEverything
+FAILED   snapshot_changes
+           the app accepted sent m1, but logged LookupError: no such shop at
+           unproven_apps.py:88, and the snapshot did not change: it was {}
+           before and after the scenario
+skipped  another_order: test_snapshot_changes fails
+FAILED   people_write
+           the app accepted what people wrote, but logged an error each time:
+           KeyError: 'chatMessage' at unproven_apps.py:66
+TestSwallowsWhatPeopleWrite
+ok       snapshot_changes: 5 of 6 events changed it
+ok       another_order: 16 worlds
+FAILED   people_write
+           the app accepted what people wrote, but logged an error each time:
+           KeyError: 'chatMessage' at unproven_apps.py:66
+TestTakesTheFirstEvent
+ok       snapshot_changes: 1 of 6 events changed it
+FAILED   another_order
+           delivered m1 arrived before sent m1; ["m1"]: 'delivered'; as written:
+           'sent'
+ok       people_write: 2 messages\
+""")
+
+
+#: How the row of webhooks before the response ends, and the end of what it says.
+EARLY = """\
+TestBooksATimeout
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages arrived before its
+           response; ["refused"]: 'failed'; as written: missing
+TestHoldsALock
+skipped  webhooks_before_the_response
+           the webhook can't be handled before the response: your app holds a
+           lock or a transaction while it sends
+TestHoldsATransaction
+skipped  webhooks_before_the_response
+           the webhook can't be handled before the response: your app holds a
+           lock or a transaction while it sends
+TestIgnoresNothing
+ok       webhooks_before_the_response: 2 worlds
+TestIgnoresUnknown
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages and `delivered` arrived
+           before its response; after step 2: ["m1"]: 'sent'; as written:
+           'delivered'
+TestOverwrites
+FAILED   webhooks_before_the_response
+           the webhooks of the 1st POST /v2/messages arrived before its
+           response; after step 1: ["m1"]: 'submitted'; as written: 'sent'
+TestOverwritesNothing
+ok       webhooks_before_the_response: 2 worlds"""
+
+
+def test_apps_that_send_fail_for_their_bugs_and_their_twins_never(pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    pytester.makepyfile("from tests.zoo.early import *\ndel OfAShop")
+    result = pytester.runpytest("-k", "before_the_response")
+    assert cards(result) == EARLY

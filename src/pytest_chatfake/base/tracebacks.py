@@ -56,8 +56,8 @@ def frames_hidden(error: BaseException) -> Generator[None]:
             link_again()
 
 
-def related(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its causes and the members of groups, as pytest shows them."""
+def related(error: BaseException, *, hidden: bool = False) -> Iterator[BaseException]:
+    """Yield an error, its causes and the members of groups: as pytest shows them, or all."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -66,7 +66,8 @@ def related(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(one))
         yield one
-        waiting.append(one.__cause__ or (None if one.__suppress_context__ else one.__context__))
+        shows_context = hidden or not one.__suppress_context__
+        waiting.append(one.__cause__ or (one.__context__ if shows_context else None))
         if isinstance(one, BaseExceptionGroup):
             waiting += cast("BaseExceptionGroup[BaseException]", one).exceptions
 

@@ -199,22 +199,28 @@ class Account:
         # Reaches that many more devices, or all that don't have the message yet. A final price only
         # matters if this arrival is charged.
         self.check_current(message)
-        early = message.is_early
+        early = message.early_devices
         if early and message.state == "read":  # by an autopilot
             return []
         check_legal(message, "deliver")
         person = self.people.get(message.recipient)
         if person is not None:
             person.check_reachable(message, "deliver", arrives=True)
-        if devices is None:
-            used = 1 if person is None else person.devices
-            devices = max(used - message.delivered_devices + early, 1)
+        devices = self.devices_of(message, devices)
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
-        facts = [first] * (not early)
+        facts = [first]
         if devices > 1:
             again = replace(first, entries=(), rule=reasons.ANOTHER_DEVICE)
             facts += [again] * (devices - 1)
-        return facts
+        return facts[early:]
+
+    def devices_of(self, message: MessageState, devices: int | None) -> int:
+        """Return how many devices a delivery reaches: if None, those that don't have it yet."""
+        if devices is not None:
+            return devices
+        person = self.people.get(message.recipient)
+        used = 1 if person is None else person.devices
+        return max(used - message.delivered_devices + message.early_devices, 1)
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
         # A message that is still sent is delivered and read at once (§3). Without read receipts,

@@ -69,8 +69,8 @@ class MessageState:
         charged: The amount charged for it.
         delivered_devices: How many devices have reported a delivery.
         has_started_session: Whether its delivery started the conversation's session.
-        is_early: Whether its first delivery happened before the test's ``deliver()``, which then
-            counts as that delivery.
+        early_devices: How many devices got it before the test's ``deliver()``, which then counts as
+            those deliveries.
         submitted_to: The account that it was submitted to; None if it was sent immediately.
         created_at: When it was submitted, in nanoseconds since the epoch, like all moments here.
         sent_at: When it was accepted and sent.
@@ -99,7 +99,7 @@ class MessageState:
     charged: Decimal = ZERO
     delivered_devices: int = 0
     has_started_session: bool = False
-    is_early: bool = False
+    early_devices: int = 0
     submitted_to: object | None = None
     created_at: int | None = None
     sent_at: int | None = None

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import suppress
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -43,8 +44,10 @@ from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
 from ..transport.client.portal import Portal
+from ..transport.client.worker import Worker
 from ..webhooks.attempts import Attempt
 from ..webhooks.core import Core
+from ..webhooks.decisions import Repeat
 from ..webhooks.drain import Drain
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
@@ -109,6 +112,7 @@ class Engine:
         )
         self.executor.account = self.account
         self.outbox.reset(ids)
+        self.drain.awaits_retries = False
 
     # Changing
 
@@ -224,9 +228,9 @@ class Engine:
 
     def _move_to(self, attempt: Attempt, due: int) -> Iterator[None]:
         what, line = "retry_after=", attempt.event.line
-        if attempt.number == 1:  # not a retry, but a duplicate
-            fault = attempt._decisions[-1].fault
-            what, line = fault.description, fault.line
+        for decision in attempt._decisions:
+            if isinstance(decision, Repeat):
+                what, line = decision.fault.description, decision.fault.line
         return self.due_runner.move_to(partial(max, due), what, line)
 
     def reset(self, forget: Callable[[], None]) -> Pending[None]:
@@ -295,15 +299,34 @@ class Engine:
         if self.mode == "sync" and not (self.core.scopes.open and self.core.is_inside()):
             self.drain.flush()
 
-    def attempt_now(self) -> None:
+    def attempt_now(self, *, apart: bool) -> None:
         """Attempt queued webhooks from a request's thread, before its response is sent.
 
         In async mode, they are attempted in the test's own loop, which is known once the fake was
         used in it. If that loop is blocked, because it waits for this response, they stay in the
         queue.
+
+        Args:
+            apart: Whether the caller is no code of the app. Then it only waits for the ``timeout``
+                of an attempt, because the app may hold a lock until it gets the response.
+
+        Raises:
+            TimeoutError: The attempts are not finished, and go on.
         """
-        if self.mode == "sync":
+        if self.mode == "sync" and not apart:
             self.drain.attempt()
+        elif self.mode == "sync":
+            worker = Worker("chatfake-first", grace=0)
+            limit = self.settings.timeout
+            try:
+                if not worker.finishes(self.drain.attempt, limit):
+                    raise TimeoutError(
+                        f"the webhooks of an API call were not handled before its response, within "
+                        f"{limit:g} s: does the app hold a lock or a transaction while it sends?"
+                    )
+            finally:
+                with suppress(RuntimeError):  # it goes on
+                    worker.close()
         elif self._test_loop is not None and running_framework() is None:
             self.blocked = not self._test_loop.run(self.drain.attempt_async) or self.blocked
 

@@ -76,11 +76,12 @@ class Executor:
             own(verb, what, line, now)
             return
         message = verb.message
-        if verb.name == "deliver" and message is not None and message.is_early:
+        if verb.name == "deliver" and message is not None and message.early_devices:
             # All devices got it together with the first one.
             now = max(cast("int", message.delivered_at), now)
+            devices = self.account.devices_of(message, verb.arguments[0])
             facts, events = self._decide(verb, line, now)
-            message.is_early = False
+            message.early_devices = max(message.early_devices - devices, 0)
         else:
             facts, events = self._decide(verb, line, now)
         record = self.note(what, line, message, now)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from ..base.errors import ChatFakeError
 from ..base.views import counted
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
+
+#: Real seconds between two snapshots of an app that may still be busy in the background.
+_APART: Final = 0.005
+
+#: After so many of these pauses, 0.3 s, such an app counts as having finished its work.
+_PATIENCE: Final = 60
+
+#: No two snapshots in a row were equal.
+_RESTLESS: Final = object()
 
 
 class Baseline:
@@ -30,6 +38,8 @@ class Baseline:
         learns_steps: Whether the snapshots after each step are kept.
         steps: By step: which attempts had been made, and the snapshot.
         differs_after: The steps after which this world's snapshot differed.
+        had_background: Whether the app's code may have run by itself, as of the last snapshot.
+        is_restless: Whether the snapshot never came to rest after the step.
     """
 
     def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
@@ -44,7 +54,8 @@ class Baseline:
         self.learns_steps: bool = False
         self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
         self.differs_after: list[int] = []
-        self._threads = set(threading.enumerate())
+        self.had_background: bool = False
+        self.is_restless: bool = False
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
     def begin(self, *, compares: bool) -> None:
@@ -63,8 +74,9 @@ class Baseline:
                 "assert_order_independent() has nothing to compare: no event was posted to an app. "
                 "Connect your app inside the body and send something first"
             )
-        value = await inside.taken(snapshot)
         index, self._index = self._index, self._index + 1
+        value = await self._taken(snapshot, inside, index)
+        is_comparable = self.compares and not (self.until and inside.has_delivered_early)
         if self.learning:
             self.values.append(value)
         elif index >= len(self.values):
@@ -72,7 +84,7 @@ class Baseline:
                 f"assert_order_independent(): expected {counted(len(self.values), 'call')}, as in "
                 f"the world as written, got {index + 1}: call it equally often in each world"
             )
-        elif self.compares and value != self.values[index]:
+        elif is_comparable and value != self.values[index]:
             then = "otherwise" if self.only_waits else "as written"
             lines = inside.difference(self.values[index], value, then)
             if self.until:
@@ -86,28 +98,71 @@ class Baseline:
         """Take a snapshot between two steps, without a barrier, and keep it or compare it.
 
         Snapshots can only be compared if the same attempts ended in the same way as in the first
-        world, or an event may still be on its way. They aren't compared if one of the app's threads
-        may be busy, or if a message was delivered before its step.
+        world, or an event may still be on its way. They aren't compared if a message was delivered
+        before its step. If the app may be busy in the background, it gets time.
         """
         if self.learning:
             self.last_step = step
-        if self.learning or step >= self.last_step or self._has_threads() or not self.compares:
+        if self.learning or step >= self.last_step or not self.compares:
             return
         if inside.has_delivered_early:
             return
         ever = [*inside.endpoints]
         made = {(a.event.body, ever.index(a.endpoint)): a.ok for a in [*inside.attempts]}
         if self.learns_steps:
-            self.steps[step] = made, await inside.taken(snapshot)
+            value = await self._quiet(snapshot, inside)
+            if value is not _RESTLESS:
+                self.steps[step] = made, value
         elif step in self.steps:
             known, expected = self.steps[step]
             has_more = made.items() > known.items()
-            if has_more or (made == known and await inside.taken(snapshot) != expected):
+            if has_more or (
+                made == known
+                and await self._patient(snapshot, inside, expected, _PATIENCE) != expected
+            ):
                 self.differs_after.append(step)
 
-    def _has_threads(self) -> bool:
-        new = {*threading.enumerate()} - self._threads
-        return not all(thread.name.startswith("chatfake") for thread in new)
+    async def _taken(self, snapshot: Snapshot, inside: Inside, index: int) -> Any:
+        # At the end of the whole scenario, the snapshot itself has to wait for the app.
+        if not self.until:
+            return await inside.taken(snapshot)
+        if self.learning:
+            if inside.has_background:
+                await inside.pause(_PATIENCE * _APART)
+            value = await self._quiet(snapshot, inside)
+            self.is_restless = value is _RESTLESS
+            return value
+        # Longer than the first world has waited, which may have seen the end of some work.
+        expected = self.values[index] if index < len(self.values) else None
+        return await self._patient(snapshot, inside, expected, 2 * _PATIENCE)
+
+    async def _quiet(self, snapshot: Snapshot, inside: Inside) -> Any:
+        # A snapshot that was the same twice, if the app may be busy in the background.
+        value = await self._now(snapshot, inside)
+        self.had_background = inside.has_background
+        for _ in range(_PATIENCE * self.had_background):
+            await inside.pause(_APART)
+            before, value = value, await self._now(snapshot, inside)
+            if before == value:
+                return value
+        return _RESTLESS if self.had_background else value
+
+    async def _patient(self, snapshot: Snapshot, inside: Inside, expected: Any, pauses: int) -> Any:
+        # A snapshot that is as expected, if the app gets there by itself.
+        value = await self._now(snapshot, inside)
+        self.had_background = inside.has_background
+        for _ in range(pauses * self.had_background):
+            if value == expected:
+                break
+            await inside.pause(_APART)
+            value = await self._now(snapshot, inside)
+        return value
+
+    async def _now(self, snapshot: Snapshot, inside: Inside) -> Any:
+        # After the scenario, with the events of what the app has sent in the background.
+        if self.until:
+            await inside.settle()
+        return await inside.taken(snapshot)
 
     def differs_by(self, error: BaseException) -> bool:
         """Return whether this is the error which says that a snapshot differs."""

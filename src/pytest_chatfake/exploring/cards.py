@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from textwrap import wrap
@@ -24,6 +25,23 @@ _INDENT: Final = 11
 _WIDTH: Final = 80
 
 
+@dataclass
+class Remarks:
+    """What a card says about a test besides its outcome.
+
+    Attributes:
+        extent: How much was tried, such as ``12 worlds``.
+        notes: What weakens an ``ok``: what was not tried, or what the app did wrong meanwhile.
+    """
+
+    extent: str = ""
+    notes: list[str] = field(default_factory=list[str])
+
+
+#: The remarks of a test, in its item's stash.
+remarks_key: Final = pytest.StashKey[Remarks]()
+
+
 class Row(NamedTuple):
     """A line of a card.
 
@@ -33,6 +51,8 @@ class Row(NamedTuple):
         outcome: ``ok``, ``FAILED``, ``skipped`` or ``expected`` (to fail).
         cause: Why it failed or was skipped; empty if it passed.
         line: The line of the test in ``WebhookTests``.
+        extent: How much was tried; empty unless it passed.
+        notes: What weakens an ``ok``, joined by semicolons; empty if it was skipped.
     """
 
     card: str
@@ -40,6 +60,13 @@ class Row(NamedTuple):
     outcome: str
     cause: str
     line: int
+    extent: str = ""
+    notes: str = ""
+
+    @property
+    def text(self) -> str:
+        """What stands behind the test's name."""
+        return "; ".join(filter(None, (self.cause, self.extent, self.notes)))
 
 
 def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> Row | None:
@@ -55,7 +82,11 @@ def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestRe
         cause = "it passes: remove it from expected_failures"
     card = item.nodeid.removesuffix(f"::{item.name}") + parameters
     shown, line = _SHOWN.get(outcome, outcome), report.location[1] or 0
-    return Row(card, name.removeprefix("test_"), shown, redacted(cause), line)
+    remarks = item.stash.get(remarks_key, Remarks())
+    extent = remarks.extent * (outcome == "passed")
+    notes = "; ".join(dict.fromkeys(remarks.notes)) if outcome != "skipped" else ""
+    test = name.removeprefix("test_")
+    return Row(card, test, shown, redacted(cause), line, extent, redacted(notes))
 
 
 def locate_skip(item: pytest.Item, report: pytest.TestReport) -> None:
@@ -92,23 +123,30 @@ def show(terminal: pytest.TerminalReporter, rows: Iterable[Sequence[Any]]) -> No
 
 def _summary(rows: Sequence[Row]) -> str:
     outcomes = Counter(row.outcome for row in rows)
-    counts = f"{outcomes['ok']} ok"
+    parts = [f"{outcomes['ok']} ok"]
     if expected := outcomes[_SHOWN["xfailed"]]:
-        counts += f", {expected} expected to fail"
-    skipped: dict[str, list[str]] = {}
-    for row in rows:
-        if row.outcome == "skipped":
-            skipped.setdefault(row.cause, []).append(row.test)
-    if not skipped:
-        return counts
-    reasons = "; ".join(f"{', '.join(tests)} ({cause})" for cause, tests in skipped.items())
-    return f"{counts}, {outcomes['skipped']} skipped: {reasons}"
+        parts.append(f"{expected} expected to fail")
+    skips = [(row.test, row.cause) for row in rows if row.outcome == "skipped"]
+    notes = [(row.test, row.notes) for row in rows if row.notes]
+    if skips:
+        parts.append(f"{len(skips)} skipped: {_grouped(skips)}")
+    if notes:
+        parts.append(f"{len(notes)} with a note: {_grouped(notes)}")
+    return ", ".join(parts)
+
+
+def _grouped(texts: Iterable[tuple[str, str]]) -> str:
+    # Each text once, behind its tests.
+    tests: dict[str, list[str]] = {}
+    for test, text in texts:
+        tests.setdefault(text, []).append(test)
+    return "; ".join(f"{', '.join(names)} ({text})" for text, names in tests.items())
 
 
 def _lines(row: Row, width: int) -> list[str]:
     head = f"{row.outcome:8} {row.test}"
-    line = f"{head}: {row.cause}" if row.cause else head
+    line = f"{head}: {row.text}" if row.text else head
     if len(line) <= width:
         return [line]
     indent = " " * _INDENT
-    return [head, *wrap(row.cause, width, initial_indent=indent, subsequent_indent=indent)]
+    return [head, *wrap(row.text, width, initial_indent=indent, subsequent_indent=indent)]

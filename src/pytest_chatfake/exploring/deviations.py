@@ -187,7 +187,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         api.WebhooksFirst,
         "the webhooks of {call}{delivered} arrived before its response",
         (),
-        (("delivered", True),),
+        (("delivered", True),),  # or numbers of devices
         needs="your scenario makes no API call that sends a message",
     ),
     "lose": Kind(Lose, "{event} was lost", is_survivable=False),
@@ -391,6 +391,9 @@ def _is_possible(deviation: Deviation) -> bool:
         if call is None or Call.of(*map(str, call)) != call:
             return False
     way = tuple(pair for pair in deviation.more if pair[0] not in Call._fields)
+    if deviation.kind == "webhooks_first" and "delivered" in more:
+        api.devices_of(more["delivered"])
+        way = kind.ways[1]
     is_in_place = deviation.start == 1 or kind.concerns != "everything"
     return way in kind.ways and is_in_place
 

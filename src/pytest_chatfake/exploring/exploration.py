@@ -32,6 +32,7 @@ from ..base.findings import Finding
 from ..base.redaction import redacted
 from ..base.views import counted, listed
 from ..report.timeline_text import timeline_text
+from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, DEFAULT, KINDS, Deviation
@@ -133,7 +134,12 @@ class Exploration:
         self._complete = False
         self._cannot_crash = ""
         self._is_reordered = False  # whether threads acted in another order in a second run
+        self._uncompared = set[int]()  # the steps after which no snapshot could be compared
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
+        self._accepted_errors: dict[str, str] = {}  # see Recorder; of a ready-made test
+        self._is_by_chance = False  # whether attempts were made in threads at the same time
+        self._arrivals: list[Arrival] | None = None  # as written
+        self._has_another_order = False  # whether events reached an app in another order
         self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why a kind's deviations had no effect
         self._memories: MemoryWatch | None = None
@@ -185,6 +191,32 @@ class Exploration:
     def _why_not_aged(self) -> str:
         # Why a move of the clock proves nothing, up to what to write; empty: it does.
         return "" if self._memories is None else self._memories.why_not_aged
+
+    @property
+    def _deviating(self) -> int:
+        # The number of worlds besides the body as written.
+        return self._worlds - (self._scope.only is None)
+
+    @property
+    def _untried(self) -> list[str]:
+        # What was left out, although something was tried.
+        why = "only" if self._scope.only is not None else self._search.cut
+        untried = [f"other worlds were left out by {why}"] * bool(why)
+        untried += [f"{kind} was not tried: {why}" for kind, why in self._search.left_out.items()]
+        if steps := [*map(str, sorted(self._uncompared))]:
+            is_none = len(steps) == self._baseline.last_step - 1
+            some = f"the state after step {listed(steps)} was not compared"
+            untried.append("only the final state was compared" if is_none else some)
+        return untried + [self._cannot_crash] * bool(self._cannot_crash)
+
+    def _note_tried(self, world: World) -> None:
+        self._is_by_chance |= world.has_threads
+        if self._row is None or self._has_another_order:
+            return
+        arrivals = world.arrivals
+        if self._arrivals is None:
+            self._arrivals = arrivals
+        self._has_another_order = is_another_order(self._arrivals, arrivals)
 
     def _require_awaited(self) -> None:
         if self._is_pending:
@@ -238,6 +270,7 @@ class Exploration:
             if (first := self._first) is not None:
                 self._worlds, self._complete = first._worlds, first._complete
                 self._found.result = first._found.result
+                self._has_another_order = first._has_another_order
 
     async def _try_frozen(self) -> None:
         # In any case, the process gets its clocks back first.
@@ -283,6 +316,7 @@ class Exploration:
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
                 self._refuse("api.lose_response", problem, "Call chat_fake.base_url")
             search.add(world.log())
+            self._note_tried(world)
             tried.update(deviation.kind for deviation in deviations)
             if not deviations and scope.depth:
                 self._require_options(world)
@@ -312,6 +346,8 @@ class Exploration:
         world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
         self._memories = world.memories or self._memories
+        if self._row is not None:
+            self._accepted_errors = {**world.accepted_errors, **self._accepted_errors}
         return world
 
     async def _ran_again(self, world: World) -> World:
@@ -325,16 +361,13 @@ class Exploration:
     async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
         world = await self._ran(deviations, self._baseline)
+        if why := world.why_too_early:  # each further world would wait for a timeout as well
+            self._search.left_out["webhooks_first"] = why
+            return None
         for _ in range(_RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
                 break
             world = await self._ran_again(world)
-        if world.server_is_single_threaded:  # so each further world would wait for a timeout
-            self._search.left_out["webhooks_first"] = (
-                "a webhook timed out before the response of its call, so your server seems to "
-                "handle one call at a time: serve it in threads"
-            )
-            return None
         if unfired := world.unfired:
             self._unfired |= unfired
             return None
@@ -369,12 +402,30 @@ class Exploration:
     async def _at_its_step(self, world: World) -> World:
         # An app may correct a mistake by the end: does the world fail if the scenario stops
         # earlier?
-        if world.error is None and not world.has_threads:
+        if world.error is None:
             for step in self._baseline.differs_after:
-                short = await self._compared(world, Baseline(until=step))
-                if short is not None and short.error is not None:
+                if (short := await self._differs(world, step)) is not None:
                     return short
         return world
+
+    async def _differs(self, world: World, step: int) -> World | None:
+        # A world that ends after the step, if it fails: each time in the same way, if the app may
+        # have been busy in the background.
+        ends: list[object] = []
+        while True:
+            baseline = Baseline(until=step)
+            short = await self._compared(world, baseline)
+            if short is not None and short.error is None and not ends:
+                return None
+            if short is None or short.error is None or baseline.is_restless:
+                break
+            ends.append((baseline.values, str(short.error)))
+            if ends[0] != ends[-1]:
+                break
+            if len(ends) == _RUNS or not (baseline.had_background or world.may_vary):
+                return short
+        self._uncompared.add(step)
+        return None
 
     async def _compared(self, world: World, baseline: Baseline) -> World | None:
         # None: the control fails as well, so the deviations aren't to blame.
@@ -385,13 +436,16 @@ class Exploration:
     async def _learn_steps(self, first: World) -> None:
         # Uses a second run, and only if taking snapshots between the steps changes nothing.
         baseline = self._baseline
-        if baseline.last_step < 2 or first.has_threads:
+        if baseline.last_step < 2:
             return
-        baseline.learns_steps = True
-        again = await self._control(baseline)
-        baseline.learns_steps = False
-        if again.error is not None or again.log().key != first.log().key:
+        for _ in range(_RUNS if first.may_vary else 1):
+            baseline.learns_steps = True
+            again = await self._control(baseline)
+            baseline.learns_steps = False
+            if again.error is None and again.log().key == first.log().key:
+                break
             baseline.steps.clear()
+        self._uncompared = {*range(1, baseline.last_step)} - {*baseline.steps}
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -461,8 +515,10 @@ class Exploration:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
         await self._learn_steps(written)
+        self._note_tried(written)
         world = await self._ran(deviations, self._baseline)
         world = await self._judged(world) or world
+        self._note_tried(world)
         only = list(map(str, deviations))
         if world.error is not None:
             self._found.result = f"failed in the world {only}"

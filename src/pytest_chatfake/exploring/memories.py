@@ -12,10 +12,9 @@ import inspect
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from datetime import datetime
-from decimal import Decimal
 from functools import wraps
 from operator import attrgetter
 from traceback import walk_stack
@@ -26,7 +25,8 @@ from ..base.views import listed
 from ..webhooks.attempts import Attempt
 from .tripwires import set_tripwire
 
-#: The arguments of a call by name, if they are known; ``self``, and ``args`` in order.
+#: The arguments of a call by name, if they are known; ``self``, and all of them
+#: by position in ``given``.
 Call: TypeAlias = Mapping[str, Any]
 
 #: The real seconds past which something planned is a memory, and no longer a network timeout.
@@ -38,12 +38,16 @@ _LONGEST: Final = 30 * 86_400
 #: In seconds: a number that is at most this far in the future is a moment.
 _FUTURE: Final = 10 * 365 * 86_400
 
-#: Commands and options of redis after which a key may expire; a script may do anything.
+#: Commands and options of redis, packed or not, after which a key may expire; a script may do
+#: anything.
 _EXPIRY: Final = re.compile(
-    rb"(?:^|\n)(?:[EP]X(?:AT)?|H?P?EXPIRE(?:AT)?|[HP]?SETEX|EVAL\w*|FCALL|RESTORE)(?:\r|$)",
+    r"(?:'|\\n)(?:[EP]X(?:AT)?|H?P?EXPIRE(?:AT)?|[HP]?SETEX|EVAL\w*|FCALL|RESTORE)(?:'|\\r)",
     re.IGNORECASE,
 )
-_MOMENT: Final = re.compile(rb"(?:^|\n)(?:[EP]XAT|H?P?EXPIREAT)(?:\r|$)", re.IGNORECASE)
+_MOMENT: Final = re.compile(r"(?:'|\\n)(?:[EP]XAT|H?P?EXPIREAT)(?:'|\\r)", re.IGNORECASE)
+
+#: Seconds since 1970, as an item of DynamoDB has them.
+_SECONDS: Final = re.compile(r"\b\d{10}\b")
 
 
 def _always(_: Call) -> bool:
@@ -79,29 +83,17 @@ def _is_long(call: Call) -> bool | None:
     return seconds > _LONG or None
 
 
-def _words(call: Call) -> bytes:
-    # A command of redis, packed or not, with a line for each word.
-    flat: list[bytes] = []
-
-    def add(value: Any) -> None:
-        if isinstance(value, bytes | str):
-            flat.append(value if isinstance(value, bytes) else value.encode(errors="replace"))
-        elif isinstance(value, list | tuple):
-            for each in value:
-                add(each)
-
-    for name, value in call.items():
-        if name != "self":
-            add(value)
-    return b"\r\n".join(flat)
+def _shown(call: Call) -> str:
+    named = (value for name, value in call.items() if name not in {"self", "given"})
+    return repr([*call["given"][1:], *named])
 
 
 def _expires_in_redis(call: Call) -> bool | None:
-    return None if _is_fakeredis(call["self"]) else bool(_EXPIRY.search(_words(call)))
+    return None if _is_fakeredis(call["self"]) else bool(_EXPIRY.search(_shown(call)))
 
 
 def _has_redis_moment(call: Call) -> bool:
-    return bool(_MOMENT.search(_words(call)))
+    return bool(_MOMENT.search(_shown(call)))
 
 
 def _is_fakeredis(connection: Any) -> bool:
@@ -117,12 +109,12 @@ def _is_fakeredis(connection: Any) -> bool:
 
 def _has_memcached_moment(call: Call) -> bool:
     # Of a method without known names, the fourth one: add(self, key, value, time).
-    given = (*(call.get(name) for name in ("expire", "exptime", "time")), *call["args"][3:4])
+    given = (*(call.get(name) for name in ("expire", "exptime", "time")), *call["given"][3:4])
     return any(isinstance(seconds, int) and seconds > _LONGEST for seconds in given)
 
 
 def _has_datetime(call: Call) -> bool:
-    return any(isinstance(value, datetime) for value in (*call["args"], *call.values()))
+    return any(isinstance(value, datetime) for value in (*call["given"], *call.values()))
 
 
 def _expires_in_dynamodb(call: Call) -> bool | None:
@@ -130,20 +122,8 @@ def _expires_in_dynamodb(call: Call) -> bool | None:
     client = call["self"]
     if client.meta.service_model.service_name != "dynamodb":
         return None
-    now = time.time()
-    return any(now < number <= now + _FUTURE for number in _numbers(call["api_params"]))
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, Mapping):
-        if isinstance(text := value.get("N"), str) and text.isdigit():
-            yield int(text)
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _numbers(each)
-    elif isinstance(value, int | float | Decimal):
-        yield float(value)
+    now, numbers = time.time(), map(int, _SECONDS.findall(_shown(call)))
+    return any(now < number <= now + _FUTURE for number in numbers)
 
 
 class Memory(NamedTuple):
@@ -374,7 +354,7 @@ class MemoryWatch:
         is_known = memory in self._used and memory in self._expiring
         if is_known and (memory.has_moment is _never or memory in self._given_moments):
             return
-        call: dict[str, Any] = {**kwargs, "self": args[0], "args": args}
+        call: dict[str, Any] = {**kwargs, "self": args[0], "given": args}
         with suppress(Exception):
             if signature is not None:
                 with suppress(TypeError):  # a decorator passes other arguments on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -57,6 +58,7 @@ class Recorder:
         settled: Whether there was a barrier.
         choices: The numbers of first attempts, by event and endpoint, in order.
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
+        times: When each attempt began, and when it ended, in nanoseconds of real time.
     """
 
     def __init__(
@@ -76,15 +78,31 @@ class Recorder:
         self.settled: bool = False
         self.choices: dict[tuple[Event, Endpoint], int] = {}
         self.waits: list[tuple[int, int]] = []
+        self.times: dict[Attempt, tuple[int, int | None]] = {}
 
     @property
     def may_lose_all(self) -> bool:
         """Whether deviations may lose all events."""
         return not self.baseline.learning
 
+    def accepted_errors(self) -> dict[str, str]:
+        """Return the exceptions that the app logged, each with an event that it accepted anyway.
+
+        Exceptions that a deviation injected are left out.
+        """
+        found: dict[str, str] = {}
+        for entry in self.log:
+            if isinstance(entry, Ended) and entry.response.is_success:
+                error = self._inside.logged_error(entry.attempt)
+                attendant = self._inside.attendant_of(entry.attempt)
+                if error and not (attendant and attendant.deed):
+                    found.setdefault(error, self._inside.name_of(entry.attempt.event))
+        return found
+
     def begins(self, attempt: Attempt) -> None:
         """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")
+        self.times[attempt] = time.monotonic_ns(), None
         if self._inside.is_new(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
         if self._memories is not None:
@@ -94,6 +112,9 @@ class Recorder:
         self._note("between and after attempts")
         if self._memories is not None:
             self._memories.ended(attempt)
+        now = time.monotonic_ns()
+        began, _ = self.times.get(attempt, (now, None))  # a repeat begins with its twin
+        self.times[attempt] = began, now
         choice = self.choices.get((attempt.event, attempt.endpoint), 0)
         self.log.append(Ended(attempt, choice, response))
 

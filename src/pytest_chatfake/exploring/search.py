@@ -64,20 +64,22 @@ class LoggedCall(NamedTuple):
         number: Which call with this method and path it was.
         call: Its path and method.
         has_late_webhooks: Whether it caused webhooks that were posted after its response.
-        is_delivered_later: Whether one of its messages was delivered after its response, at the
-            same moment.
+        delivered: To how many devices each of its messages was delivered after its response, at the
+            same moment, by one verb after another.
     """
 
     number: int
     call: Call
     has_late_webhooks: bool
-    is_delivered_later: bool = False
+    delivered: tuple[int, ...] = ()
 
     def ways(self, kind: str) -> tuple[tuple[tuple[str, Any], ...], ...]:
         """Return the further arguments with which a kind can deviate the call: one set per way."""
-        first, *others = ways = KINDS[kind].ways
+        ways = KINDS[kind].ways
         if kind == "webhooks_first":
-            return (*[first] * self.has_late_webhooks, *others * self.is_delivered_later)
+            devices = self.delivered[0] if len(self.delivered) == 1 else self.delivered
+            delivered = (("delivered", devices if devices != 1 else True),)
+            return (*ways[:1] * self.has_late_webhooks, *[delivered] * bool(devices))
         # A query has no effect, so an error afterwards is the same as a refusal.
         return ways[:1] if self.call.method in {"GET", "HEAD"} else ways
 

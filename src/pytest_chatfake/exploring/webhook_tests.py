@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import closing, contextmanager, suppress
 from difflib import get_close_matches
 from functools import partial, wraps
 from itertools import count
@@ -22,12 +22,14 @@ from ..base.current_test import current
 from ..base.errors import ChatFakeError
 from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at
-from ..base.views import listed
+from ..base.views import counted, listed
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from .baseline import Baseline
+from .cards import Remarks, remarks_key
+from .changes import ChangeCount
 from .deviations import CRASHING, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest
 from .explorer import CrashPoints, Explorer, checked_points
@@ -54,6 +56,11 @@ _NO_SNAPSHOT: Final = (
 _FORGET: Final = (
     "write a method forget(self) that deletes what has expired by then (def forget(self): pass if "
     "nothing expires)"
+)
+
+_IN_ORDER: Final = (
+    "no event overtook an earlier one of its message: cause two without a settle(), an assertion "
+    "or a clock move between them, or hold them back with chat_fake.webhooks.paused()"
 )
 
 _PERSON: Final = "+4915550003"
@@ -175,7 +182,11 @@ class WebhookTests:
 
     def test_all_events_are_taken(self, webhook_run: _WebhookRun) -> None:
         """Respond with 2xx to every event of the scenario."""
-        webhook_run.explore()
+
+        async def count_events(fake: ChatFake, _: Snapshot | None) -> None:
+            webhook_run.tried(_events_of(fake))
+
+        webhook_run.explore(ending=count_events)
 
     def test_snapshot_changes(self, webhook_run: _WebhookRun) -> None:
         """Show in the snapshot what has happened; otherwise, no test could find a bug."""
@@ -193,6 +204,7 @@ class WebhookTests:
         """Handle all events again, two days later."""
 
         async def again(fake: ChatFake, snapshot: Snapshot | None) -> None:
+            webhook_run.tried(_events_of(fake))
             await webhook_run.age(fake, days=2)
             await _performed(fake, fake.assert_idempotent(snapshot or list))
 
@@ -200,10 +212,10 @@ class WebhookTests:
 
     def test_duplicates_at_once(self, webhook_run: _WebhookRun) -> None:
         """Handle an event twice at the same time; if the app refuses one attempt, it is retried."""
-        refused: list[str] = []  # how both attempts of a pair ended; empty: one was accepted
+        failed: list[str] = []  # how both attempts of a pair failed; empty: one did not
 
         async def retry(fake: ChatFake, _: Snapshot | None) -> None:
-            attempts = list(fake.webhooks.attempts)
+            inside, attempts = Inside(fake), list(fake.webhooks.attempts)
             pair = [
                 attempt
                 for attempt in attempts
@@ -211,19 +223,23 @@ class WebhookTests:
             ]
             if pair:
                 question = ". Does a thread lack its own database connection?"
-                why = pair[0].outcome + question * Inside(fake).had_threads
-                refused.append("" if any(attempt.ok for attempt in pair) else why)
+                logged = inside.logged_error(pair[0])
+                why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
+                is_done = any(each.ok and not inside.logged_error(each) for each in pair)
+                failed.append("" if is_done else why + question * inside.had_threads)
             for event in dict.fromkeys(each.event for each in attempts if not each.ok):
                 fake.webhooks.redeliver(event)
             await _settled(fake)
 
         webhook_run.compare("duplicate_at_once", ending=retry, raise_exceptions=False)
-        if refused and all(refused):
-            pytest.skip(f"two simultaneous attempts were both refused every time: {refused[0]}")
+        if failed and all(failed):
+            pytest.skip(f"two simultaneous attempts both failed every time: {failed[0]}")
 
     def test_another_order(self, webhook_run: _WebhookRun) -> None:
         """Handle events that arrive out of order: late, or retried after a refusal on the way."""
-        webhook_run.compare("reorder", "refuse")
+        exploration = webhook_run.compare("reorder", "refuse")
+        if not exploration._has_another_order:
+            pytest.skip(_IN_ORDER)
 
     def test_a_read_at_once(self, webhook_run: _WebhookRun) -> None:
         """Handle a ``read`` without a ``delivered``, because the chat was open (§3 rule 1)."""
@@ -248,8 +264,11 @@ class WebhookTests:
             inside = Inside(fake)
             settings = inside.settings
             kind = f"{settings.naming.event_type.partition('.')[0]}.added_later"
-            is_known = settings.outbound is None  # or such an event would have another envelope
-            if is_known and inside.is_heard(kind):
+            if settings.outbound is not None:  # such an event would have another envelope
+                webhook_run.note("no unknown event type, because of outbound=")
+            elif not inside.is_heard(kind):
+                webhook_run.note('no unknown event type: connect(events="*")')
+            else:
                 await _performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
 
@@ -276,6 +295,13 @@ class WebhookTests:
             kinds = [event.type for event in others]
             if not any(map(inside.is_heard, kinds)):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
+            webhook_run.tried(counted(len(others), "message"))
+            accepted = [each for each in inside.attempts if each.ok and each.event in others]
+            if accepted and all(map(inside.logged_error, accepted)):
+                raise AssertionError(
+                    f"the app accepted what people wrote, but logged an error each time: "
+                    f"{inside.logged_error(accepted[0])}"
+                )
 
         webhook_run.explore(ending=write)
 
@@ -286,6 +312,9 @@ class WebhookTests:
             if not any(endpoint.signer for endpoint in Inside(fake).connected):
                 pytest.skip('your endpoint has no signer: connect(signer=HmacSigner("secret"))')
             await _performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot))
+            forged = [each for each in Inside(fake).attempts if each.fault == "forgery"]
+            refused = {(each.event, each.marks[-1].text) for each in forged if not each.ok}
+            webhook_run.tried(counted(len(refused), "forgery", "forgeries"))
 
         webhook_run.explore(ending=forge)
 
@@ -299,6 +328,7 @@ class _WebhookRun:
         self._tests = tests
         self._explorer = explorer
         self._item: pytest.Item = request.node
+        self._remarks = request.node.stash[remarks_key] = Remarks()
         self._name: str = request.function.__name__
         self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
         self._raises = True
@@ -306,6 +336,7 @@ class _WebhookRun:
         self._ending: _Ending | None = None
         self._is_alone = False  # whether it only does what the test to paste does
         self._before: Any = None  # the snapshot after connect(), in the first world
+        self._changes: ChangeCount | None = None
         self._has_snapshot = True
         self._awaits_snapshot = False
         self._was_played = False  # whether the scenario passed in the first world
@@ -321,15 +352,28 @@ class _WebhookRun:
         if reason := _item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
+    def note(self, text: str) -> None:
+        """Let the card say something next to the test's outcome, such as what was not tried."""
+        self._remarks.notes.append(text)
+
+    def tried(self, extent: str) -> None:
+        """Let the card say how much was tried, if the test passes."""
+        self._remarks.extent = extent
+
     def compare(
         self, *kinds: str, ending: _Ending | None = None, raise_exceptions: bool = True
-    ) -> None:
+    ) -> Exploration:
         self._raises = raise_exceptions
         exploration = self.explore(*kinds, ending=ending, compares=True)
         if reason := exploration._why_nothing:
             pytest.skip(reason)
         if sometimes := exploration._sometimes:
             pytest.skip(f"threads: this {sometimes}. Do two threads share a connection?")
+        by_chance = ", by chance" * exploration._is_by_chance
+        self.tried(counted(exploration._deviating, "world") + by_chance)
+        for text in exploration._untried:
+            self.note(text)
+        return exploration
 
     def explore(
         self, *kinds: str, ending: _Ending | None = None, compares: bool = False
@@ -345,7 +389,7 @@ class _WebhookRun:
                 self._check(chat_fake, snapshot)
                 if not self._is_alone:
                     await self._check_before(snapshot, chat_fake)
-                await self._play(chat_fake, snapshot if kinds else None)
+                await self._play(chat_fake, snapshot, looks=bool(kinds))
                 self._is_through = True
                 if compares and is_first and snapshot is not None:
                     await self._check_change(snapshot, chat_fake)
@@ -391,15 +435,15 @@ class _WebhookRun:
                 self._skip_if_failed(_FIRST)
             if isinstance(error, SnapshotError):
                 self._skip_if_failed(_CHANGE)
+            self._note_errors(error)
             if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
                 line = Line(code.co_filename, code.co_firstlineno)
                 raise raised_at(error.with_traceback(None), line) from error.__cause__
             raise
         if compares and not self._has_snapshot:
             pytest.skip(_NO_SNAPSHOT)
-        forgets = type(self._tests).forget is not WebhookTests.forget
-        if self._has_aged and not forgets and (why := exploration._why_not_aged):
-            pytest.skip(why + _FORGET)
+        self._skip_if_not_aged(exploration)
+        self._note_errors()
         return exploration
 
     async def age(self, fake: ChatFake, **length: float) -> None:
@@ -417,6 +461,11 @@ class _WebhookRun:
             )
         if inspect.isawaitable(forgotten):
             await forgotten
+
+    def _skip_if_not_aged(self, exploration: Exploration) -> None:
+        forgets = type(self._tests).forget is not WebhookTests.forget
+        if self._has_aged and not forgets and (why := exploration._why_not_aged):
+            pytest.skip(why + _FORGET)
 
     def _skip_if_failed(self, name: str) -> None:
         # The other test says why this one would fail.
@@ -470,25 +519,56 @@ class _WebhookRun:
                 f"now. Create the app inside connect(), and empty its database there"
             )
 
+    @contextmanager
+    def _counting(self, inside: Inside, snapshot: Snapshot | None) -> Generator[None]:
+        # Count the events that change the snapshot, for the test that says so.
+        if self._name != _CHANGE or self._was_played or snapshot is None:
+            yield
+            return
+        self._changes = ChangeCount(inside, snapshot)
+        plugins = self._item.config.pluginmanager
+        plugins.register(self._changes)
+        try:
+            yield
+        finally:
+            plugins.unregister(self._changes)
+        self.tried(self._changes.summary())
+
     async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
-        value = await Inside(fake).taken(snapshot)
-        if value != self._before:
+        inside = Inside(fake)
+        value = await inside.taken(snapshot)
+        if value != self._before or (self._changes and self._changes.events):
             return
         self._skip_if_failed(_CHANGE)
+        was = f"it was {cited(value)} before and after the scenario"
+        problem = f"the snapshot did not change: {was}"
+        observer = inside.observer
+        if isinstance(observer, Recorder) and (errors := observer.accepted_errors()):
+            raise AssertionError(f"{_accepted(errors)}, and {problem}")
         raise AssertionError(
-            f"the snapshot did not change: it was {cited(value)} before and after the scenario\n"
+            f"{problem}\n"
             f"If the app only knows messages that it sent itself, let it send them in "
             f"scenario(self, chat_fake). If it answers people, write "
             f"chat_fake.recipient('+1').writes('Hello') there."
         )
 
-    async def _play(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
+    def _note_errors(self, failure: Exception | None = None) -> None:
+        # Name what the app logged for events that it accepted, unless the failure does.
+        errors = self._explorer.explorations[-1]._accepted_errors
+        if not errors or any(error in str(failure) for error in errors):
+            return
+        self.note(_accepted(errors))
+        if failure is not None:
+            failure.add_note(f"Hint: {_accepted(errors)}.")
+
+    async def _play(self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool) -> None:
         inside = Inside(fake)
         observer, look = inside.observer, None
         baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
-        if snapshot is not None:
+        if looks and snapshot is not None:
             look = partial(baseline.look, snapshot=snapshot, inside=inside)
-        await _played(self._tests.scenario(fake), fake, baseline.until, look)
+        with self._counting(inside, snapshot):
+            await _played(self._tests.scenario(fake), fake, baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
@@ -680,6 +760,19 @@ async def _played(
     elif inspect.isawaitable(steps):
         await steps
     await _settled(fake)
+
+
+def _accepted(errors: Mapping[str, str]) -> str:
+    # The first of the errors that the app logged, and an event that it accepted nevertheless.
+    error, event = next(iter(errors.items()))
+    others = counted(len(errors) - 1, "other error")
+    return f"the app accepted {event}, but logged {error}" + f", and {others}" * (len(errors) > 1)
+
+
+def _events_of(fake: ChatFake) -> str:
+    inside = Inside(fake)
+    events = {attempt.event for attempt in inside.attempts if inside.was_made(attempt)}
+    return counted(len(events), "event")
 
 
 async def _settled(fake: ChatFake) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import random
+import re
 import signal
 import time
 import warnings
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, ClosedError
+from ..base.tracebacks import related, text_of
 from ..base.triggers import Trigger
 from ..domain.ids import derived_key
 from ..engine.process_time import Travel
@@ -26,9 +28,11 @@ from ..engine.records import VerbRecord
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside, check_service, open_fakes, shut_all_but
+from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
+from .arrivals import Arrival
 from .baseline import Baseline, without_texts
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
@@ -38,6 +42,9 @@ from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 #: A body: a function that takes a fake.
 Body = Callable[[ChatFake], Any]
+
+#: What databases say if a transaction waits for a lock in vain.
+_LOCKED: Final = re.compile("database (.* )?is locked|lock (wait )?timeout", re.IGNORECASE)
 
 #: Shared by all explorations in the process, because two may have the same seed.
 _numbers: Final = itertools.count(1)
@@ -167,6 +174,7 @@ class World:
         self._only_waits = only_waits
         self._by_hand = by_hand
         self._faults: list[Trigger] = []
+        self._failed_at = 0
 
     async def run(self, body: Body) -> None:
         """Run a body to the barrier at its end, and close the fake.
@@ -190,7 +198,7 @@ class World:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            self.error = error
+            self.error, self._failed_at = error, time.monotonic_ns()
         finally:
             if self.memories is not None:
                 self.memories.end()
@@ -296,13 +304,15 @@ class World:
         return ends, without_texts(self.baseline.values)
 
     @property
+    def _first_calls(self) -> list[ApiRequest]:
+        # Those whose webhooks should come before the response.
+        kind = KINDS["webhooks_first"].verb
+        return [call for call in self.inside.calls if any(m.kind == kind for m in call.marks)]
+
+    @property
     def why_not_first(self) -> str:
         """Why no webhook came before its call's response; empty if one did, or none had to."""
-        requests = [
-            request
-            for request in self.inside.calls
-            if any(mark.kind == KINDS["webhooks_first"].verb for mark in request.marks)
-        ]
+        requests = self._first_calls
         if not requests or any(map(self.inside.has_webhooks_before, requests)):
             return ""
         if self.inside.is_blocked:
@@ -329,14 +339,33 @@ class World:
         return why
 
     @property
-    def server_is_single_threaded(self) -> bool:
-        """Whether webhooks timed out because their app was still waiting for a call's response."""
-        if all(deviation.kind != "webhooks_first" for deviation in self.deviations):
-            return False
-        errors = [self.error, *self.inside.errors]
-        return any(isinstance(error, TimeoutError) for error in errors) or any(
-            _outcome(entry) == "TimeoutError" for entry in self._ended
-        )
+    def why_too_early(self) -> str:
+        """Why the app could not handle webhooks before a call's response; empty if it could."""
+        attempts = [
+            attempt for call in self._first_calls for attempt in self.inside.attempts_of(call)
+        ]
+        errors = [error for error in (self.error, *self.inside.errors) if error is not None]
+        gave_up = any(map(_is_timeout, errors)) and any(map(self._is_held_up, attempts))
+        if not (gave_up or any(map(self._is_locked_out, attempts))):
+            return ""
+        why = "your app holds a lock or a transaction while it sends"
+        if not all(self.inside.runs_here(attempt.endpoint) for attempt in attempts):
+            why += ", or its server handles one request at a time (serve it in threads)"
+        return f"the webhook can't be handled before the response: {why}"
+
+    def _is_held_up(self, attempt: Attempt) -> bool:
+        # Whether it was running when the body failed, or had only just ended: as the failure frees
+        # a lock, it ends a moment before we see the error.
+        began, ended = self._seen.times.get(attempt, (0, None))
+        return ended is None or self._failed_at - ended < ended - began
+
+    def _is_locked_out(self, attempt: Attempt) -> bool:
+        # A database may refuse a transaction, and then the app may cope with a retry.
+        error = attempt.error
+        errors = [] if error is None else [*related(error, hidden=True)]
+        texts = [self.inside.logged_error(attempt), *map(text_of, errors)]
+        is_refused = not attempt.ok and any(map(_LOCKED.search, texts))
+        return (is_refused and self.error is not None) or (error is not None and _is_timeout(error))
 
     def seed_of_ids_in(self, text: str) -> str:
         """Return the seed of the ids, if there are any in the text."""
@@ -470,14 +499,35 @@ class World:
 
     def _calls(self) -> Iterator[LoggedCall]:
         late = {id(call) for call in self.inside.with_late_webhooks()}
-        delivered = {id(call) for call in self.inside.delivered_later()}
+        delivered: dict[int, tuple[int, ...]] = {}
+        for cause, devices in self.inside.delivered_later():
+            if devices != (known := delivered.setdefault(id(cause), devices)):
+                # It sent several messages, of which each can be delivered at least that far.
+                delivered[id(cause)] = min(devices[:1], known[:1])
         numbers: Counter[Call] = Counter()
         for request in self.inside.calls:
             call = Call.of(request.path, request.method)
             if request.accepted and call is not None:
                 numbers[call] += 1
                 key = id(request)
-                yield LoggedCall(numbers[call], call, key in late, key in delivered)
+                yield LoggedCall(numbers[call], call, key in late, delivered.get(key, ()))
+
+    @property
+    def accepted_errors(self) -> dict[str, str]:
+        """The exceptions that the app logged, each with an event that it accepted anyway."""
+        return self._seen.accepted_errors()
+
+    @property
+    def arrivals(self) -> list[Arrival]:
+        """The first arrival of each event at each endpoint, in order."""
+        endpoints = self._endpoints()
+        found: dict[int, Arrival] = {}
+        for attempt in filter(self.inside.is_posted, self._attempts):
+            event, endpoint = attempt.event, endpoints[attempt.endpoint]
+            item = self._environment.item(event, endpoint)
+            arrival = Arrival(item, endpoint, self.inside.number_of(event), event.status or "")
+            found.setdefault(item, arrival)
+        return [*found.values()]
 
     def outline(self) -> list[str]:
         """Return what happened, without ids, so that two runs of one body have the same outline.
@@ -499,6 +549,14 @@ class World:
 
     def _endpoints(self) -> dict[Endpoint, int]:
         return {endpoint: index for index, endpoint in enumerate(self.inside.endpoints)}
+
+
+def _is_timeout(error: BaseException) -> bool:
+    # Whichever HTTP client or database raised it, and whatever the app raised in its place.
+    return any(
+        "timed out" in text_of(one) or any("Timeout" in kind.__name__ for kind in type(one).__mro__)
+        for one in related(error, hidden=True)
+    )
 
 
 def _outcome(entry: Ended) -> int | str | None:

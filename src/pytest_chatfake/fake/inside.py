@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
+import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import islice
+from functools import partial
+from itertools import islice, takewhile
 from typing import Any
 
+from ..base.coroutines import run_at_once
 from ..base.current_test import current
 from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
+from ..base.scopes import Callback
 from ..base.triggers import Trigger
 from ..engine.records import VerbRecord
 from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
+from ..report.hints import logged_error
 from ..report.story import Story
+from ..transport.client.loops import has_other_tasks
 from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attendant
 from ..webhooks.endpoints import Endpoint
@@ -26,6 +33,7 @@ from ..webhooks.faults import Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
 from .snapshots import Snapshot, difference, taken
+from .waits import pause
 
 
 class Inside:
@@ -105,6 +113,42 @@ class Inside:
         """Return a copy of a snapshot's result."""
         return await taken(snapshot, self._engine)
 
+    async def pause(self, seconds: float) -> None:
+        """Let real time pass, even if the clocks stand still."""
+        await pause(self._engine, self._fake._portal, seconds)
+
+    @property
+    def has_background(self) -> bool:
+        """Whether the app's code may run by itself: in a thread, a task, or another process."""
+        here = threading.current_thread(), threading.main_thread()
+        return (
+            has_other_tasks()
+            or not all(map(self.runs_here, self.connected))
+            or any(
+                thread not in here and not thread.name.startswith("chatfake")
+                for thread in threading.enumerate()
+            )
+        )
+
+    def taken_between(self, snapshot: Snapshot) -> Any:
+        """Take a snapshot in the middle of a verb.
+
+        Raises:
+            ChatFakeError: The snapshot called a verb itself.
+            TypeError: The snapshot would have to be awaited.
+        """
+        scopes, callback = self._engine.core.scopes, Callback("the snapshot", "the app's state")
+        try:
+            scopes.begin(callback)
+            value = snapshot()
+            if inspect.isawaitable(value):
+                if inspect.iscoroutine(value):
+                    value.close()  # or Python warns that it was never awaited
+                raise TypeError("the snapshot would have to be awaited")
+            return run_at_once(self.taken(lambda: value))
+        finally:
+            scopes.open.discard(callback)
+
     async def settle(self) -> None:
         await self._engine.performed(self._engine.settle())
 
@@ -139,6 +183,11 @@ class Inside:
     def overlaps(endpoint: Endpoint) -> bool:
         """Return whether an endpoint can handle two attempts at the same time."""
         return endpoint._target.overlaps
+
+    @staticmethod
+    def runs_here(endpoint: Endpoint) -> bool:
+        """Return whether an endpoint's app runs in this process."""
+        return endpoint._target.in_process
 
     @staticmethod
     def is_made_anew(endpoint: Endpoint) -> bool:
@@ -182,7 +231,7 @@ class Inside:
     @property
     def has_delivered_early(self) -> bool:
         """Whether a message was delivered before its step."""
-        return any(message.is_early for message in self._engine.account.messages)
+        return any(message.early_devices for message in self._engine.account.messages)
 
     # Attempts and their events
 
@@ -208,6 +257,11 @@ class Inside:
     def has_failed_itself(attempt: Attempt) -> bool:
         """Return whether an attempt ended with an error that no fault caused."""
         return attempt.error is not None and not attempt._meaning.wanted
+
+    @staticmethod
+    def logged_error(attempt: Attempt) -> str:
+        """Return the exception that the app logged, and where it was raised; empty if none."""
+        return logged_error(attempt)
 
     @staticmethod
     def is_new(attempt: Attempt) -> bool:
@@ -282,21 +336,26 @@ class Inside:
     def calls(self) -> Sequence[ApiRequest]:
         return self._fake.api._log
 
-    @staticmethod
-    def has_webhooks_before(call: ApiRequest) -> bool:
+    def has_webhooks_before(self, call: ApiRequest) -> bool:
         """Return whether a call's webhooks were posted before its response."""
-        return call._last_attempt is not None
+        is_under_way = call._awaits_webhooks and bool(self.attempts_of(call))
+        return call._last_attempt is not None or is_under_way
+
+    def attempts_of(self, call: ApiRequest) -> Sequence[Attempt]:
+        """Return the attempts that a call has caused, including those that have not ended."""
+        effects = self._engine.core.history.effects_of(call)
+        return [effect for effect in effects if isinstance(effect, Attempt)]
 
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
         """Return the calls whose webhooks were posted after their response."""
         causes = {id(record._cause) for record in self.records if isinstance(record, VerbRecord)}
         return (call for call in self.calls if id(call) in causes and not call._has_webhooks_first)
 
-    def delivered_later(self) -> Iterator[Record | None]:
-        """Return what sent each message that could equally have been delivered at once.
+    def delivered_later(self) -> Iterator[tuple[Record | None, tuple[int, ...]]]:
+        """Yield what sent each message, and the deliveries that could have happened at once.
 
-        In such a case, the conversation's next event is the message's delivery, by a verb about the
-        message, at the same moment, and for the estimated price.
+        Each is a number of devices. The conversation's next events are these deliveries, by verbs
+        about the message, at the same moment, and for the estimated price.
         """
         events = self._engine.outbox.events
         for index, sent in enumerate(events):
@@ -308,14 +367,18 @@ class Inside:
                 for event in islice(events, index + 1, None)
                 if event._message and event._message.conversation is message.conversation
             )
-            later = next(alike, sent)
-            if (
-                (later._message, later.status, later.moment) == (message, "delivered", sent.moment)
-                and isinstance(later._cause, VerbRecord)
-                and later._cause.subject is message
-                and self._price_in(later) == self._price_in(sent)
-            ):
-                yield verb._cause
+            at_once = takewhile(partial(self._could_be_at_once, sent), alike)
+            yield verb._cause, (*Counter(id(event._cause) for event in at_once).values(),)
+
+    def _could_be_at_once(self, sent: Event, later: Event) -> bool:
+        # Whether an event is the delivery of the message that was sent, as delivered_later() says.
+        message = sent._message
+        return (
+            (later._message, later.status, later.moment) == (message, "delivered", sent.moment)
+            and isinstance(later._cause, VerbRecord)
+            and later._cause.subject is message
+            and self._price_in(later) == self._price_in(sent)
+        )
 
     def _price_in(self, event: Event) -> object:
         return event.json()[self.settings.naming.message_key].get("totalPrice")

@@ -91,6 +91,22 @@ def wait_until(
     return wait.value
 
 
+async def pause(engine: Engine, portal: Portal, seconds: float) -> None:
+    """Let real time pass, even if the clocks stand still, and let an app's background tasks run."""
+    worker, never = Worker("chatfake-pause"), threading.Event()
+
+    async def pause_async() -> None:
+        await worker.call_async(never.wait, seconds)
+
+    try:
+        if engine.mode == "async":
+            await pause_async()
+        elif not portal.run_idle(pause_async):
+            never.wait(seconds)
+    finally:
+        worker.close()
+
+
 class Wait:
     """A predicate, its last result, and the time limit.
 

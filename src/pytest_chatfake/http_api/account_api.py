@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
 
-from ..base.calling_line import Line, calling_line
+from ..base.calling_line import calling_line
 from ..base.current_test import current
 from ..base.errors import IllegalTransition
 from ..base.history import Record
@@ -28,6 +28,7 @@ from .faults import (
     NO_REPLY,
     ApiFault,
     Delay,
+    Delivered,
     Disconnect,
     Fail,
     LoseResponse,
@@ -82,6 +83,7 @@ class ApiRequest(Record):
     _marks: tuple[Mark, ...] = ()
     _arrived: int = 0
     _has_webhooks_first: bool = False  # as its route says
+    _awaits_webhooks: bool = False
     _last_attempt: Record | None = None  # the last one that it caused before its response
     _repeat: Repeat | None = None  # if an earlier call had its idempotency key
     _hint: str = ""  # about a 404
@@ -240,8 +242,7 @@ class AccountApi:
             if races or route.webhooks_first:
                 self._engine.catch_up()  # an autopilot may deliver at once
             for race in races:
-                if race._delivers:
-                    self._deliver(asked, race.line)
+                self._deliver(asked, race)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         finally:
@@ -254,23 +255,28 @@ class AccountApi:
         if route.webhooks_first:
             asked._has_webhooks_first = True
         if races or route.webhooks_first:
+            asked._marks = tuple(race._mark for race in races)  # the client may not wait for it
+            asked._awaits_webhooks = True
             try:
-                self._engine.attempt_now()
+                self._engine.attempt_now(apart=not asked.in_process)
             except Exception as error:  # a receiver's error, not the route's
                 self._core.errors.append(error)
+            asked._awaits_webhooks = False
         return response
 
-    def _deliver(self, asked: ApiRequest, line: Line) -> None:
-        # This replaces the next delivery that the test asks for.
+    def _deliver(self, asked: ApiRequest, race: WebhooksFirst) -> None:
+        # This replaces the next deliveries that the test asks for.
         with self._core.lock:
-            for record in self._core.history.effects_of(asked):
-                message = record._message
-                if message is None or message.state != "sent":
-                    continue
+            caused = (record._message for record in self._core.history.effects_of(asked))
+            for message in dict.fromkeys(one for one in caused if one and one.state == "sent"):
+                early = 0
                 with suppress(IllegalTransition):  # the phone may be off
-                    verb = Verb("deliver", message, (1, None))
-                    self._engine.executor.execute(verb, "deliver()", line, self._core.now())
-                    message.is_early = True
+                    for devices in race._devices:
+                        verb = Verb("deliver", message, (devices, None))
+                        now = self._core.now()
+                        self._engine.executor.execute(verb, "deliver()", race.line, now)
+                        early += devices
+                message.early_devices = early
 
     def _not_found(self, asked: ApiRequest) -> Reply:
         methods = self._routes.methods(asked.path)
@@ -402,7 +408,7 @@ class AccountApi:
     def webhooks_first(
         self,
         *,
-        delivered: bool = False,
+        delivered: Delivered = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond to a call of your route only after posting the webhooks that the call causes.
@@ -411,8 +417,9 @@ class AccountApi:
         fault does it for single calls. Only calls of your own routes count.
 
         Args:
-            delivered: Whether to deliver the message to one device before the response as well, in
-                place of the next delivery in your test.
+            delivered: Whether to deliver the message before the response as well, in place of the
+                next delivery in your test: to one device if True, else to that many. In place of
+                several deliveries, pass a tuple.
             **where: Selects the requests; see :class:`AccountApi`.
         """
         fault = self._add(WebhooksFirst(delivered=delivered), where)

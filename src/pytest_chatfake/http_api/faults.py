@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any, ClassVar, Final, TypedDict
+from typing import Any, ClassVar, Final, TypeAlias, TypedDict, cast
 
 from werkzeug.routing import Rule
 
 from ..base.arguments import (
-    check_bool,
     check_bytes,
     check_int,
     check_names,
@@ -29,6 +28,7 @@ from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger, verb_of
 from ..domain.instants import SECOND, parse_duration
+from ..domain.messages import MAX_DEVICES
 from ..transport.server.replies import Reply, error_reply
 from ..wire.exact_json import encode
 from .routes import bound, check_path, map_of
@@ -43,6 +43,10 @@ _MAX_SHOWN: Final = 20
 
 #: The longest delay of a response, in real seconds.
 _MAX_DELAY: Final = 60
+
+
+#: Whether a message is delivered before the response, or to how many devices by each delivery.
+Delivered: TypeAlias = bool | int | tuple[int, ...]
 
 
 class RequestFilter(TypedDict, total=False):
@@ -221,10 +225,18 @@ class WebhooksFirst(ApiFault):
     _kind, _decides, _is_race = "webhooks_first", False, True
     _usual_target = "to a route of yours"
 
-    def __init__(self, *, delivered: bool) -> None:
-        check_bool(delivered, "delivered")
-        self._delivers = delivered  # the message that the request has sent
-        super().__init__(*["delivered=True"] * delivered)
+    def __init__(self, *, delivered: Delivered) -> None:
+        self._devices = devices_of(delivered)  # that get the message that the request has sent
+        super().__init__(*[f"delivered={delivered!r}"] * bool(self._devices))
+
+
+def devices_of(delivered: object) -> tuple[int, ...]:
+    """Return to how many devices each delivery before the response goes."""
+    if isinstance(delivered, bool):
+        return (1,) * delivered
+    given = delivered if isinstance(delivered, tuple) else (delivered,)
+    each = cast("tuple[object, ...]", given)
+    return tuple(check_int(devices, "delivered", 1, MAX_DEVICES) for devices in each)
 
 
 def shown_method(method: str) -> str:

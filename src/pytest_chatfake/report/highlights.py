@@ -26,7 +26,17 @@ from ..wire.exact_json import number
 from .entries import has_failed, is_unused, kind_of, likeness, line_of, pointer_to
 from .explanations import Explanations
 from .final_checks import retried
-from .hints import SKIPPED, UNSEEN, awaited, hint, missed, unused_faults, unused_line, why_queued
+from .hints import (
+    SKIPPED,
+    UNSEEN,
+    awaited,
+    hint,
+    logged_error,
+    missed,
+    unused_faults,
+    unused_line,
+    why_queued,
+)
 from .labels import Labels
 from .pending import pending_lines
 from .story import Story
@@ -280,10 +290,16 @@ class Highlights:
 
     def _responses(self) -> Iterator[str]:
         # The app accepted everything, so the bug is in the app or in the test.
-        accepted = (entry for entry in self._records if isinstance(entry, Attempt) and entry.ok)
+        accepted = [entry for entry in self._records if isinstance(entry, Attempt) and entry.ok]
         for endpoint, times in Counter(attempt.endpoint for attempt in accepted).items():
             what = "the event" if times == 1 else f"all {times:,} events"
-            yield f"{self.labels.endpoint(endpoint)} responded with 2xx to {what}"
+            logged = (
+                f", but logged {error} ({pointer_to(attempt)})"
+                for attempt in accepted
+                if attempt.endpoint is endpoint and (error := logged_error(attempt))
+            )
+            but = next(logged, "")
+            yield f"{self.labels.endpoint(endpoint)} responded with 2xx to {what}{but}"
 
 
 def _is_about_money(error: BaseException | None) -> bool:

@@ -68,15 +68,21 @@ def hint(attempt: Attempt) -> str:
             return ""
         signed = how_signed(attempt._post.request)
         return f" ({signed}: does the app verify exactly that, with the same secret?)"
-    if attempt._logged is not None:
-        type_, text, place = attempt._logged
-        what = beginning(f"{type_}: {text}".rstrip(": "))
-        return f" (the app logged {what}{place and f' at {place}'})"
+    if logged := logged_error(attempt):
+        return f" (the app logged {logged})"
     if attempt.status_code == 503 and not attempt.endpoint.retry_after:
         return " (connect(retry_after=[10]) would retry it)"
     if attempt.status_code == 500 and not _OF_A_FRAMEWORK.match(attempt.body):
         return ""
     return _HINTS.get(attempt.status_code or 0, "")
+
+
+def logged_error(attempt: Attempt) -> str:
+    """Return the exception that the app logged, and where it was raised; empty if there is none."""
+    if attempt._logged is None:
+        return ""
+    name, text, place = attempt._logged
+    return beginning(f"{name}: {text}".rstrip(": ")) + (place and f" at {place}")
 
 
 def why_foreign(error: BaseException) -> str:

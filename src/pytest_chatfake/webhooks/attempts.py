@@ -75,7 +75,7 @@ class Attempt(Record):
     # Its end
     _response: Response = _NO_RESPONSE  # as the service gets it
     _surfaced: bool = False  # its error is raised in the test
-    _logged: LoggedError | None = None  # what the app logged before it responded with 500 or more
+    _logged: LoggedError | None = None  # what the app logged before it failed or accepted the event
 
     def __repr__(self) -> str:
         event = f"{self.event.id}, {self.event._full_name}"
@@ -88,7 +88,9 @@ class Attempt(Record):
         It is ``"forgery"`` in an attempt of ``assert_rejects_forgeries()``, and ``"disable_after"``
         if the endpoint was disabled.
         """
-        return self._decisions[-1].mark.kind if self._decisions else None
+        # A retry posts a changed event as well, but no fault changes a retry.
+        is_retry = self.number > 1
+        return None if is_retry or not self._decisions else self._decisions[-1].mark.kind
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -141,10 +143,6 @@ class Attempt(Record):
     @property
     def _ended(self) -> bool:
         return self._response is not _NO_RESPONSE
-
-    @property
-    def _id(self) -> str:
-        return self._other_id or self.event.id
 
     @property
     def _body(self) -> bytes:
@@ -213,7 +211,7 @@ class Attempt(Record):
         repeat._note(Repeat(twice.fault, twice.mark))
         repeat._decisions += tuple(ends)
         if twice.new_id:
-            repeat._other_id = other_id(self._id)
+            repeat._other_id = other_id(self.event.id)
         return repeat
 
 

@@ -1,6 +1,7 @@
 """Notes the exceptions that in-process apps log and turn into a response.
 
-Flask and Django log an exception and respond with 500, so only the log knows what was raised.
+Flask and Django log an exception and respond with 500, so only the log knows what was raised. Other
+apps log it and respond with 200, so only the log knows that something was raised at all.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ class ErrorLog(logging.Handler):
         scopes: Knows which attempt the running code is part of.
 
     Attributes:
-        errors: The last exception of each attempt.
+        errors: The exceptions of each attempt, with the levels at which they were logged.
     """
 
     def __init__(self, scopes: Scopes) -> None:
         super().__init__()
         self._scopes = scopes
-        self.errors: dict[Scope, BaseException] = {}
+        self.errors: dict[Scope, list[tuple[int, BaseException]]] = {}
 
     def begin(self) -> None:
         """Note exceptions from now on."""
@@ -65,12 +66,20 @@ class ErrorLog(logging.Handler):
         error = record.exc_info and record.exc_info[1]
         if error:
             for scope in self._scopes.current()[-1:]:
-                self.errors[scope] = error
+                self.errors.setdefault(scope, []).append((record.levelno, error))
 
-    def take(self, attempt: Record) -> LoggedError | None:
-        """Return the last exception that an attempt's code logged, if any, and forget it."""
-        # Its traceback keeps the app's variables.
-        error = self.errors.pop(attempt, None)
-        if error is None:
+    def take(self, attempt: Record, status: int) -> LoggedError | None:
+        """Return the last exception that matters for an attempt's response, and forget them all.
+
+        With a status of 500 or more, any exception may be the reason. An app that accepted the
+        event may have handled it, unless it logged the exception as an error.
+        """
+        # Their tracebacks keep the app's variables.
+        logged = self.errors.pop(attempt, None)
+        if logged is None or 300 <= status < 500:
             return None
-        return LoggedError(type(error).__name__, text_of(error), users_place(error))
+        least = logging.NOTSET if status >= 500 else logging.ERROR
+        for level, error in reversed(logged):
+            if level >= least:
+                return LoggedError(type(error).__name__, text_of(error), users_place(error))
+        return None

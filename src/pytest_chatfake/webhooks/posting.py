@@ -115,8 +115,10 @@ class Poster:
                     post.outcome = post.attendant.outcome_of(post.outcome)
             finally:
                 post.attendant.end()  # last, when nothing holds the app's frames any more
-        logged, outcome = self.log.take(post.attempt), post.outcome
-        if isinstance(outcome, Response) and (outcome.status or 0) >= 500:
+        outcome = post.outcome
+        status = outcome.status if isinstance(outcome, Response) else None
+        logged = self.log.take(post.attempt, status or 0)
+        if status is not None:
             post.attempt._logged = logged
         self._scopes.open.discard(post.attempt)
 

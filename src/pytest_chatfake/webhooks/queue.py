@@ -92,7 +92,6 @@ class Queue:
         """Queue an attempt that was scheduled for ``due``."""
         if self.only_waits and _is_duplicate(attempt):
             return
-        attempt._wait = None
         # If time has jumped over `due`, the attempt counts as made at that moment.
         attempt.moment = due if self._core.now() - due > MILLISECOND else 0
         self.add([attempt])

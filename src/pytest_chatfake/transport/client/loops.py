@@ -53,6 +53,16 @@ def running_task() -> object | None:
     return task
 
 
+def has_other_tasks() -> bool:
+    """Return whether other tasks may go on in the running loop while this one waits."""
+    framework = running_framework()
+    if framework == "asyncio":
+        import asyncio  # noqa: PLC0415 - running, so imported
+
+        return len(asyncio.all_tasks()) > 1
+    return framework is not None  # trio does not list its tasks
+
+
 async def checkpoint() -> None:
     """Let a pending cancellation take effect."""
     if running_framework() == "trio":

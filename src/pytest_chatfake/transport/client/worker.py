@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
@@ -39,6 +39,17 @@ class Worker:
         """Call a function in the thread, and block until it returns."""
         return self._begin(function, args).result()
 
+    def finishes(self, function: Callable[[], object], limit: float) -> bool:
+        """Call a function in the thread; return whether it did within the limit, in real seconds.
+
+        If not, it goes on.
+        """
+        future = self._begin(function, ())
+        if not wait([future], limit).done:
+            return False
+        future.result()
+        return True
+
     async def call_async(self, function: Callable[..., T], *args: object) -> T:
         """Call a function in the thread, and await its result in the running framework.
 
@@ -48,8 +59,8 @@ class Worker:
         """
         await checkpoint()
         future = self._begin(function, args)
-        wait = _wait_in_trio if running_framework() == "trio" else _wait_in_asyncio
-        await wait(future, self._grace)
+        await_end = _wait_in_trio if running_framework() == "trio" else _wait_in_asyncio
+        await await_end(future, self._grace)
         try:
             return future.result()
         finally:
