@@ -85,6 +85,7 @@ LIKELY = {
     "exploring/test_injected_errors",
     "exploring.crashes": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.injected_errors": "exploring/test_injected_errors",
+    "exploring.memories": "exploring/test_memories",
     "exploring.printed_test": "exploring/test_exploration exploring/test_printed_values",
     "exploring.tripwires": "exploring/test_crashes exploring/test_injected_errors",
     "exploring.webhook_tests": "exploring/test_webhook_tests",

@@ -1,8 +1,10 @@
 """Small apps with a bug that shows when time passes, ids change, or the service grows."""
 
+import asyncio
 import time
+from decimal import Decimal
 
-from .apps import RANK, App, CountsDuplicates
+from .apps import RANK, App, AsgiApp, CountsDuplicates
 
 #: The fields of a message that is sent or delivered.
 KNOWN = {
@@ -33,6 +35,23 @@ class ForgetsWhatItShowed(App):
         chat_fake.clock.advance(days=1)
         chat_fake.settle()
         assert {message.id: "read"} == self.statuses
+
+
+class ForgetsByATimer(AsgiApp, CountsDuplicates):
+    """Forgets a message after a day by a timer, which runs in real time; the twin never does."""
+
+    async def take_in_turn(self, message):
+        if message["status"] != "delivered" or message["id"] in self.seen:
+            return
+        self.seen.add(message["id"])
+        self.spend += Decimal(str(message["totalPrice"]))
+        if self.bug:
+            asyncio.get_running_loop().call_later(86_400, self.seen.discard, message["id"])
+
+    def forget(self):
+        """Do what the timers would have done by now."""
+        if self.bug:
+            self.seen.clear()
 
 
 class TrustsEventIds(CountsDuplicates):

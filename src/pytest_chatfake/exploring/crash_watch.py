@@ -320,7 +320,7 @@ def _calling_frames() -> Iterator[FrameType]:
         yield from (frame for frame, _ in walk_stack(parent.gr_frame))
 
 
-def _report(function: FunctionType, kind: str) -> None:
+def _report(function: FunctionType, kind: str, *_: object, **__: object) -> None:
     if (watch := _current.get()) is not None:
         watch.count_call(function, kind)
 

@@ -36,6 +36,7 @@ from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, DEFAULT, KINDS, Deviation
+from .memories import MemoryWatch
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search
 from .timeline_diff import timeline_diff
@@ -58,6 +59,11 @@ _REMEDY: Final = (
 )
 
 _ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
+
+_BY_HAND: Final = (
+    "write a test that moves the clock, deletes what has expired by then, and calls "
+    "assert_idempotent()"
+)
 
 _BY_ITSELF: Final = "the scenario as written gives a different snapshot when it is run again"
 
@@ -136,6 +142,7 @@ class Exploration:
         self._has_another_order = False  # whether events reached an app in another order
         self._kinds_tried = set[str]()
         self._unfired: dict[str, str] = {}  # why a kind's deviations had no effect
+        self._memories: MemoryWatch | None = None
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
@@ -179,6 +186,11 @@ class Exploration:
         reasons = [*self._search.left_out.values(), self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
         return "" if compares and self._worlds > 1 else reasons[0]
+
+    @property
+    def _why_not_aged(self) -> str:
+        # Why a move of the clock proves nothing, up to what to write; empty: it does.
+        return "" if self._memories is None else self._memories.why_not_aged
 
     @property
     def _deviating(self) -> int:
@@ -312,19 +324,28 @@ class Exploration:
                 await self._learn_steps(world)
             elif scope.runs_again:
                 await self._require_control(world)
+        self._note_left_out()
+        self._worlds = search.worlds
+        self._complete = not (search.cut or search.left_out or self._cannot_crash)
+        self._found.result = self._summary()
+
+    def _note_left_out(self) -> None:
+        search, tried = self._search, self._kinds_tried
         search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
-        self._worlds = search.worlds
-        self._complete = not (search.cut or search.left_out or self._cannot_crash)
-        self._found.result = self._summary()
+        if why := self._why_not_aged:
+            moving = {kind for kind in tried if KINDS[kind].moves_time}
+            search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
+            tried -= moving
 
     async def _ran(
         self, deviations: tuple[Deviation, ...], baseline: Baseline, **options: bool
     ) -> World:
         world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
+        self._memories = world.memories or self._memories
         if self._row is not None:
             self._accepted_errors = {**world.accepted_errors, **self._accepted_errors}
         return world
@@ -504,9 +525,10 @@ class Exploration:
             raise world.error
         world.require_all_fired()
         self._worlds = 1
-        self._found.result = f"1 world, only {only}" + f"; {self._sometimes}" * bool(
-            self._sometimes
-        )
+        notes = [self._sometimes] * bool(self._sometimes)
+        if (why := self._why_not_aged) and any(KINDS[each.kind].moves_time for each in deviations):
+            notes.append(f"it proves nothing, as {why}{_BY_HAND}")
+        self._found.result = "; ".join([f"1 world, only {only}", *notes])
 
     async def _require_repeatable(self, first: World) -> None:
         # The ids differ, as in the suite's next run. If threads act, one of several runs has to do
@@ -599,6 +621,8 @@ class Exploration:
 
     def _show_timeline(self, world: World, error: BaseException) -> None:
         self._found.error = error
+        if self._memories is not None and (hint := self._memories.hint):
+            self._found.note(hint)
         self._found.stories.append(world.inside.story)
         self._found.note(f"What happened in this world:\n{timeline_text(world.inside.story)}")
 

@@ -14,6 +14,7 @@ from ..webhooks.attending import Attend
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from .baseline import Baseline
+from .memories import MemoryWatch
 
 
 class Barrier(NamedTuple):
@@ -49,6 +50,7 @@ class Recorder:
         baseline: The snapshots to compare with.
         note: Called with the name of whatever takes time from now on.
         attend: As in :class:`.Observer`.
+        memories: Watches the memories that the app uses; None: nothing does.
 
     Attributes:
         baseline, attend: As given.
@@ -65,8 +67,10 @@ class Recorder:
         baseline: Baseline,
         note: Callable[[str], None],
         attend: Attend | None,
+        memories: MemoryWatch | None,
     ) -> None:
         self._inside = inside
+        self._memories = memories
         self.baseline = baseline
         self._note = note
         self.attend = attend
@@ -101,9 +105,13 @@ class Recorder:
         self.times[attempt] = time.monotonic_ns(), None
         if self._inside.is_new(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
+        if self._memories is not None:
+            self._memories.begins(attempt)
 
     def ended(self, attempt: Attempt, response: Response) -> None:
         self._note("between and after attempts")
+        if self._memories is not None:
+            self._memories.ended(attempt)
         now = time.monotonic_ns()
         began, _ = self.times.get(attempt, (now, None))  # a repeat begins with its twin
         self.times[attempt] = began, now

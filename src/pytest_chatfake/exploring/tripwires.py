@@ -24,13 +24,13 @@ def make({free}):
         wire = "wire"
         lambda: ({free})
         try:
-            wire.report("before")
+            wire.report("before", *args, **kwargs)
         except Exception as error:
             if {leave}:
                 return True
             raise
         result = {wait}wire.original(*args, **kwargs)
-        wire.report("after")
+        wire.report("after", *args, **kwargs)
         return result
     return tripwire
 """
@@ -40,8 +40,11 @@ _EXITS: Final = {"__exit__", "__aexit__"}
 _LEAVE: Final = "{wait}wire.original(args[0], type(error), error, error.__traceback__)"
 
 
-def set_tripwire(function: FunctionType, report: Callable[[str], None], stack: ExitStack) -> None:
-    """Report ``"before"`` and ``"after"`` at each call of a function, until a stack is closed."""
+def set_tripwire(function: FunctionType, report: Callable[..., None], stack: ExitStack) -> None:
+    """Report ``"before"`` and ``"after"`` at each call of a function, until a stack is closed.
+
+    The call's arguments follow.
+    """
     code, free = function.__code__, [f"_{name}" for name in function.__code__.co_freevars]
     is_async = inspect.iscoroutinefunction(function)
     prefix, wait = "async " * is_async, "await " * is_async

@@ -53,6 +53,11 @@ _NO_SNAPSHOT: Final = (
     "returns your app's state, as in lambda: dict(app.statuses)"
 )
 
+_FORGET: Final = (
+    "write a method forget(self) that deletes what has expired by then (def forget(self): pass if "
+    "nothing expires)"
+)
+
 _IN_ORDER: Final = (
     "no event overtook an earlier one of its message: cause two without a settle(), an assertion "
     "or a clock move between them, or hold them back with chat_fake.webhooks.paused()"
@@ -146,6 +151,14 @@ class WebhookTests:
         playing = _played(self.scenario(chat_fake), chat_fake, last)
         return playing if Inside(chat_fake).is_async else run_at_once(playing)
 
+    def forget(self) -> Any:
+        """Delete what has expired; override it if your app uses a cache that measures real time.
+
+        The test's clock can't age what is in a redis server, for example, or in cachetools. So this
+        method is called after a test has moved the clock. It may be ``async def`` if ``connect`` or
+        ``scenario`` is. If nothing expires, write ``def forget(self): pass``.
+        """
+
     def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
         """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
 
@@ -192,7 +205,7 @@ class WebhookTests:
 
         async def again(fake: ChatFake, snapshot: Snapshot | None) -> None:
             webhook_run.tried(_events_of(fake))
-            await _performed(fake, fake.clock.advance(days=2))
+            await webhook_run.age(fake, days=2)
             await _performed(fake, fake.assert_idempotent(snapshot or list))
 
         webhook_run.explore(ending=again, compares=True)
@@ -319,6 +332,7 @@ class _WebhookRun:
         self._name: str = request.function.__name__
         self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
         self._raises = True
+        self._has_aged = False  # whether the test moved the clock
         self._ending: _Ending | None = None
         self._is_alone = False  # whether it only does what the test to paste does
         self._before: Any = None  # the snapshot after connect(), in the first world
@@ -428,8 +442,30 @@ class _WebhookRun:
             raise
         if compares and not self._has_snapshot:
             pytest.skip(_NO_SNAPSHOT)
+        self._skip_if_not_aged(exploration)
         self._note_errors()
         return exploration
+
+    async def age(self, fake: ChatFake, **length: float) -> None:
+        """Move the clock, and let the app forget what has expired by then."""
+        self._has_aged = True
+        await _performed(fake, fake.clock.advance(**length))
+        forgotten = self._tests.forget()
+        if inspect.isgenerator(forgotten) or inspect.isasyncgen(forgotten):
+            raise TypeError("forget(): expected a function without yield")
+        if inspect.iscoroutine(forgotten) and not self._is_async:
+            forgotten.close()  # or Python warns that it was never awaited
+            raise TypeError(
+                "forget(): expected a plain function, as connect() and scenario() are, got an "
+                "async def"
+            )
+        if inspect.isawaitable(forgotten):
+            await forgotten
+
+    def _skip_if_not_aged(self, exploration: Exploration) -> None:
+        forgets = type(self._tests).forget is not WebhookTests.forget
+        if self._has_aged and not forgets and (why := exploration._why_not_aged):
+            pytest.skip(why + _FORGET)
 
     def _skip_if_failed(self, name: str) -> None:
         # The other test says why this one would fail.
@@ -655,16 +691,18 @@ def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
 
 def _check_class(tests: type[WebhookTests]) -> None:
     name = tests.__name__
-    for method, fixtures, hint in (
-        ("connect", _fixtures_of(tests), "fixtures may follow"),
-        ("scenario", [], "fixtures are parameters of connect()"),
+    for method, given, fixtures, hint in (
+        ("connect", ["chat_fake"], _fixtures_of(tests), "fixtures may follow"),
+        ("scenario", ["chat_fake"], [], "fixtures are parameters of connect()"),
+        ("forget", [], [], "connect() can set what it needs, as in self.cache = ..."),
     ):
         try:
             signature = inspect.signature(getattr(tests, method))
-            signature.bind(tests, "a fake", **dict.fromkeys(fixtures))
+            signature.bind(tests, *given, **dict.fromkeys(fixtures))
         except TypeError as error:
+            expected = ", ".join(["self", *given])
             raise TypeError(
-                f"{name}: expected {method}(self, chat_fake); {hint}; got: {error}"
+                f"{name}: expected {method}({expected}); {hint}; got: {error}"
             ) from None
     for test, reason in check_mapping(tests.expected_failures, f"{name}.expected_failures").items():
         check_str(reason, f"{name}.expected_failures[{cited(test)}]")

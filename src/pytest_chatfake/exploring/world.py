@@ -36,6 +36,7 @@ from .arrivals import Arrival
 from .baseline import Baseline, without_texts
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
+from .memories import MemoryWatch
 from .recorder import Barrier, Ended, Recorder
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
@@ -146,6 +147,7 @@ class World:
         fake, inside: The fake, once the world was run.
         error: The body's error; None: it passed.
         body_ended: Whether the body had ended when something was raised.
+        memories: The memories that the app used in the world as written; None in other worlds.
     """
 
     fake: ChatFake
@@ -165,6 +167,7 @@ class World:
         self.deviations: tuple[Deviation, ...] = tuple(deviations)
         self.error: BaseException | None = None
         self.body_ended: bool = False
+        self.memories: MemoryWatch | None = None
         self._environment = environment
         self._other_ids = other_ids
         self._is_written = False
@@ -197,6 +200,8 @@ class World:
                 raise
             self.error, self._failed_at = error, time.monotonic_ns()
         finally:
+            if self.memories is not None:
+                self.memories.end()
             self.inside.shut()
             self._environment.note("between worlds")
 
@@ -206,9 +211,12 @@ class World:
         is_first = baseline.learning and not self._other_ids
         self._is_written = is_first and not self.deviations
         attend, points = None, environment.crash_points
-        if self._is_written and points is not None:
-            attend = partial(CrashWatch, None, points)
-        self._seen = Recorder(self.inside, baseline, environment.note, attend)
+        if self._is_written:
+            self.memories = MemoryWatch()
+            self.memories.begin()
+            if points is not None:
+                attend = partial(CrashWatch, None, points)
+        self._seen = Recorder(self.inside, baseline, environment.note, attend, self.memories)
         # Simultaneous attempts have the same order even with other ids.
         self.inside.observe(self._seen, environment.config.seed or "", only_waits=self._only_waits)
         self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]

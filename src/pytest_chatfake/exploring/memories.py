@@ -1,0 +1,378 @@
+"""Memories that measure real time, such as a redis server: the test's clock can't age them.
+
+Each one is an entry of :data:`MEMORIES`. A :class:`MemoryWatch` notes which of them an app uses
+while it handles an event, in whatever thread: :mod:`.tripwires` report the calls of a library's
+functions, and methods that aren't written in Python are shadowed for as long.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from datetime import datetime
+from functools import wraps
+from operator import attrgetter
+from traceback import walk_stack
+from types import FunctionType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..base.views import listed
+from ..webhooks.attempts import Attempt
+from .tripwires import set_tripwire
+
+#: The arguments of a call by name, if they are known; ``self``, and all of them
+#: by position in ``given``.
+Call: TypeAlias = Mapping[str, Any]
+
+#: The real seconds past which something planned is a memory, and no longer a network timeout.
+_LONG: Final = 600
+
+#: In seconds, 30 days: memcached takes a longer time for a moment.
+_LONGEST: Final = 30 * 86_400
+
+#: In seconds: a number that is at most this far in the future is a moment.
+_FUTURE: Final = 10 * 365 * 86_400
+
+#: Commands and options of redis, packed or not, after which a key may expire; a script may do
+#: anything.
+_EXPIRY: Final = re.compile(
+    r"(?:'|\\n)(?:[EP]X(?:AT)?|H?P?EXPIRE(?:AT)?|[HP]?SETEX|EVAL\w*|FCALL|RESTORE)(?:'|\\r)",
+    re.IGNORECASE,
+)
+_MOMENT: Final = re.compile(r"(?:'|\\n)(?:[EP]XAT|H?P?EXPIREAT)(?:'|\\r)", re.IGNORECASE)
+
+#: Seconds since 1970, as an item of DynamoDB has them.
+_SECONDS: Final = re.compile(r"\b\d{10}\b")
+
+
+def _always(_: Call) -> bool:
+    return True
+
+
+def _never(_: Call) -> bool:
+    return False
+
+
+def _has_ttl(call: Call) -> bool:
+    return bool(call.get("ttl"))
+
+
+def _is_not_wall(call: Call) -> bool | None:
+    # The wall clock stands still between two readings. The timer is what a pickle would keep.
+    _, (timer,) = call["self"].timer.__reduce__()
+    return timer() != timer() or None
+
+
+def _has_own_ttl(call: Call) -> bool:
+    return getattr(call["self"], "_LRUCacheWrapper__ttl", None) is not None
+
+
+def _asks_for_absence(call: Call) -> bool:
+    return call.get("exist") is not None
+
+
+def _is_long(call: Call) -> bool | None:
+    seconds = call.get("interval", call.get("delay", 0))
+    if "when" in call:
+        seconds = call["when"] - call["self"].time()
+    return seconds > _LONG or None
+
+
+def _shown(call: Call) -> str:
+    named = (value for name, value in call.items() if name not in {"self", "given"})
+    return repr([*call["given"][1:], *named])
+
+
+def _expires_in_redis(call: Call) -> bool | None:
+    return None if _is_fakeredis(call["self"]) else bool(_EXPIRY.search(_shown(call)))
+
+
+def _has_redis_moment(call: Call) -> bool:
+    return bool(_MOMENT.search(_shown(call)))
+
+
+def _is_fakeredis(connection: Any) -> bool:
+    # A fake server of this process follows the test's clock.
+    if any(kind.__module__.startswith("fakeredis") for kind in type(connection).__mro__):
+        return True
+    server = getattr(sys.modules.get("fakeredis"), "TcpFakeServer", None)
+    port = getattr(connection, "port", None)
+    return server is not None and any(
+        each.server_address[1] == port for each in gc.get_objects() if type(each) is server
+    )
+
+
+def _has_memcached_moment(call: Call) -> bool:
+    # Of a method without known names, the fourth one: add(self, key, value, time).
+    given = (*(call.get(name) for name in ("expire", "exptime", "time")), *call["given"][3:4])
+    return any(isinstance(seconds, int) and seconds > _LONGEST for seconds in given)
+
+
+def _has_datetime(call: Call) -> bool:
+    return any(isinstance(value, datetime) for value in (*call["given"], *call.values()))
+
+
+def _expires_in_dynamodb(call: Call) -> bool | None:
+    # An item expires at a number of its own, in seconds since 1970.
+    client = call["self"]
+    if client.meta.service_model.service_name != "dynamodb":
+        return None
+    now, numbers = time.time(), map(int, _SECONDS.findall(_shown(call)))
+    return any(now < number <= now + _FUTURE for number in numbers)
+
+
+class Memory(NamedTuple):
+    """Something that keeps what an app stores, and forgets it by a clock of its own.
+
+    Attributes:
+        name: Its name in texts.
+        places: What an app calls, as ``module:name``: a function, or a class with its methods.
+        expires: Whether what a call stores will expire; None: the call has nothing to do with it.
+        has_moment: Whether a call says at which moment something expires.
+        instead: What to write so that it follows the test's clock.
+        except_by: Callers whose calls don't count.
+    """
+
+    name: str
+    places: tuple[str, ...]
+    expires: Callable[[Call], bool | None] = _always
+    has_moment: Callable[[Call], bool] = _never
+    instead: str = ""
+    except_by: tuple[str, ...] = ()
+
+
+_FAKEREDIS: Final = "use fakeredis"
+
+_POWERTOOLS: Final = "aws_lambda_powertools.utilities.idempotency."
+
+#: These send moments of Python's clock to redis, or keep them in what they store; or their script
+#: only deletes.
+_FOLLOWERS: Final = (
+    "limits.strategies.MovingWindow",
+    "limits.aio.strategies.MovingWindow",
+    _POWERTOOLS,
+    "redis.lock.Lock.do_release",
+    "redis.asyncio.lock.Lock.do_release",
+)
+
+
+def _redis(name: str, *places: str, instead: str = _FAKEREDIS) -> Memory:
+    return Memory(name, places, _expires_in_redis, _has_redis_moment, instead, _FOLLOWERS)
+
+
+def _memcached(*places: str) -> Memory:
+    return Memory("memcached", places, has_moment=_has_memcached_moment)
+
+
+#: The memories that we know.
+MEMORIES: Final = (
+    Memory(
+        "cachetools",
+        ("cachetools:_TimedCache", "cachetools:TTLCache", "cachetools:TLRUCache"),
+        _is_not_wall,
+        instead="pass timer=time.time",
+    ),
+    Memory("theine", ("theine.theine:Shard",), _has_ttl),
+    Memory("aiocache", ("aiocache.backends.memory:SimpleMemoryBackend",), _has_ttl),
+    Memory("async-lru", ("async_lru:_LRUCacheWrapper.__call__",), _has_own_ttl),
+    Memory("cashews", ("cashews.backends.memory:Memory",), _asks_for_absence),
+    Memory(
+        "pyrate-limiter",
+        ("pyrate_limiter.clocks:MonotonicClock", "pyrate_limiter.clocks:MonotonicAsyncClock"),
+    ),
+    Memory(
+        "throttled-py",
+        tuple(
+            f"throttled.rate_limiter.gcra:Memory{action}{kind}"
+            for action in ("Limit", "Peek")
+            for kind in ("ActionLogic", "AtomicAction")
+        ),
+    ),
+    Memory("cachebox", ("cachebox:TTLCache", "cachebox:VTTLCache"), has_moment=_has_datetime),
+    Memory("moka-py", ("moka_py:Moka",)),
+    Memory(
+        "a timer of the event loop",
+        ("asyncio:BaseEventLoop.call_at",),  # which call_later() and sleep() call
+        _is_long,
+        except_by=("aiocache.", "async_lru."),
+    ),
+    Memory("a threading.Timer", ("threading:Timer.__init__",), _is_long),
+    _redis(
+        "redis",
+        "redis.connection:AbstractConnection.send_packed_command",
+        "redis.asyncio.connection:AbstractConnection.send_packed_command",
+        "aioredis.connection:Connection.send_packed_command",
+    ),
+    _redis(
+        "valkey",
+        "valkey.connection:AbstractConnection.send_packed_command",
+        "valkey.asyncio.connection:AbstractConnection.send_packed_command",
+    ),
+    _redis(
+        "redis",
+        "coredis.connection:BaseConnection.create_request",
+        "coredis.connection:BaseConnection.create_request_batch",
+        instead="",
+    ),
+    Memory("valkey", ("glide.glide_client:BaseClient",)),
+    _memcached(
+        "pymemcache.client.base:Client",
+        "memcache:Client",
+        "pylibmc:Client",
+        "aiomcache.client:FlagClient",
+        "emcache.client:_Client",
+        "bmemcached.protocol:Protocol",
+    ),
+    Memory(
+        "DynamoDB",
+        (
+            "botocore.client:BaseClient._make_api_call",
+            "aiobotocore.client:AioBaseClient._make_api_call",
+        ),
+        _expires_in_dynamodb,
+        except_by=(_POWERTOOLS,),
+    ),
+)
+
+
+class MemoryWatch:
+    """Notes which memories an app uses while it handles an event.
+
+    An app may store something in between that it only looks for when an event arrives, so calls at
+    other times count as well if they say that something expires.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._set = set[str]()  # the places with tripwires
+        self._handled = set[Attempt]()  # the attempts that have begun and not ended
+        self._used = set[Memory]()
+        self._expiring = set[Memory]()
+        self._given_moments = set[Memory]()
+
+    def begin(self) -> None:
+        """Watch the libraries that the process has imported by now; called again, later ones."""
+        for memory in MEMORIES:
+            for place in memory.places:
+                module, _, name = place.partition(":")
+                if place in self._set or module not in sys.modules:
+                    continue
+                self._set.add(place)
+                with suppress(AttributeError):  # another version
+                    self._watch(attrgetter(name)(sys.modules[module]), memory)
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._stack.close()
+
+    def begins(self, attempt: Attempt) -> None:
+        self.begin()
+        self._handled.add(attempt)
+
+    def ended(self, attempt: Attempt) -> None:
+        self._handled.discard(attempt)
+
+    # What was seen
+
+    @property
+    def why_not_aged(self) -> str:
+        """Why a move of the clock proves nothing, up to what to write; empty: it does."""
+        seen = [memory for memory in MEMORIES if memory in self._used & self._expiring]
+        if not seen:
+            return ""
+        names = listed(dict.fromkeys(memory.name for memory in seen))
+        instead = dict.fromkeys(f"{memory.instead}, or " for memory in seen if memory.instead)
+        why = f"your app keeps something in {names}, which the test's clock can't age: "
+        return why + "".join(instead)
+
+    @property
+    def hint(self) -> str:
+        """What may be wrong if the app fails; empty if nothing is known."""
+        if not self._given_moments:
+            return ""
+        names = listed(dict.fromkeys(m.name for m in MEMORIES if m in self._given_moments))
+        return (
+            f"Hint: the app told {names} at which moment something expires. It computed the moment "
+            f"from the test's clock, but {names} compares it with real time, so it may expire at "
+            f"once. Give a duration of at most 30 days."
+        )
+
+    # Watching
+
+    def _watch(self, found: Any, memory: Memory) -> None:
+        if isinstance(found, FunctionType):
+            self._set_tripwire(found, memory)
+        if not isinstance(found, type):
+            return
+        for name in dir(found):
+            if hasattr(object, name):
+                continue
+            static = inspect.getattr_static(found, name)
+            function = getattr(static, "__func__", static)  # a class method's
+            if isinstance(function, FunctionType):
+                if name in vars(found) and not inspect.isgeneratorfunction(function):
+                    self._set_tripwire(function, memory)
+            elif inspect.ismethoddescriptor(static) and callable(static):
+                self._shadow(found, name, static, memory)
+
+    def _set_tripwire(self, function: FunctionType, memory: Memory) -> None:
+        if inspect.isasyncgenfunction(function):
+            return
+        signature = inspect.signature(function)  # of the function that a decorator wraps
+
+        def report(kind: str, *args: Any, **kwargs: Any) -> None:
+            if kind == "before":
+                self._called(memory, args, kwargs, signature)
+
+        set_tripwire(function, report, self._stack)
+
+    def _shadow(self, owner: type, name: str, method: Any, memory: Memory) -> None:
+        @wraps(method)
+        def shadow(*args: Any, **kwargs: Any) -> Any:
+            self._called(memory, args, kwargs)
+            return method(*args, **kwargs)
+
+        if name in vars(owner):
+            self._stack.callback(setattr, owner, name, method)
+        else:
+            self._stack.callback(delattr, owner, name)
+        setattr(owner, name, shadow)
+
+    def _called(
+        self,
+        memory: Memory,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        signature: inspect.Signature | None = None,
+    ) -> None:
+        # Nothing here may fail, because the app would.
+        is_known = memory in self._used and memory in self._expiring
+        if is_known and (memory.has_moment is _never or memory in self._given_moments):
+            return
+        call: dict[str, Any] = {**kwargs, "self": args[0], "given": args}
+        with suppress(Exception):
+            if signature is not None:
+                with suppress(TypeError):  # a decorator passes other arguments on
+                    call |= signature.bind(*args, **kwargs).arguments
+            expires = memory.expires(call)
+            if expires is None or (memory.except_by and _has_caller(memory.except_by)):
+                return
+            if expires:
+                self._expiring.add(memory)
+            if self._handled:
+                self._used.add(memory)
+            if memory.has_moment(call):
+                self._given_moments.add(memory)
+
+
+def _has_caller(names: tuple[str, ...]) -> bool:
+    # This thread's own frames.
+    return any(
+        f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}".startswith(names)
+        for frame, _ in walk_stack(sys._getframe())
+    )
