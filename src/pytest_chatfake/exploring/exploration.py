@@ -137,7 +137,6 @@ class Exploration:
         self._uncompared = set[int]()  # the steps after which no snapshot could be compared
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
         self._accepted_errors: dict[str, str] = {}  # see Recorder; of a ready-made test
-        self._is_by_chance = False  # whether attempts were made in threads at the same time
         self._arrivals: list[Arrival] | None = None  # as written
         self._has_another_order = False  # whether events reached an app in another order
         self._kinds_tried = set[str]()
@@ -210,13 +209,25 @@ class Exploration:
         return untried + [self._cannot_crash] * bool(self._cannot_crash)
 
     def _note_tried(self, world: World) -> None:
-        self._is_by_chance |= world.has_threads
         if self._row is None or self._has_another_order:
             return
         arrivals = world.arrivals
         if self._arrivals is None:
             self._arrivals = arrivals
         self._has_another_order = is_another_order(self._arrivals, arrivals)
+
+    @property
+    def _meetings(self) -> str:
+        # Where two attempts at the same time were held for each other; empty: nowhere.
+        ends = self._environment.ends
+        met = [point for point in ends if "met" in ends[point]]
+        held = [point for point in ends if ends[point] & {"left", "limit"}]
+        words = dict.fromkeys(str(point._replace(nth=1)) for point in met or held)
+        if not words:
+            return ""
+        if met:
+            return f"both attempts met {listed(words)}"
+        return f"one attempt was held {listed(words)}, while the other waited or ended"
 
     def _require_awaited(self) -> None:
         if self._is_pending:
@@ -375,11 +386,12 @@ class Exploration:
 
     async def _judged(self, world: World) -> World | None:
         # The world, or a run that shows its effect more clearly; None: there is no verdict.
+        shown = "" if world.error is None else world.baseline.shown(world.error)
         last = await self._confirmed(world)
         if world.error is not None and last.error is None:
             log = world.log()
             sentences = "; ".join(describe(each, log) for each in world.deviations)
-            self._sometimes = f"failed in one run and passed in another: {sentences}"
+            self._sometimes = f"failed in one run and passed in another: {sentences}; {shown}"
         last = await self._at_its_step(last)
         moving = [each.kind for each in last.deviations if KINDS[each.kind].moves_time]
         if last.error is None or not moving:
@@ -585,7 +597,7 @@ class Exploration:
         found.note(note)
         self._show_timeline(world, error)
         more = list[str]()
-        if world.has_threads:
+        if world.has_threads and not world.held:
             more.append(
                 f"Attempts ran in threads: this world failed {_RUNS} times in a row, but may pass "
                 f"next time."
