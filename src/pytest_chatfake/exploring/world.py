@@ -372,7 +372,10 @@ class World:
             attempt for call in self._first_calls for attempt in self.inside.attempts_of(call)
         ]
         errors = [error for error in (self.error, *self.inside.errors) if error is not None]
-        gave_up = any(map(_is_timeout, errors)) and any(map(self._is_held_up, attempts))
+        gave_up = any(map(_is_timeout, errors)) and (
+            any(map(self.inside.is_given_up, self._first_calls))
+            or any(map(self._is_held_up, attempts))
+        )
         if not (gave_up or any(map(self._is_locked_out, attempts))):
             return ""
         why = "your app holds a lock or a transaction while it sends"
@@ -381,8 +384,8 @@ class World:
         return f"the webhook can't be handled before the response: {why}"
 
     def _is_held_up(self, attempt: Attempt) -> bool:
-        # Whether it was running when the body failed, or had only just ended: as the failure frees
-        # a lock, it ends a moment before we see the error.
+        # Some clients keep their connection. Then, was the attempt running when the body failed, or
+        # had it only just ended? As the failure frees a lock, it ends a moment before.
         began, ended = self._seen.times.get(attempt, (0, None))
         return ended is None or self._failed_at - ended < ended - began
 

@@ -346,6 +346,11 @@ class Inside:
         is_under_way = call._awaits_webhooks and bool(self.attempts_of(call))
         return call._last_attempt is not None or is_under_way
 
+    @staticmethod
+    def is_given_up(call: ApiRequest) -> bool:
+        """Return whether a call's response still waits for its webhooks, or its client gave up."""
+        return call._awaits_webhooks or call._is_given_up
+
     def attempts_of(self, call: ApiRequest) -> Sequence[Attempt]:
         """Return the attempts that a call has caused, including those that have not ended."""
         effects = self._engine.core.history.effects_of(call)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
@@ -56,6 +57,20 @@ _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 COMPLETE: Final = "pytest_chatfake.complete"
 
 
+def _has_hung_up(client: socket | None) -> bool:
+    if client is None:  # the request came without a socket
+        return False
+    try:
+        client.setblocking(False)
+        return not client.recv(1, MSG_PEEK)
+    except BlockingIOError:  # it waits for its response
+        return False
+    except OSError:
+        return True
+    finally:
+        client.setblocking(True)
+
+
 @dataclass(slots=True, eq=False)
 class ApiRequest(Record):
     """A request to the fake. The status is set when the response leaves.
@@ -83,7 +98,8 @@ class ApiRequest(Record):
     _marks: tuple[Mark, ...] = ()
     _arrived: int = 0
     _has_webhooks_first: bool = False  # as its route says
-    _awaits_webhooks: bool = False
+    _awaits_webhooks: bool = False  # its response waits for them
+    _is_given_up: bool = False  # the client did not wait any longer
     _last_attempt: Record | None = None  # the last one that it caused before its response
     _repeat: Repeat | None = None  # if an earlier call had its idempotency key
     _hint: str = ""  # about a 404
@@ -261,6 +277,7 @@ class AccountApi:
                 self._engine.attempt_now(apart=not asked.in_process)
             except Exception as error:  # a receiver's error, not the route's
                 self._core.errors.append(error)
+            asked._is_given_up = _has_hung_up(request.environ.get("werkzeug.socket"))
             asked._awaits_webhooks = False
         return response
 
