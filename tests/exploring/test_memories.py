@@ -49,7 +49,7 @@ class TTLCache(dict):  # whose methods aren't written in Python
     def __init__(self, maxsize, ttl):
         pass
 
-class VTTLCache:
+class VTTLCache(dict):
     insert = str.format  # nor is this one
 """,
     "redis": "",
@@ -263,11 +263,12 @@ def test_the_app_gets_what_the_library_returns_and_raises(lib):
         found.append((lib.memcache.Client().add("id", 1), lib.memcache.Client.version()))
         with pytest.raises(KeyError):
             lib.cachebox.TTLCache(9, DAY)["missing"]
+        found.append(lib.cachebox.VTTLCache.fromkeys(["id"]))
 
     found = []
     watched(use)
 
-    assert found == [(True, 1)]
+    assert found == [(True, 1), {"id": None}]
 
 
 #: How an app says at which moment something expires.

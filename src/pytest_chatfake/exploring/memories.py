@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import wraps
 from operator import attrgetter
 from traceback import walk_stack
-from types import FunctionType
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.views import listed
@@ -318,7 +318,7 @@ class MemoryWatch:
             if isinstance(function, FunctionType):
                 if name in vars(found) and not inspect.isgeneratorfunction(function):
                     self._set_tripwire(function, memory)
-            elif inspect.ismethoddescriptor(static) and callable(static):
+            elif isinstance(static, MethodDescriptorType | WrapperDescriptorType):
                 self._shadow(found, name, static, memory)
 
     def _set_tripwire(self, function: FunctionType, memory: Memory) -> None:
