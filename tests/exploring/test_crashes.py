@@ -33,11 +33,11 @@ def nothing_done():
     done.clear()
 
 
-def place(mark):
-    """The line of this file that ends with a comment, as ``crash(line=...)`` takes it."""
-    lines = Path(__file__).read_text().splitlines()
+def place(mark, file=__file__):
+    """The line of a file that ends with a comment, as ``crash(line=...)`` takes it."""
+    lines = Path(file).read_text().splitlines()
     (number,) = [at for at, line in enumerate(lines, 1) if line.endswith(f"  # {mark}")]
-    return f"{Path(__file__).name}:{number}"
+    return f"{Path(file).name}:{number}"
 
 
 def attempted(verb, app, mode="sync", *, how="handler", **arguments):

@@ -129,6 +129,35 @@ def send_in_a_block(fake):
         return fake.send_text().deliver()
 
 
+@pytest.mark.parametrize("refused", [(503, 200), (200, 503), (503, 503)])
+def test_what_is_refused_of_two_is_retried_before_the_next_event(fake, refused):
+    statuses = iter(refused)
+
+    async def app(request):
+        return next(statuses, 200)
+
+    fake.webhooks.connect(handler=app)
+    fake.webhooks.concurrently(by=0)
+    fake.send_text().deliver()
+    first, second = refused
+    codes = [attempt.status_code for attempt in fake.webhooks.attempts]
+    assert codes == [first, second, 200, 200]
+
+
+def test_a_retry_that_is_refused_as_well_is_one_of_the_endpoint_s(fake):
+    statuses = iter([503, 200, 503])
+
+    async def app(request):
+        return next(statuses, 200)
+
+    fake.webhooks.connect(handler=app, retry_after=[60])
+    fake.webhooks.concurrently(by=0)
+    fake.send_text().deliver()
+    fake.settle()
+    codes = [attempt.status_code for attempt in fake.webhooks.attempts]
+    assert codes == [503, 200, 503, 200, 200]
+
+
 def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake):
     answers = iter([500, 500])
 

@@ -6,6 +6,7 @@ and says what the app must know then.
 
 import asyncio
 import contextlib
+import inspect
 import json
 import time
 from decimal import Decimal
@@ -307,9 +308,13 @@ ZOO = [
     KeepsTwoIds,
 ]
 
+#: Where the app waits for its database.
+_WAITS = inspect.getsourcelines(ChecksThenInserts.take_in_turn)[1] + 3
+_AT_ONCE = f"webhooks.concurrently(by=0, line='apps.py:{_WAITS}', start=1)"
+
 #: Those that only a deviation finds which is off unless it is asked for: its name, and the verb.
 HIDDEN = [
-    (ChecksThenInserts, "duplicate_at_once", "webhooks.concurrently(by=0, start=1)"),
+    (ChecksThenInserts, "duplicate_at_once", _AT_ONCE),
     (ForgetsAfterADay, "duplicate_later", "webhooks.duplicate(pause=86400, start=2)"),
 ]
 

@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from ..exploring.cards import cards, failed
-from . import apps, crashes, days, unproven_apps
+from . import apps, crashes, days, races, unproven_apps
 from .apps import correct
 
 #: The rows of the card that an app fails, for each kind of bug that a row finds.
@@ -18,6 +18,8 @@ FAILED = {
     apps.StoresThenRefuses: ["another_order"],
     apps.LooksUpTooEarly: ["webhooks_before_the_response"],
     apps.ChecksThenInserts: ["duplicates_at_once"],
+    races.ChecksThenInsertsInThreads: ["duplicates_at_once"],
+    races.ChecksThenInsertsInThePool: ["duplicates_at_once"],
     apps.ForgetsAfterADay: ["duplicates_days_later"],
     days.ForgetsByATimer: ["duplicates_days_later"],
     days.TrustsEventIds: ["duplicates_under_another_id"],

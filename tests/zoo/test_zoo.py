@@ -12,8 +12,9 @@ from .apps import HIDDEN, ZOO, ChecksThenInserts, awaited_world_of, correct, wor
 from .calls import CALLS, REPLIES, Caller
 from .crashes import CRASHES
 from .days import DAYS
+from .races import RACES
 
-_HIDDEN = [*HIDDEN, *CALLS, *DAYS, *CRASHES]
+_HIDDEN = [*HIDDEN, *CALLS, *DAYS, *CRASHES, *RACES]
 
 FOUND_WITH_DEFAULTS = pytest.mark.parametrize("app", [*ZOO, *REPLIES])
 EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), _HIDDEN)

@@ -168,6 +168,10 @@ class Baseline:
         """Return whether this is the error which says that a snapshot differs."""
         return self._differing[0] is error
 
+    def shown(self, error: BaseException) -> str:
+        """Return where a snapshot differs, or the text of another error."""
+        return "; ".join(self._differing[1]) if self.differs_by(error) else str(error)
+
     def blame(self, error: BaseException, cause: str) -> None:
         """Name an error's cause, if the error says that a snapshot differs."""
         if self.differs_by(error):

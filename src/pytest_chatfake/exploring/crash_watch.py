@@ -11,48 +11,34 @@ from __future__ import annotations
 
 import gc
 import sys
-import types
 from collections import Counter
 from contextlib import ExitStack
 from contextvars import ContextVar
 from functools import partial
 from itertools import dropwhile, takewhile
 from traceback import walk_stack
-from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
+from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 from ..base.calling_line import is_ours, users_lines
 from ..base.errors import ChatFakeError
 from ..transport.client.cancellable import Cancellable, around
-from ..transport.client.loops import running_framework
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
+from ..transport.client.wsgi import around_call
+from .database_calls import call_and_listen
 from .injected_errors import make_error
+from .stepping import follow_into_threads, follow_new_tasks, followed, waiting_lines
 from .tripwires import set_tripwire
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 
 T = TypeVar("T")
 
 #: The real seconds that tasks get to clean up after a crash.
 _CLEAN_UP_SECONDS: Final = 0.5
-
-#: Functions of asyncio, trio, anyio and asgiref that await a thread, which can't be ended.
-_THREADS: Final = {
-    "to_thread",
-    "to_thread_run_sync",
-    "AsyncIOBackend.run_sync_in_worker_thread",
-    "SyncToAsync.__call__",
-}
-
-#: The names of the attributes for frame and awaited object, by type of awaitable.
-_LINKS: Final[dict[type, tuple[str, str]]] = {
-    CoroutineType: ("cr_frame", "cr_await"),
-    GeneratorType: ("gi_frame", "gi_yieldfrom"),
-    AsyncGeneratorType: ("ag_frame", "ag_await"),
-}
 
 
 class CrashPoint(NamedTuple):
@@ -85,8 +71,10 @@ class CrashWatch:
         point: Where to crash; None: it only counts.
         functions: Functions whose calls are points, with their names.
         raises: An error class to raise at the point in place of a crash.
+        listens: Whether it also counts database calls; the app can't crash there.
 
     Attributes:
+        calls: The database calls that plain code made, by name.
         points: The points that the attempt reached; for a suspension, with the app's lines that led
             to it. Successive points with the same lines are steps of one `await`, so only the last
             is kept.
@@ -102,13 +90,17 @@ class CrashWatch:
         point: CrashPoint | None,
         functions: Mapping[FunctionType, str],
         raises: type[Exception] | None = None,
+        *,
+        listens: bool = False,
     ) -> None:
+        self.calls: dict[str, None] = {}
         self.deed: str = ""
         self.points: dict[CrashPoint, list[str]] = {}
         self.stopped: ConnectionResetError | None = None
         self._point = point
         self._functions = functions
         self._raises = raises
+        self._listens = listens
         self.response: Response | None = None
         self._has_survived = self._is_counting = False
         self._counts = Counter[CrashPoint]()
@@ -130,6 +122,10 @@ class CrashWatch:
         _current.set(self)
         for function in self._functions:
             set_tripwire(function, partial(_report, function), self._stack)
+        if self._listens:
+            self._stack.callback(around_call.set, around_call.get())
+            around_call.set(self._call)
+            follow_into_threads(lambda function: partial(self._call, function), self._stack)
         self._is_counting = True
 
     def end(self) -> None:
@@ -185,12 +181,17 @@ class CrashWatch:
         at = "".join(f" at {line}" for line in lines[:1])
         raise make_error(self._raises, f"{name} failed{at}, raised on purpose by webhooks.error()")
 
+    def _call(self, function: Callable[..., T], *args: Any) -> T:
+        return call_and_listen(self._count_database_call, function, *args)
+
+    def _count_database_call(self, kind: str, name: str) -> None:
+        if kind == "before" and self._is_counting:
+            self.calls[name] = None
+
     def _count_suspension(self, awaited: object, last: CrashPoint | None) -> CrashPoint | None:
         # `last` is the result for the previous suspension.
-        frames = list(_frames_of(awaited))
-        lines = users_lines(frames)
-        waits = not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
-        if waits or not lines or not self._is_counting:
+        lines = waiting_lines(awaited)
+        if not lines or not self._is_counting:
             return last
         if last is not None and self.points[last] == lines:
             del self.points[last]
@@ -224,8 +225,7 @@ class CrashWatch:
             return await cancellable.run(key, awaitable)
         self._main = cancellable
         try:
-            if running_framework() != "trio":  # trio's tasks end with their nursery
-                self._stack.callback(self._watch_new_tasks())
+            self._stack.callback(follow_new_tasks(self._wrapped, self._tasks.append))
             result = await cancellable.run(key, self._watched(self._await(awaitable)))
         finally:
             self._main = None
@@ -245,57 +245,27 @@ class CrashWatch:
         self._has_survived = self.stopped is not None
         return result
 
-    @types.coroutine
-    def _watched(self, inner: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        # Like `await inner`, with a look at each suspension.
+    def _watched(self, inner: Coroutine[Any, Any, T]) -> Awaitable[T]:
         last: CrashPoint | None = None
-        step = partial(inner.send, None)
-        while True:
-            try:
-                suspended = step()
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            last = self._count_suspension(inner, last)
-            try:
-                step = partial(inner.send, (yield suspended))
-            except GeneratorExit:
-                inner.close()  # a no-op if both are garbage and `inner` was collected first
-                raise
-            except BaseException as error:
-                step = partial(inner.throw, error)
 
-    def _watch_new_tasks(self) -> Callable[[], object]:
-        # Returns a function that undoes it.
-        import asyncio  # noqa: PLC0415 - running, so imported
+        def look(awaited: object) -> None:
+            nonlocal last
+            last = self._count_suspension(awaited, last)
 
-        loop = asyncio.get_running_loop()
-        before: Any = loop.get_task_factory()
+        return followed(inner, look)
 
-        async def watched(coroutine: Any) -> Any:
+    def _wrapped(self, coroutine: Any) -> Coroutine[Any, Any, Any] | None:
+        # For a task that the app begins in this attempt.
+        async def watched() -> Any:
             try:
                 return await self._watched(coroutine)
             except SimulatedCrash:
                 self._end_all()
                 raise asyncio.CancelledError from None
 
-        def begin(loop: Any, coroutine: Any, **options: Any) -> Any:
-            is_mine = _current.get() is self
-            watchable = watched(coroutine) if is_mine else coroutine
-            if before is None:
-                task = asyncio.Task(watchable, loop=loop, **options)
-            else:
-                task = before(loop, watchable, **options)
-            if is_mine:
-                self._tasks.append(task)
+        import asyncio  # noqa: PLC0415 - running, so imported
 
-                def close(_: object) -> None:
-                    coroutine.close()  # because it may never have begun
-
-                task.add_done_callback(close)
-            return task
-
-        loop.set_task_factory(begin)
-        return partial(loop.set_task_factory, before)
+        return watched() if _current.get() is self else None
 
     async def _wait_for_tasks(self) -> None:
         # Twice, because tasks may start others to clean up.
@@ -330,17 +300,3 @@ def _is_crash(error: BaseException) -> bool:
     return isinstance(error, SimulatedCrash) or any(
         map(_is_crash, getattr(error, "exceptions", ()))
     )
-
-
-def _frames_of(awaited: object) -> Iterator[FrameType]:
-    # Ordered with the innermost last.
-    while awaited is not None:
-        link = _LINKS.get(type(awaited))
-        # For example, a step of an async generator, which doesn't refer to the generator.
-        if link is None:
-            found = (link for link in gc.get_referents(awaited) if type(link) in _LINKS)
-            awaited = next(found, None)
-            continue
-        frame, awaited = (getattr(awaited, name) for name in link)
-        if frame is not None:
-            yield frame

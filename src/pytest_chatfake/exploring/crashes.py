@@ -1,8 +1,9 @@
-"""Checks the arguments of ``webhooks.crash()`` and ``webhooks.error()``."""
+"""Checks the arguments of ``webhooks.crash()``, ``error()`` and ``concurrently()``."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import FunctionType
 
@@ -10,7 +11,9 @@ from ..base.arguments import check_int, check_str, shown_arguments, unexpected
 from ..base.errors import InjectedError
 from ..webhooks.attending import Attend
 from .crash_watch import CrashPoint, CrashWatch
+from .database_calls import find_call
 from .injected_errors import find_error
+from .meetings import Place, Point
 from .tripwires import find_function
 
 
@@ -20,22 +23,47 @@ def crash_at(nth: int, **given: object) -> tuple[str, Attend]:
     Raises:
         TypeError, ValueError: As :meth:`.Webhooks.crash` says.
     """
+    kind, name, functions = _point_of(given, "crash", "line='app.py:41'", find_function)
+    point = CrashPoint(kind, name, check_int(nth, "nth", 1))
+    shown = shown_arguments(**{kind: name}, nth=None if nth == 1 else nth)
+    return ", ".join(shown), partial(CrashWatch, point, functions)
+
+
+def meet_at(nth: int | None, timeout: float, **given: object) -> tuple[str, Place]:
+    """Return the arguments as a test writes them, and the place where attempts meet.
+
+    Raises:
+        TypeError, ValueError: As :meth:`.Webhooks.concurrently` says.
+    """
+    example = "by=0, line='app.py:41'"
+    kind, name, functions = _point_of(given, "concurrently", example, find_call)
+    point = Point(kind, name, None if nth is None else check_int(nth, "nth", 1))
+    shown = [*shown_arguments(**{kind: name}), *[f"nth={nth}"] * (nth != 1)]
+    return ", ".join(shown), Place(point, next(iter(functions), None), timeout)
+
+
+def _point_of(
+    given: Mapping[str, object],
+    verb: str,
+    example: str,
+    find: Callable[[object, str], tuple[str, FunctionType | None]],
+) -> tuple[str, str, dict[FunctionType, str]]:
+    # The kind and the name of a point, and the function whose call it is, with its name.
     points = [(kind, what) for kind, what in given.items() if what is not None]
     if len(points) != 1:
         raise TypeError(
-            "crash() takes exactly one of line=, before= and after=, as in crash(line='app.py:41')"
+            f"{verb}() takes exactly one of line=, before= and after=, as in {verb}({example})"
         )
     ((kind, what),) = points
     functions: dict[FunctionType, str] = {}
     if kind != "line":
-        what, function = find_function(what, kind)
-        functions[function] = what
+        what, function = find(what, kind)
+        if function is not None:
+            functions[function] = what
     elif not re.fullmatch(r"[^/\\:]+:[1-9]\d*", check_str(what, "line")):
         expected = "a file name and a line, as in 'app.py:41'"
         raise ValueError(unexpected("line", expected, what))
-    point = CrashPoint(kind, str(what), check_int(nth, "nth", 1))
-    shown = shown_arguments(**{kind: point.name}, nth=None if nth == 1 else nth)
-    return ", ".join(shown), partial(CrashWatch, point, functions)
+    return kind, str(what), functions
 
 
 def error_at(nth: int, before: object, raises: object) -> tuple[str, Attend]:

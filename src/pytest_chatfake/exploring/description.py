@@ -41,7 +41,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return f"{event} had not arrived when the body failed"
     if KINDS[kind].fault is Concurrently:
         beside = [attempt for attempt in attempts if attempt.round == subject.round != 0]
-        return _describe_round(beside, subject)
+        return _describe_round(beside, subject) + log.held
     is_again = len(indexes) > 1
     between = attempts[first + 1 : second] if is_again else []
     after = f" after {_names(between)}" if between else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -30,6 +30,7 @@ from ..webhooks.faults import (
     Reorder,
 )
 from ..webhooks.synthetic import UNKNOWN
+from .database_calls import find_call
 from .injected_errors import find_error
 from .tripwires import find_function
 
@@ -212,6 +213,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         Concurrently,
         extent="by",
         most=0,
+        more=("nth", *PLACES),
         needs=ONE_AT_A_TIME,
     ),
     "concurrently": Kind(
@@ -275,8 +277,14 @@ KINDS: Final[Mapping[str, Kind]] = {
     "api.lose_response": _of_a_call(api.LoseResponse, "", (), _REFUSED),
 }
 
-#: The kinds that act at crash points.
+#: The kinds that fail at crash points.
 CRASHING: Final = frozenset(name for name in KINDS if issubclass(KINDS[name].fault, Attended))
+
+
+def has_points(kinds: Iterable[str]) -> bool:
+    """Return whether one of the kinds happens at crash points."""
+    return any(KINDS[kind].more for kind in kinds)
+
 
 #: The kinds that an exploration tries by default.
 DEFAULT: Final = ("duplicate", "reorder", "lose_response", "refuse", "webhooks_first")
@@ -315,6 +323,21 @@ class Deviation(NamedTuple):
     def is_of_an_attempt(self) -> bool:
         """Whether it affects an attempt."""
         return KINDS[self.kind].concerns == "attempt"
+
+    @property
+    def place(self) -> Sequence[tuple[str, Any]]:
+        """The argument that names a point inside the app, if there is one."""
+        return [(name, value) for name, value in self.more if name in PLACES]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is never combined with another deviation."""
+        return KINDS[self.kind].is_alone or bool(self.place)
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether the order and the moments of attempts don't show that it fired."""
+        return KINDS[self.kind].is_unseen or bool(self.place)
 
     @property
     def what(self) -> str:
@@ -379,13 +402,15 @@ def _read(text: str) -> Deviation | None:
 
 def _is_possible(deviation: Deviation) -> bool:
     kind, more = KINDS[deviation.kind], dict(deviation.more)
-    if deviation.kind in CRASHING:
-        (place,) = more.keys() & PLACES
-        if place != "line":
-            find_function(more[place], place)
+    if kind.more:
+        is_anywhere = deviation.kind not in CRASHING
+        for place, name in deviation.place:
+            if place != "line":
+                find_call(name, place) if is_anywhere else find_function(name, place)
         if "raises" in more:
             find_error(more["raises"], "raises")
-        return {*more} <= {*kind.more}
+        places = len(deviation.place)
+        return {*more} <= {*kind.more} and (places == 1 or (is_anywhere and not more))
     if kind.concerns == "call":
         call = deviation.call
         if call is None or Call.of(*map(str, call)) != call:

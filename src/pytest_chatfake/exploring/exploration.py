@@ -137,7 +137,6 @@ class Exploration:
         self._uncompared = set[int]()  # the steps after which no snapshot could be compared
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
         self._accepted_errors: dict[str, str] = {}  # see Recorder; of a ready-made test
-        self._is_by_chance = False  # whether attempts were made in threads at the same time
         self._arrivals: list[Arrival] | None = None  # as written
         self._has_another_order = False  # whether events reached an app in another order
         self._kinds_tried = set[str]()
@@ -210,13 +209,25 @@ class Exploration:
         return untried + [self._cannot_crash] * bool(self._cannot_crash)
 
     def _note_tried(self, world: World) -> None:
-        self._is_by_chance |= world.has_threads
         if self._row is None or self._has_another_order:
             return
         arrivals = world.arrivals
         if self._arrivals is None:
             self._arrivals = arrivals
         self._has_another_order = is_another_order(self._arrivals, arrivals)
+
+    @property
+    def _meetings(self) -> str:
+        # Where two attempts at the same time were held for each other; empty: nowhere.
+        ends = self._environment.ends
+        met = [point for point in ends if "met" in ends[point]]
+        held = [point for point in ends if ends[point] & {"left", "limit"}]
+        words = dict.fromkeys(str(point._replace(nth=1)) for point in met or held)
+        if not words:
+            return ""
+        if met:
+            return f"both attempts met {listed(words)}"
+        return f"one attempt was held {listed(words)}, while the other waited or ended"
 
     def _require_awaited(self) -> None:
         if self._is_pending:
@@ -375,11 +386,12 @@ class Exploration:
 
     async def _judged(self, world: World) -> World | None:
         # The world, or a run that shows its effect more clearly; None: there is no verdict.
+        shown = "" if world.error is None else world.baseline.shown(world.error)
         last = await self._confirmed(world)
         if world.error is not None and last.error is None:
             log = world.log()
             sentences = "; ".join(describe(each, log) for each in world.deviations)
-            self._sometimes = f"failed in one run and passed in another: {sentences}"
+            self._sometimes = f"failed in one run and passed in another: {sentences}; {shown}"
         last = await self._at_its_step(last)
         moving = [each.kind for each in last.deviations if KINDS[each.kind].moves_time]
         if last.error is None or not moving:
@@ -409,23 +421,22 @@ class Exploration:
         return world
 
     async def _differs(self, world: World, step: int) -> World | None:
-        # A world that ends after the step, if it fails: each time in the same way, if the app may
-        # have been busy in the background.
+        # A world that ends after the step, if its snapshot differs: each time in the same way, if
+        # the app may have been busy in the background. Other errors may come from stopping early.
         ends: list[object] = []
         while True:
             baseline = Baseline(until=step)
             short = await self._compared(world, baseline)
-            if short is not None and short.error is None and not ends:
+            error = None if short is None else short.error
+            differs = error is not None and baseline.differs_by(error)
+            if short is not None and not differs and not ends:
                 return None
-            if short is None or short.error is None or baseline.is_restless:
-                break
-            ends.append((baseline.values, str(short.error)))
-            if ends[0] != ends[-1]:
-                break
+            ends.append((baseline.values, str(error)))
+            if not differs or baseline.is_restless or ends[0] != ends[-1]:
+                self._uncompared.add(step)
+                return None
             if len(ends) == _RUNS or not (baseline.had_background or world.may_vary):
                 return short
-        self._uncompared.add(step)
-        return None
 
     async def _compared(self, world: World, baseline: Baseline) -> World | None:
         # None: the control fails as well, so the deviations aren't to blame.
@@ -586,7 +597,7 @@ class Exploration:
         found.note(note)
         self._show_timeline(world, error)
         more = list[str]()
-        if world.has_threads:
+        if world.has_threads and not world.held:
             more.append(
                 f"Attempts ran in threads: this world failed {_RUNS} times in a row, but may pass "
                 f"next time."

@@ -20,7 +20,7 @@ from ..base.arguments import (
 from ..base.errors import ChatFakeError
 from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
-from .deviations import CRASHING, KINDS, check_kinds, parse_deviations
+from .deviations import KINDS, check_kinds, has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, Progress, ReadyMadeTest
 from .injected_errors import find_error
 from .tripwires import find_function
@@ -136,9 +136,10 @@ class Explorer:
                 - ``only=None``: The only world to try, as a failure printed it.
                 - ``crash_points=()``: For ``"crash"``, functions such as ``[Session.commit]``, or
                   their dotted names: the app may also crash before and after each call. For
-                  ``"error"``, functions whose calls may fail. A mapping gives each function its
-                  exception class, as in ``{Session.commit: OperationalError}``, or None for the
-                  default of ``webhooks.error()``.
+                  ``"error"``, functions whose calls may fail. For ``"duplicate_at_once"``,
+                  functions at which two attempts meet. A mapping gives each function its exception
+                  class, as in ``{Session.commit: OperationalError}``, or None for the default of
+                  ``webhooks.error()``.
                 - ``stop_at_first=False``: Whether to stop at the first world that fails. If not,
                   more worlds with one deviation are tried, to find other kinds that fail: 75
                   worlds, or more if that takes no longer than the search so far.
@@ -168,7 +169,10 @@ class Explorer:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
-        environment = Environment(config, self._start, scope.crash_points, scope.errors)
+        listens = "duplicate_at_once" in scope.kinds
+        environment = Environment(
+            config, self._start, scope.crash_points, scope.errors, listens=listens
+        )
         exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
         for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
             exploration._repeat(first)
@@ -224,7 +228,7 @@ def _checked(options: ExploreOptions, call: str) -> CheckedOptions:
     only, seconds = options.get("only"), options.get("seconds")
     kinds = check_kinds(options.get("deviations", default.kinds))
     points, all_kinds = options.get("crash_points", ()), options.get("deviations") == "all"
-    found, errors = checked_points(points, tries=not CRASHING.isdisjoint(kinds))
+    found, errors = checked_points(points, tries=has_points(kinds))
     if "error" in kinds and not found and not all_kinds:
         raise ValueError(f"error: {KINDS['error'].needs}")
     return CheckedOptions(
@@ -265,7 +269,9 @@ def checked_points(
         find_error(name, "crash_points")
     found = {find_function(name, "crash_points")[1]: name for name in names}
     if found and not tries:
-        raise ValueError("crash_points= needs 'crash' or 'error' in deviations=")
+        raise ValueError(
+            "crash_points= needs 'crash', 'error' or 'duplicate_at_once' in deviations="
+        )
     return found if tries else None, errors
 
 

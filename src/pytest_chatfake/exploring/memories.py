@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.views import listed
 from ..webhooks.attempts import Attempt
-from .tripwires import set_tripwire
+from .tripwires import set_detour
 
 #: The arguments of a call by name, if they are known; ``self``, and all of them
 #: by position in ``given``.
@@ -326,11 +326,11 @@ class MemoryWatch:
             return
         signature = inspect.signature(function)  # of the function that a decorator wraps
 
-        def report(kind: str, *args: Any, **kwargs: Any) -> None:
-            if kind == "before":
-                self._called(memory, args, kwargs, signature)
+        def call(original: Any, *args: Any, **kwargs: Any) -> Any:
+            self._called(memory, args, kwargs, signature)
+            return original(*args, **kwargs)
 
-        set_tripwire(function, report, self._stack)
+        set_detour(function, call, self._stack)
 
     def _shadow(self, owner: type, name: str, method: Any, memory: Memory) -> None:
         @wraps(method)

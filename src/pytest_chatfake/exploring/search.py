@@ -42,6 +42,7 @@ class LoggedAttempt(NamedTuple):
         points: Where the app can crash during it.
         crash: How the app crashed during it, or which error it got; empty: neither.
         is_retry: Whether the service retries it, as its request may say.
+        calls: The database calls during it, by name.
     """
 
     number: int
@@ -55,6 +56,7 @@ class LoggedAttempt(NamedTuple):
     points: Sequence[tuple[str, str, int]] = ()
     crash: str = ""
     is_retry: bool = False
+    calls: Sequence[str] = ()
 
 
 class LoggedCall(NamedTuple):
@@ -101,6 +103,7 @@ class WorldLog(NamedTuple):
         session: How long a session lasts, in nanoseconds.
         waiting: By number, what had not been attempted yet.
         errors: The exception classes, by the crash points that raise them.
+        held: Where an attempt was held for another one, in words; empty: nowhere.
     """
 
     attempts: Attempts
@@ -111,6 +114,7 @@ class WorldLog(NamedTuple):
     session: int = 0
     waiting: Mapping[int, LoggedAttempt] = {}
     errors: Mapping[str, str] = {}
+    held: str = ""
 
     @property
     def key(self) -> Key:
@@ -243,7 +247,18 @@ class _Options:
             for start, fits in fitting.items():
                 if distance in fits:
                     extent = distance if argument else 0
-                    yield distance, Deviation(kind, start, extent, *KINDS[kind].ways)
+                    for more in self._meetings(start) if KINDS[kind].more else KINDS[kind].ways:
+                        yield distance, Deviation(kind, start, extent, more)
+
+    def _meetings(self, start: int) -> Sequence[tuple[tuple[str, Any], ...]]:
+        # Where two attempts can meet, if nothing else deviates. Database calls only matter if there
+        # are no other points. There may be many, so one world has all that have the same name.
+        attempt = self.slots[start].attempt
+        points = [
+            ((where, name), *[("nth", nth)] * (nth > 1)) for where, name, nth in attempt.points
+        ]
+        calls = [(("before", name), ("nth", None)) for name in attempt.calls]
+        return ([] if self.taken else points or calls) or [()]
 
     def _pauses(self, kind: str) -> Iterator[_Found]:
         # Wherever the body moves time and, if a kind moves time itself, also after a session's end.
@@ -340,7 +355,7 @@ class Search:
                     return
                 self._new = None
                 yield deviations
-                if self._new is not None and not any(KINDS[d.kind].is_alone for d in deviations):
+                if self._new is not None and not any(d.is_alone for d in deviations):
                     grown.append((deviations, self._new))
             parents = grown
 

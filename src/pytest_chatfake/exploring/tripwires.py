@@ -9,58 +9,93 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from operator import attrgetter
-from types import FunctionType, SimpleNamespace
-from typing import Any, Final
+from types import FunctionType
+from typing import Any, Final, TypeAlias
 
 from ..base.arguments import cited, shortened
+
+#: Takes ``"before"`` or ``"after"``.
+Report: TypeAlias = Callable[[str], Awaitable[object] | None]
 
 #: ``__code__`` can only be replaced by code with the same number of free variables.
 _SOURCE: Final = """
 def make({free}):
-    {prefix}def tripwire(*args, **kwargs):
-        wire = "wire"
+    {prefix}def detour(*args, **kwargs):
         lambda: ({free})
-        try:
-            wire.report("before", *args, **kwargs)
-        except Exception as error:
-            if {leave}:
-                return True
-            raise
-        result = {wait}wire.original(*args, **kwargs)
-        wire.report("after", *args, **kwargs)
-        return result
-    return tripwire
+        call = "call"
+        return {wait}call(*args, **kwargs)
+    return detour
 """
 
 #: An error before ``__exit__`` is passed to it like the block's error, or it would commit.
 _EXITS: Final = {"__exit__", "__aexit__"}
-_LEAVE: Final = "{wait}wire.original(args[0], type(error), error, error.__traceback__)"
 
 
-def set_tripwire(function: FunctionType, report: Callable[..., None], stack: ExitStack) -> None:
-    """Report ``"before"`` and ``"after"`` at each call of a function, until a stack is closed.
+def set_detour(function: FunctionType, call: Callable[..., Any], stack: ExitStack) -> None:
+    """Call ``call(original, *args, **kwargs)`` in place of a function, until a stack is closed.
 
-    The call's arguments follow.
+    If the function is async, the result of ``call`` is awaited.
     """
     code, free = function.__code__, [f"_{name}" for name in function.__code__.co_freevars]
     is_async = inspect.iscoroutinefunction(function)
     prefix, wait = "async " * is_async, "await " * is_async
-    leave = _LEAVE.format(wait=wait) if function.__name__ in _EXITS else "False"
-    source = _SOURCE.format(free=", ".join(free), prefix=prefix, wait=wait, leave=leave)
+    source = _SOURCE.format(free=", ".join(free), prefix=prefix, wait=wait)
     names: dict[str, Callable[..., FunctionType]] = {}
     exec(compile(source, __file__, "exec"), names)  # noqa: S102 - executes the text above
     original = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     original.__kwdefaults__ = function.__kwdefaults__
-    wire, made = SimpleNamespace(report=report, original=original), names["make"](*free).__code__
-    constants = tuple(wire if constant == "wire" else constant for constant in made.co_consts)
+    made, called = names["make"](*free).__code__, partial(call, original)
+    constants = tuple(called if constant == "call" else constant for constant in made.co_consts)
     # First, because an interrupt may come at any time.
     stack.callback(setattr, function, "__code__", code)
     function.__code__ = made.replace(co_consts=constants)
+
+
+def set_tripwire(function: FunctionType, report: Report, stack: ExitStack) -> None:
+    """Report ``"before"`` and ``"after"`` at each call of a function, until a stack is closed.
+
+    If the function is async, what ``report`` returns is awaited, unless it is None.
+    """
+    set_detour(function, partial(_reported(function), report), stack)
+
+
+def _reported(function: FunctionType) -> Callable[..., Any]:
+    is_exit = function.__name__ in _EXITS
+
+    def call(report: Report, original: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            report("before")
+        except Exception as error:
+            if is_exit and original(args[0], type(error), error, error.__traceback__):
+                return True
+            raise
+        result = original(*args, **kwargs)
+        report("after")
+        return result
+
+    async def call_async(report: Report, original: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            await _wait(report("before"))
+        except Exception as error:
+            if is_exit and await original(args[0], type(error), error, error.__traceback__):
+                return True
+            raise
+        result = await original(*args, **kwargs)
+        await _wait(report("after"))
+        return result
+
+    return call_async if inspect.iscoroutinefunction(function) else call
+
+
+async def _wait(wait: Awaitable[object] | None) -> None:
+    if wait is not None:
+        await wait
 
 
 def find_function(what: object, argument: str) -> tuple[str, FunctionType]:

@@ -30,7 +30,7 @@ from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from .baseline import Baseline
 from .cards import Remarks, remarks_key
 from .changes import ChangeCount
-from .deviations import CRASHING, parse_deviations
+from .deviations import has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
@@ -63,6 +63,8 @@ _IN_ORDER: Final = (
     "or a clock move between them, or hold them back with chat_fake.webhooks.paused()"
 )
 
+_NAME_IT: Final = "Name the function that writes: crash_points = [Session.commit]"
+
 _PERSON: Final = "+4915550003"
 
 #: A test's work after the scenario, with the fake and the snapshot, if there is one.
@@ -92,8 +94,9 @@ class WebhookTests:
     class, and is not collected.
 
     Attributes:
-        crash_points: Functions whose calls may crash the app or raise an error:
-            ``[Session.commit]``, or ``{Session.commit: OperationalError}``.
+        crash_points: Functions whose calls may crash the app or raise an error, and at which
+            attempts at the same time meet: ``[Session.commit]``, or
+            ``{Session.commit: OperationalError}``.
         expected_failures: Reasons why tests fail for now, by test name. Once one of these tests
             passes, it counts as a failure.
         only: The only world to try, by test name, as a failure printed it.
@@ -211,29 +214,38 @@ class WebhookTests:
         webhook_run.explore(ending=again, compares=True)
 
     def test_duplicates_at_once(self, webhook_run: _WebhookRun) -> None:
-        """Handle an event twice at the same time; if the app refuses one attempt, it is retried."""
-        failed: list[str] = []  # how both attempts of a pair failed; empty: one did not
+        """Handle an event twice at the same time; if the app refuses one attempt, it is retried.
 
-        async def retry(fake: ChatFake, _: Snapshot | None) -> None:
-            inside, attempts = Inside(fake), list(fake.webhooks.attempts)
+        The attempt that first comes to a crash point, to an awaiting line or, if there is neither,
+        to a database call is held until the other one is there as well, or has ended.
+        """
+        failed: list[str] = []  # how both attempts of a pair failed; empty: one did not
+        had_threads: list[bool] = []
+
+        async def note(fake: ChatFake, _: Snapshot | None) -> None:
+            inside = Inside(fake)
             pair = [
                 attempt
-                for attempt in attempts
+                for attempt in fake.webhooks.attempts
                 if any(mark.kind == "concurrently" for mark in attempt.marks)
             ]
             if pair:
-                question = ". Does a thread lack its own database connection?"
+                had_threads.append(inside.had_threads)
                 logged = inside.logged_error(pair[0])
                 why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
                 is_done = any(each.ok and not inside.logged_error(each) for each in pair)
-                failed.append("" if is_done else why + question * inside.had_threads)
-            for event in dict.fromkeys(each.event for each in attempts if not each.ok):
-                fake.webhooks.redeliver(event)
-            await _settled(fake)
+                failed.append("" if is_done else why)
 
-        webhook_run.compare("duplicate_at_once", ending=retry, raise_exceptions=False)
+        advice = "" if self.crash_points else f". {_NAME_IT}"
+        exploration = webhook_run.compare(
+            "duplicate_at_once", ending=note, raise_exceptions=False, advice=advice
+        )
         if failed and all(failed):
             pytest.skip(f"two simultaneous attempts both failed every time: {failed[0]}")
+        if meetings := exploration._meetings:
+            webhook_run.note(meetings)
+        elif any(had_threads):
+            webhook_run.note(f"by chance, because the attempts ran in threads{advice}")
 
     def test_another_order(self, webhook_run: _WebhookRun) -> None:
         """Handle events that arrive out of order: late, or retried after a refusal on the way."""
@@ -361,16 +373,19 @@ class _WebhookRun:
         self._remarks.extent = extent
 
     def compare(
-        self, *kinds: str, ending: _Ending | None = None, raise_exceptions: bool = True
+        self,
+        *kinds: str,
+        ending: _Ending | None = None,
+        raise_exceptions: bool = True,
+        advice: str = "",
     ) -> Exploration:
         self._raises = raise_exceptions
         exploration = self.explore(*kinds, ending=ending, compares=True)
         if reason := exploration._why_nothing:
             pytest.skip(reason)
         if sometimes := exploration._sometimes:
-            pytest.skip(f"threads: this {sometimes}. Do two threads share a connection?")
-        by_chance = ", by chance" * exploration._is_by_chance
-        self.tried(counted(exploration._deviating, "world") + by_chance)
+            pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
+        self.tried(counted(exploration._deviating, "world"))
         for text in exploration._untried:
             self.note(text)
         return exploration
@@ -406,7 +421,7 @@ class _WebhookRun:
             run_at_once(scenario(chat_fake))
 
         body = scenario if self._is_async else at_once
-        tries = not CRASHING.isdisjoint(kinds)
+        tries = has_points(kinds)
         points = self._tests.crash_points if tries else ()
         crash_points, errors = checked_points(points, tries=tries)
         depth = 1 if kinds else 0
@@ -585,18 +600,12 @@ class _WebhookRun:
     # The test to paste
 
     def _as_written(self, baseline: Baseline) -> Written:
-        redelivers, self._raises, self._is_alone = not self._raises, True, True
-        self._ending = self._ending if redelivers else None
+        self._raises, self._is_alone, self._ending = True, True, None
         connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
         wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
         given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{wait}self.play(chat_fake{steps})"]
-        if redelivers:  # like the test's own ending
-            lines += [
-                "for attempt in list(chat_fake.webhooks.attempts):",
-                f"    attempt.ok or {wait}chat_fake.webhooks.redeliver(attempt.event)",
-            ]
         if self._has_snapshot and baseline.compares:
             expected = as_code(baseline.values[0], names, imports)
             if not expected:

@@ -36,6 +36,7 @@ from .arrivals import Arrival
 from .baseline import Baseline, without_texts
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
+from .meetings import Place, Point
 from .memories import MemoryWatch
 from .recorder import Barrier, Ended, Recorder
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
@@ -60,6 +61,8 @@ class Environment:
         config, crash_points: As given. With crash points, the body as written shows where the app
         can crash.
         errors: The names of exception classes, by the names of the crash points that raise them.
+        listens: Whether the body as written also shows which database calls the app makes.
+        ends: How meetings ended, by point.
         spent: Nanoseconds of real time, by what took them.
     """
 
@@ -69,12 +72,16 @@ class Environment:
         start: datetime,
         crash_points: Mapping[FunctionType, str] | None = None,
         errors: Mapping[str, str] = {},
+        *,
+        listens: bool = False,
     ) -> None:
         self.config = config
         self.spent: Counter[str] = Counter()
         self._busy_with, self._since = "", time.monotonic_ns()
         self.crash_points = crash_points
         self.errors = errors
+        self.listens = listens
+        self.ends: dict[Point, set[str]] = {}
         self._start = start
         self._is_open = False
         self._random = random.getstate()
@@ -202,6 +209,8 @@ class World:
         finally:
             if self.memories is not None:
                 self.memories.end()
+            for place in self._places:
+                self._environment.ends.setdefault(place.point, set()).update(place.ends)
             self.inside.shut()
             self._environment.note("between worlds")
 
@@ -215,7 +224,7 @@ class World:
             self.memories = MemoryWatch()
             self.memories.begin()
             if points is not None:
-                attend = partial(CrashWatch, None, points)
+                attend = partial(CrashWatch, None, points, listens=environment.listens)
         self._seen = Recorder(self.inside, baseline, environment.note, attend, self.memories)
         # Simultaneous attempts have the same order even with other ids.
         self.inside.observe(self._seen, environment.config.seed or "", only_waits=self._only_waits)
@@ -223,6 +232,9 @@ class World:
         if not self._by_hand:
             for fault in self._faults:
                 self.inside.let_wait(fault)
+        for place in self._places:
+            if "limit" in environment.ends.get(place.point, ()):
+                place.shorten()
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
@@ -273,6 +285,21 @@ class World:
     def _watch_of(self, attempt: Attempt) -> CrashWatch | None:
         attendant = self.inside.attendant_of(attempt)
         return attendant if isinstance(attendant, CrashWatch) else None
+
+    @property
+    def _places(self) -> list[Place]:
+        places = map(self.inside.place_of_meetings, self._faults)
+        return [place for place in places if isinstance(place, Place)]
+
+    @property
+    def held(self) -> str:
+        """Where an attempt was held for another one, in words; empty: nowhere."""
+        for place in self._places:
+            if "met" in place.ends:
+                return f", and both attempts met {place.point}"
+            if place.ends & {"left", "limit"}:
+                return f", and one attempt was held {place.point}"
+        return ""
 
     @property
     def has_deviated(self) -> bool:
@@ -444,7 +471,7 @@ class World:
         return WorldLog(
             attempts,
             calls=list(self._calls()),
-            unseen=frozenset(d for d in fired if KINDS[d.kind].is_unseen),
+            unseen=frozenset(d for d in fired if d.is_unseen),
             moments=[
                 entry.moments if isinstance(entry, Barrier) else (entry.attempt.moment,)
                 for entry in self._seen.log
@@ -457,6 +484,7 @@ class World:
                 if number not in attempted
             },
             errors=self._environment.errors,
+            held=self.held,
         )
 
     def _logged(self, entry: Ended, waiting: Callable[..., LoggedAttempt]) -> LoggedAttempt:
@@ -467,6 +495,7 @@ class World:
             round=self.inside.round_of(attempt),
             is_retry=attempt.number > 1,
             points=() if watch is None else tuple(watch.points),
+            calls=() if watch is None else tuple(watch.calls),
             crash=self._deed(attempt),
         )
 

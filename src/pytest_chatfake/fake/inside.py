@@ -29,7 +29,7 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attendant
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
-from ..webhooks.faults import Duplicate
+from ..webhooks.faults import Concurrently, Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
 from .snapshots import Snapshot, difference, taken
@@ -277,6 +277,11 @@ class Inside:
         """Let a duplicate wait for other attempts past barriers, until the end of the body."""
         if isinstance(fault, Duplicate):
             fault._outlasts_barriers = True
+
+    @staticmethod
+    def place_of_meetings(fault: Trigger) -> object:
+        """Return what makes the attendants of a fault's attempts at the same time, if anything."""
+        return fault._meet if isinstance(fault, Concurrently) else None
 
     @staticmethod
     def is_short(fault: Trigger) -> bool:

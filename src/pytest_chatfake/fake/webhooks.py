@@ -305,9 +305,25 @@ class Webhooks:
     @overload
     def concurrently(self) -> Concurrent: ...
     @overload
-    def concurrently(self, *, by: int, **where: Unpack[EventFilter]) -> Fault: ...
     def concurrently(
-        self, *, by: int | None = None, **where: Unpack[EventFilter]
+        self,
+        *,
+        by: int,
+        line: str | None = None,
+        before: Callable[..., Any] | str | None = None,
+        after: Callable[..., Any] | str | None = None,
+        nth: int | None = 1,
+        **where: Unpack[EventFilter],
+    ) -> Fault: ...
+    def concurrently(
+        self,
+        *,
+        by: int | None = None,
+        line: str | None = None,
+        before: Callable[..., Any] | str | None = None,
+        after: Callable[..., Any] | str | None = None,
+        nth: int | None = 1,
+        **where: Unpack[EventFilter],
     ) -> Concurrent | Fault:
         """Post events at the same time (assumed).
 
@@ -321,21 +337,39 @@ class Webhooks:
             by: Without a block, how many other attempts, at any endpoint, an event waits for, as
                 with :meth:`reorder`. It is posted at the same time as the last of them or, if that
                 one can't overlap with it, as the next that can. With 0, an event is posted twice at
-                the same time.
+                the same time. If the app refuses one of the two, the event is retried before
+                anything else happens, even without ``retry_after``.
+            line: With ``by=0``, let the two attempts of an event meet: the one that first comes to
+                this line of an in-process app is held until the other one is there as well, has
+                ended, or 0.2 real seconds are over (with a short ``timeout``, a fifth of it). Such
+                a line awaits, as in :meth:`crash`.
+            before: Let them meet before a call of this function, as in :meth:`crash`, or of a
+                database's method: ``sqlite3.Connection.execute``. A plain function that runs on an
+                event loop holds nothing.
+            after: Let them meet after such a call.
+            nth: Let them meet at the nth time that each comes to the point; None: each time.
             **where: Selects the events if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
             ChatFakeError: For a block, only plain functions and receivers are connected, or only
                 they got its events.
             ClosedError: The fake is closed.
-            TypeError: ``where`` is given without ``by``, or the block is entered with ``with`` in
-                async mode or with ``async with`` in sync mode.
+            TypeError: ``where`` or a point is given without ``by``, or several points are; or the
+                block is entered with ``with`` in async mode or with ``async with`` in sync mode.
+            ValueError: A point is given with another ``by`` than 0.
             RuntimeError: The block is entered inside another one, or inside ``paused()``.
         """
+        given = {"line": line, "before": before, "after": after}
+        points = [name for name, value in given.items() if value is not None]
+        points += ["nth"] * (nth != 1)
+        if by is not None and points:
+            crashes = extra("exploring.crashes", "concurrently()")
+            point = crashes.meet_at(nth, self._engine.settings.timeout, **given)
+            return self._fault(Concurrently(by, *point), where)
         if by is not None:
             return self._fault(Concurrently(by), where)
-        if where:
-            text = f"concurrently() takes {', '.join(where)} only with by="
+        if where or points:
+            text = f"concurrently() takes {', '.join([*points, *where])} only with by="
             raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
         self._engine.refuse_closed()
         refuse_one_by_one(self._outbox.endpoints)

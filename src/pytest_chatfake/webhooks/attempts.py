@@ -208,7 +208,7 @@ class Attempt(Record):
         kept = [each for each in self._decisions if isinstance(each, (Changed, Hold))]
         ends = [each for each in self._decisions if each.meaning.unmade]
         repeat = replace(self, _decisions=tuple(kept))
-        repeat._note(Repeat(twice.fault, twice.mark))
+        repeat._note(Repeat(twice.fault, twice.mark, twice=twice))
         repeat._decisions += tuple(ends)
         if twice.new_id:
             repeat._other_id = other_id(self.event.id)
@@ -223,6 +223,7 @@ class Post:
         request: What is posted.
         target: Posts it.
         round: The number of its batch; 0 if it is made alone.
+        is_twin: Whether it is one of two attempts of an event that a fault makes at the same time.
         attendant: Accompanies it.
         signer: Signs in place of faults and of the endpoint.
         is_posted: Whether the request left: neither the signer nor the function of ``tamper()``
@@ -232,6 +233,7 @@ class Post:
     """
 
     round: int = 0
+    is_twin: bool = False
     attendant: Attendant | None = None
     signer: Signer | None = None
     is_posted: bool = False

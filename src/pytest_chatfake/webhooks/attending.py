@@ -12,7 +12,8 @@ from ..transport.client.targets import Target
 class Attendant(Protocol):
     """Accompanies one attempt at an in-process app, from before the app is called to the end.
 
-    It can end the attempt, and it can await the app's code itself: see :data:`.cancellable.around`.
+    It can end the attempt, and it can await or call the app's code itself: see
+    :data:`.cancellable.around` and :data:`.wsgi.around_call`.
 
     Attributes:
         deed: What it did to the app, in words that follow "the app"; empty if nothing.

@@ -8,7 +8,7 @@ its decision: make the attempt :class:`Twice`, :class:`Hold` it back, post somet
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.marks import Mark
@@ -138,12 +138,14 @@ class Twice(Decision):
 
     Attributes:
         wait: What the second one waits for once the first is made; None: both are made at the same
-            time.
+            time. If the app then refuses one of them, it is retried at once.
         new_id: Whether the second one has a new event id.
+        attend: Makes the attendants of attempts at the same time; None: they have none.
     """
 
     wait: Turn | Pause | None = None
     new_id: bool = False
+    attend: Attend | None = None
 
     @property
     def combines(self) -> bool:
@@ -152,7 +154,9 @@ class Twice(Decision):
 
 @dataclass(frozen=True, slots=True)
 class Repeat(Decision):
-    """The attempt is the second one of :class:`Twice`; the drain decides this."""
+    """The attempt is the second one of ``twice``; the drain decides this."""
+
+    twice: Twice = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ from ..transport.client.django_bridge import has_broken_transaction
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
 from .attempts import Attempt, Post
+from .attending import Attend
 from .core import Core
 from .decisions import (
     AtBarrier,
@@ -45,6 +46,7 @@ from .decisions import (
     Failed,
     Hold,
     Pause,
+    Repeat,
     Together,
     Turn,
     Twice,
@@ -331,14 +333,14 @@ class Drain:
             if isinstance(decision, Failed) and not decision.is_after:
                 post.outcome = decision.response  # so it is only recorded, not made
             elif isinstance(decision, Call):
-                self._accompany(post, decision)
+                self._accompany(post, decision.attend, decision.mark)
         return post
 
-    def _accompany(self, post: Post, call: Call) -> None:
-        post.attendant = call.attend()
+    def _accompany(self, post: Post, attend: Attend, mark: Mark) -> None:
+        post.attendant = attend()
         if not post.target.in_process:
             post.outcome = ChatFakeError(
-                f"{call.mark.kind}() needs an in-process app, but {post.attempt.endpoint._shown} "
+                f"{mark.kind}() needs an in-process app, but {post.attempt.endpoint._shown} "
                 f"is a URL. Connect the app as wsgi= or asgi="
             )
 
@@ -353,6 +355,19 @@ class Drain:
             post.round, post.attendant = self._batches, None  # it can only follow one attempt
             if marks[0] not in post.attempt._marks:
                 post.attempt._marks += (marks[0],)
+        for post in posts:
+            for decision in post.attempt._decisions:
+                if isinstance(decision, Repeat) and decision.twice.wait is None:
+                    self._pair(posts, post.attempt, decision.twice)
+
+    def _pair(self, posts: Sequence[Post], repeat: Attempt, twice: Twice) -> None:
+        # The attempts of an event that a fault makes at the same time.
+        for post in posts:
+            attempt = post.attempt
+            if (attempt.event, attempt.endpoint) == (repeat.event, repeat.endpoint):
+                post.is_twin = True
+                if twice.attend is not None:
+                    self._accompany(post, twice.attend, twice.mark)
 
     def _end(self, posts: Sequence[Post], ended: BaseException | None) -> None:
         if len(posts) > 1:
@@ -408,10 +423,13 @@ class Drain:
 
     def _try_again(self, post: Post, *, by_fault: bool) -> None:
         # If a fault made the attempt fail, it is repeated at the next barrier, without using up one
-        # of the endpoint's retries.
+        # of the endpoint's retries. One of two at the same time is repeated before anything
+        # else happens.
         attempt = post.attempt
         if attempt.endpoint.disabled:
             self._queue.forget_unwanted()
+        elif post.is_twin and post.is_posted:
+            self._queue.retry_next(attempt._again(attempt._retried))
         elif by_fault:
             self._queue.wait(attempt._again(attempt._retried), AtBarrier())
         elif attempt._retried < len(attempt.endpoint._retries):

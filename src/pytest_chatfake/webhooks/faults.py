@@ -225,15 +225,20 @@ class Concurrently(Fault):
 
     _kind, _text = "concurrently", "at the same time"
 
-    def __init__(self, by: int) -> None:
+    def __init__(self, by: int, point: str = "", meet: Callable[[], Attend] | None = None) -> None:
         self._steps = check_int(by, "by", 0)
-        super().__init__(*shown_arguments(by=by))
+        if by and meet is not None:
+            raise ValueError(
+                f"concurrently() takes {point} only with by=0, which posts an event twice"
+            )
+        super().__init__(*shown_arguments(by=by), *[point] * (meet is not None))
+        self._meet = meet  # makes what makes the attendants of one batch
 
     def _decide(self, attempt: Attempt) -> Decision | None:
         if not attempt.endpoint._target.overlaps:
             return None
         if not self._steps:
-            return Twice(self, self._mark)
+            return Twice(self, self._mark, attend=self._meet and self._meet())
         return Hold(self, self._mark, wait=Turn(self._steps, self, together=True))
 
 

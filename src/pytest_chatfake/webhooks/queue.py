@@ -20,6 +20,8 @@ from ..domain.instants import MILLISECOND
 from .attempts import Attempt
 from .core import Core
 from .decisions import AtBarrier, Held, Pause, Turn, Until
+from .endpoints import Endpoint
+from .events import Event
 
 #: What waits for a barrier comes after whatever waits for other attempts; what is held comes last.
 _AT_BARRIER: Final = maxsize - 1
@@ -95,6 +97,12 @@ class Queue:
         # If time has jumped over `due`, the attempt counts as made at that moment.
         attempt.moment = due if self._core.now() - due > MILLISECOND else 0
         self.add([attempt])
+
+    def retry_next(self, retry: Attempt) -> None:
+        """Make a retry next; if two attempts at the same time have failed, one retry is enough."""
+        is_there = self.ready and _delivery(self.ready[0]) == _delivery(retry)
+        if not is_there:
+            self.ready.appendleft(retry)
 
     def _put(self, turn: int, attempt: Attempt) -> None:
         self._count += 1
@@ -230,6 +238,10 @@ class Queue:
 
 def _is_together(attempt: Attempt) -> bool:
     return isinstance(attempt._wait, Turn) and attempt._wait.together
+
+
+def _delivery(attempt: Attempt) -> tuple[Event, Endpoint, int]:
+    return attempt.event, attempt.endpoint, attempt.number
 
 
 def _is_duplicate(attempt: Attempt) -> bool:

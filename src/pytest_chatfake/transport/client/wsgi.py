@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextvars import ContextVar
 from copy import copy
 from functools import lru_cache
 from io import BytesIO
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 
     from _typeshed import OptExcInfo
     from _typeshed.wsgi import WSGIApplication
+
+
+#: A function that calls an app in place of the target: it takes the target's function and that
+#: one's arguments. None: no such function.
+around_call: ContextVar[Callable[..., Any] | None] = ContextVar(
+    "pytest_chatfake_around_call", default=None
+)
 
 
 class WsgiTarget(Target):
@@ -80,6 +88,10 @@ class WsgiTarget(Target):
         self._worker.close()
 
     def _call(self, request: OutgoingRequest) -> Response:
+        attended = around_call.get()
+        return self._called(request) if attended is None else attended(self._called, request)
+
+    def _called(self, request: OutgoingRequest) -> Response:
         environ = {**self._environ, **_variables(tuple(request.headers.items()))}
         environ["CONTENT_LENGTH"] = str(len(request.body))
         environ["wsgi.input"] = BytesIO(request.body)

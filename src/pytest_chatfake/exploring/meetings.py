@@ -1,0 +1,292 @@
+"""Lets the two attempts of an event meet at a point inside the app.
+
+The attempt that reaches the point first is held there until the other one has come as far, or has
+ended. So two attempts that both look for a row before either of them inserts it do so in each run.
+If the app makes the other one wait, for a lock, say, a limit of real seconds ends the hold.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import ExitStack
+from contextvars import ContextVar
+from functools import partial
+from types import FunctionType
+from typing import Any, Final, NamedTuple, TypeVar
+
+from ..base.views import ordinal
+from ..transport.client.cancellable import Cancellable, around
+from ..transport.client.loops import running_framework
+from ..transport.client.responses import Response
+from ..transport.client.targets import Target
+from ..transport.client.worker import Worker
+from ..transport.client.wsgi import around_call
+from ..webhooks.attending import Attend
+from .database_calls import call_and_listen
+from .stepping import follow_into_threads, follow_new_tasks, followed, waiting_lines
+from .tripwires import set_tripwire
+
+T = TypeVar("T")
+
+#: Real seconds that an attempt is held at most. Where a hold has ended by the limit, the next one
+#: very likely will, too, so its limit is shorter.
+_LIMIT: Final = 0.2
+_NEXT: Final = 1 / 4
+_LEAST: Final = 0.01
+
+#: How much of the fake's timeout all holds of a meeting may take, so that they end no attempt.
+_SHARE: Final = 1 / 5
+
+_guest: ContextVar[Guest | None] = ContextVar("pytest_chatfake_guest", default=None)
+
+
+class Point(NamedTuple):
+    """Where two attempts meet.
+
+    Attributes:
+        kind, name: As of a :class:`.CrashPoint`.
+        nth: Which time that each of them comes there; None: each time.
+    """
+
+    kind: str
+    name: str
+    nth: int | None = 1
+
+    def __str__(self) -> str:
+        """Return the point in words: ``before the 2nd Session.commit``."""
+        is_later = self.nth is not None and self.nth > 1
+        which = "each " if self.nth is None else f"the {ordinal(self.nth)} " * is_later
+        if self.kind != "line":
+            return f"{self.kind} {which}{self.name}"
+        return f"at {self.name}" + f" for {which}time" * is_later
+
+
+class Place:
+    """The point at which the attempts of a fault's events meet.
+
+    Args:
+        point: The point.
+        function: The function whose call is the point; None: a line, or a database call.
+        timeout: The fake's timeout, in real seconds.
+
+    Attributes:
+        point: As given, with the function's short name.
+        limit: The real seconds that an attempt is held at most.
+        budget: The real seconds that all holds of a meeting may last in total.
+        ends: How meetings ended: the attempts ``"met"``; one was held until the other had
+            ``"left"``, or to the ``"limit"``; or the point is a plain function ``"on a loop"``,
+            where holding one would stop the other.
+    """
+
+    def __init__(self, point: Point, function: FunctionType | None, timeout: float) -> None:
+        self.budget: float = timeout * _SHARE
+        self.limit: float = min(_LIMIT, self.budget)
+        self.ends: set[str] = set()
+        self._point = point
+        self._function = function
+        short = function and function.__qualname__.rpartition("<locals>.")[2]
+        self.point: Point = point._replace(name=short or point.name)
+
+    def __call__(self) -> Attend:
+        """Begin the meeting of an event, and return what makes its attendants."""
+        return partial(Guest, Meeting(self, self._point, self._function))
+
+    def shorten(self) -> None:
+        """Shorten the limit, because a hold has ended by it."""
+        self.limit = max(self.limit * _NEXT, _LEAST)
+
+
+class Meeting:
+    """The meeting of two attempts.
+
+    Attributes:
+        point: Where they meet.
+    """
+
+    def __init__(self, place: Place, point: Point, function: FunctionType | None) -> None:
+        self.point = point
+        self._place = place
+        self._function = function
+        self._lock = threading.Lock()
+        self._present = 0
+        self._is_over = False  # one of them has left
+        self._budget = place.budget
+        self._came: Counter[Guest] = Counter()  # how often each one has come to the point
+        self._held: threading.Event | None = None  # set when the one that is held can go on
+        self._held_at = 0  # how often that one has come
+        self._is_followed = False
+        self._stack = ExitStack()
+
+    def enter(self) -> None:
+        """Take part; the first one sets up what both need."""
+        with self._lock:
+            self._present += 1
+            if self._present > 1 or self._is_over:
+                return
+            if self._function is not None:
+                set_tripwire(self._function, self._report, self._stack)
+            if self.point.kind != "line":
+                follow_into_threads(_for_a_thread, self._stack)
+
+    def leave(self) -> None:
+        """Stop taking part, so that the other one is no longer held."""
+        with self._lock:
+            self._present -= 1
+            self._is_over = True
+            self._let_go()
+            if not self._present:
+                self._stack.close()
+
+    def follow_tasks(self) -> None:
+        """Follow the tasks that the app begins on the running loop."""
+        if not self._is_followed:
+            self._is_followed = True
+            self._stack.callback(follow_new_tasks(_as_task, lambda _: None))
+
+    @property
+    def is_at_database(self) -> bool:
+        """Whether its point is a database call, which only a thread sees that listens."""
+        return self._function is None and self.point.kind != "line"
+
+    def _report(self, kind: str) -> Awaitable[object] | None:
+        guest = _guest.get()
+        if guest is None or guest.meeting is not self or kind != self.point.kind:
+            return None
+        if inspect.iscoroutinefunction(self._function):
+            return self.come_async(guest)
+        if running_framework() is None:
+            self.come(guest)
+        else:
+            self._place.ends.add("on a loop")
+        return None
+
+    def come(self, guest: Guest) -> None:
+        """Come to the point, and wait there for the other one."""
+        if (held := self._comes(guest)) is not None:
+            self._wait(held)
+
+    async def come_async(self, guest: Guest) -> None:
+        """Do the same without blocking the loop."""
+        if (held := self._comes(guest)) is None:
+            return
+        worker = Worker("chatfake-hold")
+        try:
+            await worker.call_async(self._wait, held)
+        finally:
+            worker.close()
+
+    def _comes(self, guest: Guest) -> threading.Event | None:
+        # Returns what to wait for; None: it goes on.
+        with self._lock:
+            self._came[guest] += 1
+            nth = self._came[guest]
+            if self._held is not None and nth == self._held_at:
+                self._place.ends.add("met")
+                self._let_go()
+                return None
+            is_late = any(self._came[other] >= nth for other in self._came if other is not guest)
+            is_here = self.point.nth in {None, nth} and self._place.limit <= self._budget
+            if self._is_over or is_late or not is_here:
+                return None
+            self._place.ends.add("left")
+            self._held, self._held_at = threading.Event(), nth
+            return self._held
+
+    def _wait(self, held: threading.Event) -> None:
+        limit = self._place.limit
+        if not held.wait(limit):  # in real time, even if the clocks are frozen
+            with self._lock:
+                if held is self._held:
+                    self._held = None
+                    self._budget -= limit
+                    self._place.ends.add("limit")
+                    self._place.shorten()
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            held.set()
+
+
+class Guest:
+    """Accompanies one of the two attempts; it is an :class:`.Attendant`.
+
+    Attributes:
+        meeting: The meeting.
+        deed, stopped: It does nothing to the app.
+    """
+
+    deed: str = ""
+    stopped: ConnectionResetError | None = None
+
+    def __init__(self, meeting: Meeting) -> None:
+        self.meeting = meeting
+        self._is_running = False
+        self._stack = ExitStack()
+
+    def begin(self, target: Target) -> None:  # noqa: ARG002 - an attendant's
+        """Take part in the meeting."""
+        self._stack.callback(_guest.set, _guest.get())
+        _guest.set(self)
+        self._stack.callback(around.set, around.get())
+        around.set(self.run)
+        self._stack.callback(around_call.set, around_call.get())
+        around_call.set(self.call)
+        self._stack.callback(self.meeting.leave)
+        self.meeting.enter()
+
+    def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
+        """Return the outcome unchanged."""
+        return outcome
+
+    def end(self) -> None:
+        """Leave the meeting."""
+        self._stack.close()
+
+    def call(self, function: Callable[..., T], *args: Any) -> T:
+        """Call an app's code in the running thread."""
+        token = _guest.set(self)  # a pool's thread may have another context
+        try:
+            if self.meeting.is_at_database:
+                return call_and_listen(self._hear, function, *args)
+            return function(*args)
+        finally:
+            _guest.reset(token)
+
+    def _hear(self, kind: str, name: str) -> None:
+        if (kind, name) == self.meeting.point[:2]:
+            self.meeting.come(self)
+
+    async def run(self, cancellable: Cancellable, key: object, awaitable: Awaitable[T]) -> T:
+        """Await an app's code, and hold it where it awaits."""
+        if self._is_running or self.meeting.point.kind != "line":  # or the app uses another fake
+            return await cancellable.run(key, awaitable)
+        self._is_running = True
+        self.meeting.follow_tasks()
+        return await cancellable.run(key, self.followed(_awaited(awaitable)))
+
+    def followed(self, coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
+        """Await a coroutine of the app, and hold it where it awaits."""
+        return followed(coroutine, self._look)
+
+    def _look(self, awaited: object) -> Awaitable[object] | None:
+        lines = waiting_lines(awaited)
+        is_here = bool(lines) and lines[-1] == self.meeting.point.name
+        return self.meeting.come_async(self) if is_here else None  # once the code can go on
+
+
+def _for_a_thread(function: Callable[..., Any]) -> Callable[..., Any]:
+    guest = _guest.get()
+    return function if guest is None else partial(guest.call, function)
+
+
+def _as_task(coroutine: Any) -> Coroutine[Any, Any, Any] | None:
+    guest = _guest.get()
+    return None if guest is None else _awaited(guest.followed(coroutine))
+
+
+async def _awaited(awaitable: Awaitable[T]) -> T:
+    return await awaitable

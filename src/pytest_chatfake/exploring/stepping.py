@@ -1,0 +1,149 @@
+"""Follows an app's coroutines from one suspension to the next, in its tasks and its threads."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from functools import partial
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from ..base.calling_line import users_lines
+from ..transport.client.loops import running_framework
+from .tripwires import find_named, set_detour
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+    from contextlib import ExitStack
+
+T = TypeVar("T")
+
+#: Called at each suspension; returns what to await before the code goes on, if anything.
+Look: TypeAlias = "Callable[[object], Awaitable[object] | None]"
+
+#: Functions of asyncio, trio, anyio and asgiref that await a thread, which can't be ended.
+_THREADS: Final = {
+    "to_thread",
+    "to_thread_run_sync",
+    "AsyncIOBackend.run_sync_in_worker_thread",
+    "SyncToAsync.__call__",
+}
+
+#: Functions that call plain code in a thread, with their modules and where they take that code.
+_POOLS: Final = (
+    ("anyio.to_thread", "run_sync", 0),
+    ("trio.to_thread", "run_sync", 0),
+    ("asyncio.base_events", "BaseEventLoop.run_in_executor", 2),
+)
+
+#: The names of the attributes for frame and awaited object, by type of awaitable.
+_LINKS: Final[dict[type, tuple[str, str]]] = {
+    CoroutineType: ("cr_frame", "cr_await"),
+    GeneratorType: ("gi_frame", "gi_yieldfrom"),
+    AsyncGeneratorType: ("ag_frame", "ag_await"),
+}
+
+
+@types.coroutine
+def followed(inner: Coroutine[Any, Any, T], look: Look) -> Generator[Any, Any, T]:
+    """Like ``await inner``, with a look at each suspension."""
+    step = partial(inner.send, None)
+    while True:
+        try:
+            suspended = step()
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        wait = look(inner)
+        try:
+            step = partial(inner.send, (yield suspended))
+            if wait is not None:
+                yield from wait.__await__()
+        except GeneratorExit:
+            inner.close()  # a no-op if both are garbage and `inner` was collected first
+            raise
+        except BaseException as error:
+            step = partial(inner.throw, error)
+
+
+def waiting_lines(awaited: object) -> list[str]:
+    """Return the app's lines that led to a suspension; none if it waits for a thread."""
+    frames = list(_frames_of(awaited))
+    waits = not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
+    return [] if waits else users_lines(frames)
+
+
+def _frames_of(awaited: object) -> Iterator[FrameType]:
+    # Ordered with the innermost last.
+    while awaited is not None:
+        link = _LINKS.get(type(awaited))
+        # For example, a step of an async generator, which doesn't refer to the generator.
+        if link is None:
+            found = (link for link in gc.get_referents(awaited) if type(link) in _LINKS)
+            awaited = next(found, None)
+            continue
+        frame, awaited = (getattr(awaited, name) for name in link)
+        if frame is not None:
+            yield frame
+
+
+def follow_new_tasks(
+    wrap: Callable[[Any], Any], note: Callable[[asyncio.Task[Any]], object]
+) -> Callable[[], object]:
+    """Follow the tasks that are begun on the running loop, unless it is trio's.
+
+    Args:
+        wrap: Returns the coroutine to run in place of a task's; None: the task is none of ours.
+        note: Takes each task whose coroutine was replaced.
+
+    Returns:
+        A function that ends this.
+    """
+    if running_framework() == "trio":  # whose tasks end with their nursery
+        return lambda: None
+    import asyncio  # noqa: PLC0415 - running, so imported
+
+    loop = asyncio.get_running_loop()
+    before: Any = loop.get_task_factory()
+
+    def begin(loop: Any, coroutine: Any, **options: Any) -> Any:
+        wrapped = wrap(coroutine)
+        awaited = coroutine if wrapped is None else wrapped
+        if before is None:
+            task = asyncio.Task(awaited, loop=loop, **options)
+        else:
+            task = before(loop, awaited, **options)
+        if wrapped is not None:
+            note(task)
+
+            def close(_: object) -> None:
+                coroutine.close()  # because it may never have begun
+
+            task.add_done_callback(close)
+        return task
+
+    loop.set_task_factory(begin)
+    return partial(loop.set_task_factory, before)
+
+
+def follow_into_threads(
+    wrap: Callable[[Callable[..., Any]], Callable[..., Any]], stack: ExitStack
+) -> None:
+    """Replace the plain code that coroutines run in threads, until a stack is closed.
+
+    Args:
+        wrap: Returns what to run in a thread in place of a function; it is called on the loop.
+        stack: Ends this.
+    """
+    for module, name, place in _POOLS:
+        if module in sys.modules:
+            function = find_named(f"{module}.{name}", name, "a function")
+            set_detour(function, partial(_into_thread, wrap, place), stack)
+
+
+def _into_thread(
+    wrap: Callable[[Any], Any], place: int, original: Any, *args: Any, **options: Any
+) -> Any:
+    before, function, after = args[:place], args[place], args[place + 1 :]
+    return original(*before, wrap(function), *after, **options)
