@@ -49,7 +49,7 @@ class TTLCache(dict):  # whose methods aren't written in Python
     def __init__(self, maxsize, ttl):
         pass
 
-class VTTLCache:
+class VTTLCache(dict):
     insert = str.format  # nor is this one
 """,
     "redis": "",
@@ -77,6 +77,9 @@ class TcpFakeServer:
 class Client:
     def add(self, key, val, time=0):
         return True
+    @staticmethod
+    def version():
+        return 1
 """,
     "async_lru": """
 class _LRUCacheWrapper:
@@ -257,14 +260,15 @@ def test_after_the_watch_a_library_is_as_it_was(lib):
 
 def test_the_app_gets_what_the_library_returns_and_raises(lib):
     def use():
-        found.append(lib.memcache.Client().add("id", 1))
+        found.append((lib.memcache.Client().add("id", 1), lib.memcache.Client.version()))
         with pytest.raises(KeyError):
             lib.cachebox.TTLCache(9, DAY)["missing"]
+        found.append(lib.cachebox.VTTLCache.fromkeys(["id"]))
 
     found = []
     watched(use)
 
-    assert found == [True]
+    assert found == [(True, 1), {"id": None}]
 
 
 #: How an app says at which moment something expires.

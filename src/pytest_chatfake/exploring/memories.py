@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import wraps
 from operator import attrgetter
 from traceback import walk_stack
-from types import FunctionType
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.views import listed
@@ -89,7 +89,8 @@ def _shown(call: Call) -> str:
 
 
 def _expires_in_redis(call: Call) -> bool | None:
-    return None if _is_fakeredis(call["self"]) else bool(_EXPIRY.search(_shown(call)))
+    expires = bool(_EXPIRY.search(_shown(call)))
+    return None if expires and _is_fakeredis(call["self"]) else expires
 
 
 def _has_redis_moment(call: Call) -> bool:
@@ -317,7 +318,7 @@ class MemoryWatch:
             if isinstance(function, FunctionType):
                 if name in vars(found) and not inspect.isgeneratorfunction(function):
                     self._set_tripwire(function, memory)
-            elif inspect.ismethoddescriptor(static) and callable(static):
+            elif isinstance(static, MethodDescriptorType | WrapperDescriptorType):
                 self._shadow(found, name, static, memory)
 
     def _set_tripwire(self, function: FunctionType, memory: Memory) -> None:
@@ -354,8 +355,8 @@ class MemoryWatch:
         is_known = memory in self._used and memory in self._expiring
         if is_known and (memory.has_moment is _never or memory in self._given_moments):
             return
-        call: dict[str, Any] = {**kwargs, "self": args[0], "given": args}
         with suppress(Exception):
+            call: dict[str, Any] = {**kwargs, "self": args[0] if args else None, "given": args}
             if signature is not None:
                 with suppress(TypeError):  # a decorator passes other arguments on
                     call |= signature.bind(*args, **kwargs).arguments
