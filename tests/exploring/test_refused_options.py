@@ -39,3 +39,28 @@ def each_value():
 def test_each_bad_option_is_refused_by_its_name_and_changes_nothing(fake):
     assert OPTIONS.keys() == ExploreOptions.__annotations__.keys()
     assert [*problems(fake, each_value())] == []
+
+
+#: What a meeting of two attempts refuses, by argument.
+MEETINGS = {
+    "line": (
+        {"line": 5},
+        {"line": "app.py"},
+        {"line": "app.py:41", "before": "shop.save"},
+        {"nth": 2},
+    ),
+    "before": ({"before": 5}, {"before": "nowhere.save"}, {"before": "json.dumps", "by": 1}),
+    "after": ({"after": 5}, {"after": "nowhere.save"}),
+    "nth": ({"nth": 0}, {"nth": True}, {"nth": "1"}),
+}
+
+
+def test_each_bad_meeting_is_refused_by_its_name_and_changes_nothing(fake):
+    tried = [
+        (f"{name}, {number}", (TypeError, ValueError), name, call)
+        for name, given in MEETINGS.items()
+        for number, one in enumerate(given)
+        for call in [partial(fake.webhooks.concurrently, **{"by": 0, **one})]
+    ]
+
+    assert [*problems(fake, tried)] == []

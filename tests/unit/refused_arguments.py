@@ -457,8 +457,9 @@ NOT_CALLED |= {
     "explore",
 }
 
-#: Verbs of an extra.
+#: Verbs of an extra, and the arguments of one with which it is one.
 OTHERS = {"crash", "error"}
+OF_AN_EXTRA = {("concurrently", name) for name in ("line", "before", "after", "nth")}
 
 
 def verbs():
@@ -506,7 +507,9 @@ def arguments_of(owner, call):
                 yield Argument(owner.__name__, call, name, each.__forward_arg__)
         elif one.kind is one.VAR_KEYWORD and one.annotation == "float":
             yield Argument(owner.__name__, call, "hours", "float")
-        elif one.kind is not one.VAR_KEYWORD and one.name != "self":
+        elif one.kind is one.VAR_KEYWORD or (call, one.name) in OF_AN_EXTRA:
+            continue
+        elif one.name != "self":
             yield Argument(owner.__name__, call, one.name, one.annotation)
 
 

@@ -42,7 +42,12 @@ from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
-from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
+from ..transport.client.loops import (
+    GRACE_SECONDS,
+    LoopBridge,
+    bridge_to_running_loop,
+    running_framework,
+)
 from ..transport.client.portal import Portal
 from ..transport.client.worker import Worker
 from ..webhooks.attempts import Attempt
@@ -307,8 +312,8 @@ class Engine:
         queue.
 
         Args:
-            apart: Whether the caller is no code of the app. Then it only waits for the ``timeout``
-                of an attempt, because the app may hold a lock until it gets the response.
+            apart: Whether the caller is no code of the app. Then it only waits for as long as the
+                attempts may take, because the app may hold a lock until it gets the response.
 
         Raises:
             TimeoutError: The attempts are not finished, and go on.
@@ -317,7 +322,8 @@ class Engine:
             self.drain.attempt()
         elif self.mode == "sync":
             worker = Worker("chatfake-first", grace=0)
-            limit = self.settings.timeout
+            # Whatever can be ended is, once its own time is up.
+            limit = self.settings.timeout * len(self.outbox.queue.ready) + GRACE_SECONDS
             try:
                 if not worker.finishes(self.drain.attempt, limit):
                     raise TimeoutError(

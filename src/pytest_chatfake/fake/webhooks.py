@@ -361,7 +361,7 @@ class Webhooks:
         """
         given = {"line": line, "before": before, "after": after}
         points = [name for name, value in given.items() if value is not None]
-        points += ["nth"] * (nth != 1)
+        points += ["nth"] * (nth is None or check_int(nth, "nth", 1) != 1)
         if by is not None and points:
             crashes = extra("exploring.crashes", "concurrently()")
             point = crashes.meet_at(nth, self._engine.settings.timeout, **given)
