@@ -219,15 +219,18 @@ class Exploration:
     @property
     def _meetings(self) -> str:
         # Where two attempts at the same time were held for each other; empty: nowhere.
-        ends = self._environment.ends
-        met = [point for point in ends if "met" in ends[point]]
-        held = [point for point in ends if ends[point] & {"left", "limit"}]
-        words = dict.fromkeys(str(point._replace(nth=1)) for point in met or held)
-        if not words:
-            return ""
-        if met:
-            return f"both attempts met {listed(words)}"
-        return f"one attempt was held {listed(words)}, while the other waited or ended"
+        def places(*wanted: str) -> str:
+            ends = self._environment.ends
+            points = (point for point in ends if not ends[point].isdisjoint(wanted))
+            words = dict.fromkeys(str(point._replace(nth=1)) for point in points)
+            return listed(words) if words else ""
+
+        if met := places("met"):
+            return f"both attempts met {met}"
+        if held := places("left", "limit"):
+            return f"one attempt was held {held}, while the other waited or ended"
+        on_a_loop = places("on a loop")
+        return f"nothing was held {on_a_loop}, on the event loop" * bool(on_a_loop)
 
     def _require_awaited(self) -> None:
         if self._is_pending:
