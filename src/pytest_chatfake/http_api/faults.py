@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any, ClassVar, Final, TypeAlias, TypedDict, cast
+from typing import Any, ClassVar, Final, TypeAlias, TypedDict
 
 from werkzeug.routing import Rule
 
@@ -234,9 +234,8 @@ def devices_of(delivered: object) -> tuple[int, ...]:
     """Return to how many devices each delivery before the response goes."""
     if isinstance(delivered, bool):
         return (1,) * delivered
-    given = delivered if isinstance(delivered, tuple) else (delivered,)
-    each = cast("tuple[object, ...]", given)
-    return tuple(check_int(devices, "delivered", 1, MAX_DEVICES) for devices in each)
+    given: Any = delivered if isinstance(delivered, tuple) else (delivered,)
+    return tuple(check_int(devices, "delivered", 1, MAX_DEVICES) for devices in given)
 
 
 def shown_method(method: str) -> str:
