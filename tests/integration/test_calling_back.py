@@ -86,8 +86,10 @@ def test_an_app_that_holds_a_lock_while_it_sends_gets_its_answer():
             order.append(f"answer {call_send_endpoint(fake)}")
         with pytest.raises(TimeoutError, match="does the app hold a lock or a transaction"):
             fake.settle()
+        late = [attempt.late for attempt in fake.webhooks.attempts]
 
     assert order == ["answer 200", "webhook"]
+    assert late == [204]
 
 
 @BOTH

@@ -29,7 +29,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from ..base.calling_line import Line, calling_line
 from ..base.coroutines import run_at_once
@@ -43,7 +43,6 @@ from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..transport.client.loops import (
-    GRACE_SECONDS,
     LoopBridge,
     bridge_to_running_loop,
     running_framework,
@@ -62,6 +61,9 @@ from .performer import Pending, Performer
 from .plan import Plan, PlannedStep
 from .process_time import ProcessTime
 from .settings import Mode, Settings
+
+#: Real seconds in which an attempt ends once its time is up.
+_MARGIN: Final = 0.5
 
 
 class Engine:
@@ -323,7 +325,7 @@ class Engine:
         elif self.mode == "sync":
             worker = Worker("chatfake-first", grace=0)
             # Whatever can be ended is, once its own time is up.
-            limit = self.settings.timeout * len(self.outbox.queue.ready) + GRACE_SECONDS
+            limit = self.settings.timeout * len(self.outbox.queue.ready) + _MARGIN
             try:
                 if not worker.finishes(self.drain.attempt, limit):
                     raise TimeoutError(
