@@ -234,7 +234,8 @@ def devices_of(delivered: object) -> tuple[int, ...]:
     """Return to how many devices each delivery before the response goes."""
     if isinstance(delivered, bool):
         return (1,) * delivered
-    given: Any = delivered if isinstance(delivered, tuple) else (delivered,)
+    anything: Any = delivered  # `isinstance` would make its items unknown
+    given: list[Any] = [*anything] if isinstance(delivered, tuple) else [anything]
     return tuple(check_int(devices, "delivered", 1, MAX_DEVICES) for devices in given)
 
 
