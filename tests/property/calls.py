@@ -92,10 +92,10 @@ def model_call(model: Model, call: Call) -> str | None:
             case "move":
                 model.move_to(said["at"])
             case "word":
-                model.life.change(address, "IllegalTransition", **WORDS[said["word"]])
+                model.life.change(address, "IllegalTransition", is_done=True, **WORDS[said["word"]])
             case "describe":
                 fields = {NAMES.get(name, name): value for name, value in said.items()}
-                model.life.change(address, "ValueError", **fields)
+                model.life.change(address, "ValueError", is_done=False, **fields)
             case "reset":
                 model.reset()
             case verb:

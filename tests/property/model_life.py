@@ -103,16 +103,18 @@ class Life:
         """Whether a script delivers or reads it later: then people leave it alone (assumed)."""
         return any(one.message is message and one.verb in ARRIVALS for one in self.scheduled)
 
-    def change(self, address, error, **fields):
+    def change(self, address, error, *, is_done, **fields):
         before = self.people[address]
         after = replace(before, **fields)
         if after.chat_open and not (after.online and after.registered):
             self.model.took(f"refused: an open chat where there can't be one ({error})")
             raise Refused(error, "the chat can't be open there")
         self.people[address] = after
-        if reachable(after) and not reachable(before):
+        if reachable(after) and (
+            not reachable(before) or (is_done and {"online", "blocked"} & {*fields})
+        ):
             self.back(address, after)
-        if after.chat_open and not before.chat_open:
+        if after.chat_open and (not before.chat_open or (is_done and "chat_open" in fields)):
             for message in self.to(address, "delivered"):
                 if self.scripted(message):
                     self.model.took("left alone: scripted reading, as the chat is opened")

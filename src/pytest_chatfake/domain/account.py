@@ -20,12 +20,12 @@ from ..base.errors import ClosedError, IllegalTransition
 from ..base.growing_index import GrowingIndex
 from . import reasons
 from .conversations import ConversationRecord, Conversations
-from .facts import Draft, Fact, Happening, Verb
+from .facts import Draft, Fact, Verb
 from .failure_codes import CATALOGUE, Failure
 from .ids import Ids
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
-from .messages import STATUSES, MessageState, check_legal
+from .messages import STATUSES, MessageState, MessageVerb, State, state_after
 from .money import EXACT, ZERO
 from .people import People, PersonRecord
 from .reasons import ChargePer, Rule
@@ -110,7 +110,7 @@ class Account:
     # Submission: §3, first row, and rule 4
 
     def _accept(self, message: MessageState, now: int, draft: Draft) -> list[Fact]:
-        check_legal(message, "accept")
+        sent = state_after(message, "accept")
         conversation = message.conversation = self._conversation(message, draft, now)
         price = draft.price if message.price is None else message.price
         if callable(price):
@@ -118,7 +118,7 @@ class Account:
             message.name(len(self.messages) + 1, self._ids)
             price = price(message)
             # While the function ran, another thread may have sent a message.
-            check_legal(message, "accept")
+            sent = state_after(message, "accept")
             conversation = message.conversation = self._conversation(message, draft, now)
         message.price = price
         is_priced = self._is_priced(conversation)
@@ -141,15 +141,15 @@ class Account:
         if estimate:
             rule = held
             entries = (LedgerEntry("hold", estimate, now, message),)
-        return [Fact("sent", message, now, rule, estimate, conversation, expires_at, entries)]
+        return [Fact(sent, message, now, rule, estimate, conversation, expires_at, entries)]
 
     def _reject(
         self, message: MessageState, now: int, failure: Failure, rule: Rule = reasons.REJECTED
     ) -> list[Fact]:
-        check_legal(message, "reject")
+        failed = state_after(message, "reject")
         message.conversation = None
         message.name(len(self.messages) + 1, self._ids)
-        return [Fact("failed", message, now, rule, ZERO, failure=failure)]
+        return [Fact(failed, message, now, rule, ZERO, failure=failure)]
 
     def _is_priced(self, conversation: ConversationRecord) -> bool:
         return conversation.started_at is None or self._rules.charge_per == "message"
@@ -199,34 +199,29 @@ class Account:
         # Reaches that many more devices, or all that don't have the message yet. A final price only
         # matters if this arrival is charged.
         self.check_current(message)
-        early = message.early_devices
-        if early and message.state == "read":  # by an autopilot
-            return []
-        check_legal(message, "deliver")
+        state_after(message, "deliver")
         person = self.people.get(message.recipient)
         if person is not None:
             person.check_reachable(message, "deliver", arrives=True)
-        devices = self.devices_of(message, devices)
-        first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
+        if devices is None:
+            devices = max(self.devices_left(message), 1)
+        first = self._arrival("deliver", message, now, price, reasons.DELIVERED)
         facts = [first]
         if devices > 1:
             again = replace(first, entries=(), rule=reasons.ANOTHER_DEVICE)
             facts += [again] * (devices - 1)
-        return facts[early:]
+        return facts
 
-    def devices_of(self, message: MessageState, devices: int | None) -> int:
-        """Return how many devices a delivery reaches: if None, those that don't have it yet."""
-        if devices is not None:
-            return devices
+    def devices_left(self, message: MessageState) -> int:
+        """Return how many of the recipient's devices don't have a message yet."""
         person = self.people.get(message.recipient)
-        used = 1 if person is None else person.devices
-        return max(used - message.delivered_devices + message.early_devices, 1)
+        return (1 if person is None else person.devices) - message.delivered_devices
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
         # A message that is still sent is delivered and read at once (§3). Without read receipts,
         # the service doesn't learn that it was read (§3 rule 3), only that it arrived (assumed).
         self.check_current(message)
-        check_legal(message, "read")
+        state_after(message, "read")
         person = self.people.get(message.recipient)
         if person is not None:
             person.check_reachable(message, "read", arrives=message.state == "sent")
@@ -237,7 +232,7 @@ class Account:
             return [self._arrival("read", message, now, None, reasons.READ_AT_ONCE)]
         if message.state != "sent":
             return []
-        return [self._arrival("delivered", message, now, None, reasons.READ_IN_PRIVATE)]
+        return [self._arrival("deliver", message, now, None, reasons.READ_IN_PRIVATE)]
 
     def _arrive(self, message: MessageState, now: int) -> list[Fact]:
         # The phone is online again (§3 rule 2).
@@ -248,16 +243,16 @@ class Account:
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         self.check_current(message)
-        check_legal(message, "fail")
+        failed = state_after(message, "fail")
         entries = self._released(message, now)
         rule = reasons.FAILED if entries else reasons.FAILED_FREE
-        return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
+        return [Fact(failed, message, now, rule, ZERO, None, None, entries, failure)]
 
     def dropped(self, message: MessageState, now: int) -> Fact:
         """Return the fact of a message's drop."""
-        entries = self._released(message, now)
+        dropped, entries = state_after(message, "drop"), self._released(message, now)
         rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
-        return Fact("dropped", message, now, rule, price, conversation, None, entries)
+        return Fact(dropped, message, now, rule, price, conversation, None, entries)
 
     def check_current(self, message: MessageState) -> None:
         """Refuse a message from before a reset, even if a current one has the same id."""
@@ -269,18 +264,18 @@ class Account:
 
     def _arrival(
         self,
-        what: Literal["delivered", "read"],
+        verb: MessageVerb,
         message: MessageState,
         now: int,
         price: Decimal | None,
         first: Mapping[reasons.Outcome, Rule],
     ) -> Fact:
         # Only a message's first arrival moves money.
-        conversation = message.conversation
+        what, conversation = state_after(message, verb), message.conversation
         assert conversation is not None
         expires_at = conversation.expires_at
         if message.delivered_at is not None:
-            rule = reasons.READ if what == "read" else reasons.ANOTHER_DEVICE
+            rule = reasons.READ if verb == "read" else reasons.ANOTHER_DEVICE
             return Fact(what, message, now, rule, message.total_price, conversation, expires_at)
         entries, charge = self._released(message, now), ZERO
         if self._is_priced(conversation):
@@ -315,7 +310,7 @@ class Account:
             estimate = message.sent_at + self._rules.conversation_length
             expires_at = conversation.expires_at or estimate
         return Fact(
-            cast("Happening", status) if status in STATUSES else "sent",
+            cast("State", status) if status in STATUSES else "sent",
             message,
             now,
             reasons.SYNTHETIC,
@@ -329,29 +324,22 @@ class Account:
 
     def apply(self, fact: Fact) -> None:
         """Change the message, conversation and ledger as a fact says; this can't fail."""
-        message, at = fact.message, fact.at
+        message, what = fact.message, fact.what
         for entry in fact.entries:
             self.ledger.post(entry)
-        what = fact.what
         if what == "sent":
             self._begin(fact, message)
-        elif what in {"delivered", "read"}:
-            if message.delivered_at is None:
-                self._reach(fact, message)
-            if what == "delivered":
-                message.delivered_devices += 1
-            else:
-                message.read_at = at
-            message.state = what
-        else:
+        elif what in {"failed", "dropped"}:
             self._end(fact, message)
+        else:
+            self._reach(fact, message)
+        message.state = what
 
     def _begin(self, fact: Fact, message: MessageState) -> None:
         conversation = fact.conversation
         assert conversation is not None
         self.messages.append(message)
         self.conversations.use(conversation)
-        message.state = "sent"
         message.sent_at = fact.at
         message.conversation = conversation
         message.total_price = message.held = fact.total_price
@@ -361,6 +349,14 @@ class Account:
         message.drop = self._schedule.add(fact.at + self._rules.drop_after, "drop", message)
 
     def _reach(self, fact: Fact, message: MessageState) -> None:
+        if message.delivered_at is None:
+            self._reach_first(fact, message)
+        if fact.what == "read":
+            message.read_at = fact.at
+        else:
+            message.delivered_devices += 1
+
+    def _reach_first(self, fact: Fact, message: MessageState) -> None:
         conversation = fact.conversation
         assert conversation is not None
         message.delivered_at = fact.at
@@ -377,11 +373,9 @@ class Account:
             self.messages.append(message)
         message.held = ZERO
         if fact.what == "dropped":
-            message.state = "dropped"
             message.drop = None
         else:
             self._cancel_drop(message)
-            message.state = "failed"
             message.failure = fact.failure
             message.total_price = ZERO
 

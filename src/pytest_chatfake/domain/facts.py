@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from .conversations import ConversationRecord
 from .failure_codes import Failure
 from .ledger import LedgerEntry
-from .messages import MessageState
+from .messages import MessageState, State
 from .reasons import Rule
-
-#: The four statuses of §3, each with its event, and the drop, which has none (§3 rule 6).
-Happening: TypeAlias = Literal["sent", "delivered", "read", "failed", "dropped"]
 
 
 @dataclass(slots=True)
@@ -58,7 +55,8 @@ class Fact:
     """Something that happened to a message.
 
     Attributes:
-        what: What happened.
+        what: What happened, which is the state that the message is in from then on. A drop has no
+            event (§3 rule 6).
         message: The message. Its fields only change when the fact is applied.
         at: When it happened, in nanoseconds since the epoch.
         rule: The rule behind the fact.
@@ -69,7 +67,7 @@ class Fact:
         failure: Why the message failed, if it did.
     """
 
-    what: Happening
+    what: State
     message: MessageState
     at: int
     rule: Rule

@@ -69,8 +69,6 @@ class MessageState:
         charged: The amount charged for it.
         delivered_devices: How many devices have reported a delivery.
         has_started_session: Whether its delivery started the conversation's session.
-        early_devices: How many devices got it before the test's ``deliver()``, which then counts as
-            those deliveries.
         submitted_to: The account that it was submitted to; None if it was sent immediately.
         created_at: When it was submitted, in nanoseconds since the epoch, like all moments here.
         sent_at: When it was accepted and sent.
@@ -99,7 +97,6 @@ class MessageState:
     charged: Decimal = ZERO
     delivered_devices: int = 0
     has_started_session: bool = False
-    early_devices: int = 0
     submitted_to: object | None = None
     created_at: int | None = None
     sent_at: int | None = None
@@ -132,14 +129,19 @@ class MessageState:
         return self.state != "submitted"
 
 
-def check_legal(message: MessageState, verb: MessageVerb) -> None:
-    """Raise an IllegalTransition if §3 does not allow a verb in the message's state."""
+def state_after(message: MessageState, verb: MessageVerb) -> State:
+    """Return the state that a verb leads to.
+
+    Raises:
+        IllegalTransition: §3 does not allow the verb in the message's state.
+    """
     legal = TRANSITIONS[message.state]
     if verb not in legal:
         possible = ", ".join(f"{other}()" for other in legal if other != "drop")
         hint = f" Possible: {possible}." if possible else ""
         subject = f"message {message.id}" if message.id else "a submission"
         raise IllegalTransition(f"can't {verb} {subject}: {_REASON[message.state]} (§3).{hint}")
+    return legal[verb]
 
 
 _REASON: Final[Mapping[State, str]] = {

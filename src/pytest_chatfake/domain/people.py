@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..base.errors import ClosedError, IllegalTransition
 from ..base.growing_index import GrowingIndex
@@ -77,12 +77,24 @@ class PersonRecord(NamedTuple):
 
 
 class PersonFact(NamedTuple):
-    """A change to a person; ``at`` is in nanoseconds since the epoch."""
+    """What a person does, or how the test describes one.
+
+    Attributes:
+        before: The person before.
+        after: The person from now on.
+        at: When it happened, in nanoseconds since the epoch.
+        done: The fields that the person has set; empty for a description. Whoever opens an open
+            chat looks at it again, while a description only says how things are.
+    """
 
     before: PersonRecord
     after: PersonRecord
     at: int
+    done: frozenset[str] = frozenset()
 
+
+#: What a person can do to become reachable.
+_OPENS_THE_WAY: Final = frozenset({"online", "blocked"})
 
 #: The failure of messages to a number that is not registered (§7.2).
 _NOT_REGISTERED = failure("131026")
@@ -108,13 +120,15 @@ class People(dict[str, PersonRecord]):
     def messages_to(self, address: str) -> Sequence[MessageState]:
         return self._by_address.all(address)
 
-    def decide(self, what: str, address: str, changes: Mapping[str, Any], now: int) -> PersonFact:
+    def decide(
+        self, what: str, address: str, changes: Mapping[str, Any], now: int, *, is_done: bool
+    ) -> PersonFact:
         """Return the change that a call such as ``goes_offline()`` asks for, and change nothing."""
         before = self.get(address) or PersonRecord(address)
         after = before._replace(**changes)
         if (contradiction := after.contradiction) is not None:
             raise IllegalTransition(f"can't call {what} for {address}: {contradiction}.")
-        return PersonFact(before, after, now)
+        return PersonFact(before, after, now, frozenset(changes if is_done else ()))
 
     def apply(self, fact: PersonFact) -> None:
         self[fact.after.address] = fact.after
@@ -140,12 +154,12 @@ class People(dict[str, PersonRecord]):
             yield from self._reading([message])
 
     def _reactions(self, fact: PersonFact) -> Iterator[Verb]:
-        before, person, _ = fact
-        if person.is_reachable and not before.is_reachable:
+        before, person = fact.before, fact.after
+        if person.is_reachable and (not before.is_reachable or _OPENS_THE_WAY & fact.done):
             for message in self.messages_to(person.address):
                 if message.state == "sent" and not (message.undeliverable or _is_scripted(message)):
                     yield Verb("arrive", message)
-        if person.chat_open and not before.chat_open:
+        if person.chat_open and (not before.chat_open or "chat_open" in fact.done):
             yield from self._reading(
                 message
                 for message in self.messages_to(person.address)

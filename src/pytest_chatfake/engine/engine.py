@@ -112,6 +112,7 @@ class Engine:
         self.idle.clear()
         self.core.reset()
         self.executor.move = None
+        self.executor.early.clear()
         self.blocked: bool = False
         ids = ids_of(settings.seed, settings.naming.id_prefix)
         self.account: Account = Account(

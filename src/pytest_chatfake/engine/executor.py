@@ -46,6 +46,8 @@ class Executor:
         extra_verbs: Functions for verbs that the account does not decide, by verb name.
         due_handlers: Functions that run due work, by kind.
         move: The last clock move.
+        early: How many devices got a message before the test's ``deliver()``, which then counts as
+            those deliveries.
     """
 
     account: Account
@@ -56,6 +58,7 @@ class Executor:
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
         self.move: ClockRecord | None = None
+        self.early: dict[MessageState, int] = {}
         self.extra_verbs: dict[str, VerbFunction] = {
             "top_up": self._post,
             "set_balance": self._post,
@@ -76,12 +79,10 @@ class Executor:
             own(verb, what, line, now)
             return
         message = verb.message
-        if verb.name == "deliver" and message is not None and message.early_devices:
+        if verb.name == "deliver" and message in self.early:
             # All devices got it together with the first one.
             now = max(cast("int", message.delivered_at), now)
-            devices = self.account.devices_of(message, verb.arguments[0])
-            facts, events = self._decide(verb, line, now)
-            message.early_devices = max(message.early_devices - devices, 0)
+            facts, events = self._deliver_rest(message, verb, line, now)
         else:
             facts, events = self._decide(verb, line, now)
         record = self.note(what, line, message, now)
@@ -89,6 +90,21 @@ class Executor:
         self._apply(facts, events, record)
         if self.account.people or self.watchers:
             self._finish(facts, record)
+
+    def _deliver_rest(
+        self, message: MessageState, verb: Verb, line: Line, now: int
+    ) -> tuple[list[Fact], list[Event]]:
+        devices, price = verb.arguments
+        facts, events = list[Fact](), list[Event]()
+        left = self.account.devices_left(message)
+        rest = left if devices is None else devices - self.early[message]
+        if rest > 0 and message.state != "read":  # by an autopilot
+            facts, events = self._decide(Verb("deliver", message, (rest, price)), line, now)
+        if rest < 0:
+            self.early[message] = -rest
+        else:
+            del self.early[message]
+        return facts, events
 
     def _decide(
         self, verb: Verb, line: Line, now: int, errors: list[Exception] | None = None
@@ -197,9 +213,9 @@ class Executor:
         self._outbox.emit(event, self.note(what, line, subject, now))
 
     def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        people, address, changes = verb.arguments
+        people, address, changes, is_done = verb.arguments
         people.check_current(address, self.account.people)
-        fact = people.decide(what, address, changes, now)
+        fact = people.decide(what, address, changes, now, is_done=is_done)
         record = self.note(what, line, fact, now)
         people.apply(fact)
         self._finish([fact], record)

@@ -329,7 +329,7 @@ class ChatFake:
             person = engine.account.people.get(address) or PersonRecord(address)
             if (contradiction := person._replace(**changes).contradiction) is not None:
                 raise ValueError(f"can't call recipient() for {address}: {contradiction}.")
-            handle._describe("recipient()", changes, at_once=True)
+            handle._describe("recipient()", changes)
         self._recipients[address] = handle
         return handle
 

@@ -75,7 +75,7 @@ def writing(
 
     def event(what: str, now: int) -> tuple[CustomEvent, PersonFact]:
         people.check_current(address, engine.account.people)
-        fact = people.decide(what, address, {}, now)
+        fact = people.decide(what, address, {}, now, is_done=True)
         fact.after.check_writing(what)
         id_ = engine.outbox.next_inbound_id()
         shape = shape_of(id_, shown(now))

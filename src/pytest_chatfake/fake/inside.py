@@ -239,7 +239,7 @@ class Inside:
     @property
     def has_delivered_early(self) -> bool:
         """Whether a message was delivered before its step."""
-        return any(message.early_devices for message in self._engine.account.messages)
+        return bool(self._engine.executor.early)
 
     # Attempts and their events
 

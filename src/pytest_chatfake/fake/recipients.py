@@ -122,13 +122,13 @@ class Recipient:
         return self
 
     def _change(self, what: str, **changes: Any) -> Self:
-        self._describe(what, changes)
+        self._describe(what, changes, is_done=True)
         return self
 
-    def _describe(self, what: str, changes: dict[str, Any], *, at_once: bool = False) -> None:
+    def _describe(self, what: str, changes: dict[str, Any], *, is_done: bool = False) -> None:
         self._people.check_current(self._address, self._engine.account.people)
-        verb = Verb("describe", None, (self._people, self._address, changes))
-        self._engine.perform(verb, what, at_once=at_once)
+        verb = Verb("describe", None, (self._people, self._address, changes, is_done))
+        self._engine.perform(verb, what, at_once=not is_done)
 
     # Properties
 

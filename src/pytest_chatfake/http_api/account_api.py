@@ -293,7 +293,8 @@ class AccountApi:
                         now = self._core.now()
                         self._engine.executor.execute(verb, "deliver()", race.line, now)
                         early += devices
-                message.early_devices = early
+                if early:
+                    self._engine.executor.early[message] = early
 
     def _not_found(self, asked: ApiRequest) -> Reply:
         methods = self._routes.methods(asked.path)
