@@ -9,27 +9,28 @@ All moments are nanoseconds since the epoch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from operator import attrgetter
-from typing import Final, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from ..base.arguments import cited
 from ..base.errors import ClosedError, IllegalTransition
 from ..base.growing_index import GrowingIndex
 from . import reasons
 from .conversations import ConversationRecord, Conversations
-from .facts import Draft, Fact, Verb
+from .facts import Fact
 from .failure_codes import CATALOGUE, Failure
 from .ids import Ids
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
-from .messages import STATUSES, MessageState, MessageVerb, State, state_after
+from .messages import STATUSES, MessageState, State, Transition, state_after
 from .money import EXACT, ZERO
 from .people import People, PersonRecord
 from .reasons import ChargePer, Rule
 from .schedule import Schedule
+from .verbs import Accept, Arrive, Deliver, Draft, Fail, MessageVerb, Read, Reject
 
 
 class Rules(NamedTuple):
@@ -93,8 +94,8 @@ class Account:
         """Return the messages with a text, in order."""
         return self._by_body.all(body)
 
-    def decide(self, verb: Verb, now: int) -> list[Fact]:
-        """Return the facts of a verb about a message, without visible changes.
+    def decide(self, verb: MessageVerb, now: int) -> list[Fact]:
+        """Return the facts of a verb, without visible changes.
 
         A submission's ids, conversation and price are set as proposals, because its events show
         them. If the verb fails later, ``MessageState.withdraw()`` takes them back.
@@ -105,7 +106,19 @@ class Account:
             ClosedError: The message is from before a reset.
             ValueError: The conversation has another origin type.
         """
-        return _DECISIONS[verb.name](self, verb.message, now, *verb.arguments)
+        match verb:
+            case Accept(message, draft):
+                return self._accept(message, now, draft)
+            case Reject(message, failure):
+                return self._reject(message, now, failure)
+            case Deliver(message, devices, price):
+                return self._deliver(message, now, devices, price)
+            case Arrive(message):
+                return self._arrive(message, now)
+            case Read(message):
+                return self._read(message, now)
+            case Fail(message, failure):
+                return self._fail(message, now, failure)
 
     # Submission: §3, first row, and rule 4
 
@@ -264,7 +277,7 @@ class Account:
 
     def _arrival(
         self,
-        verb: MessageVerb,
+        verb: Transition,
         message: MessageState,
         now: int,
         price: Decimal | None,
@@ -383,23 +396,3 @@ class Account:
         if message.drop is not None:
             self._schedule.cancel(message.drop)
             message.drop = None
-
-    # Money without a message, and so without a fact
-
-    def decide_entry(self, verb: Verb, now: int) -> LedgerEntry | None:
-        """Return the entry of ``top_up`` or ``set_balance`` (assumed); None if nothing changes."""
-        (amount,) = cast("tuple[Decimal]", verb.arguments)
-        if verb.name == "top_up":
-            return LedgerEntry("top_up", amount, now)
-        difference = EXACT.subtract(amount, self.ledger.available)
-        return LedgerEntry("adjustment", difference, now) if difference else None
-
-
-_DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
-    "accept": Account._accept,
-    "reject": Account._reject,
-    "deliver": Account._deliver,
-    "arrive": Account._arrive,
-    "read": Account._read,
-    "fail": Account._fail,
-}

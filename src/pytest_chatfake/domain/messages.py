@@ -16,10 +16,10 @@ from .money import ZERO
 #: Four of these are the statuses of §3. ``submitted`` comes before them, and a ``dropped`` message
 #: stays ``sent`` for users of the service (§3 rules 5 and 6).
 State: TypeAlias = Literal["submitted", "sent", "delivered", "read", "failed", "dropped"]
-MessageVerb: TypeAlias = Literal["accept", "reject", "deliver", "read", "fail", "drop"]
+Transition: TypeAlias = Literal["accept", "reject", "deliver", "read", "fail", "drop"]
 
 #: §3, row by row: in this state, this verb leads to that state. Everything else is refused.
-TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
+TRANSITIONS: Final[Mapping[State, Mapping[Transition, State]]] = {
     "submitted": {"accept": "sent", "reject": "failed"},
     "sent": {"deliver": "delivered", "read": "read", "fail": "failed", "drop": "dropped"},
     "delivered": {"deliver": "delivered", "read": "read"},
@@ -27,9 +27,6 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "failed": {},
     "dropped": {},
 }
-
-#: The phone's verbs: a message arrives, or is shown.
-ARRIVALS: Final[frozenset[str]] = frozenset({"deliver", "read"})
 
 #: The default recipient (assumed).
 DEFAULT_ADDRESS: Final = "+15550100"
@@ -59,8 +56,8 @@ class MessageState:
         sender: The sender's address; None: the account's.
         undeliverable: Whether it never arrives by itself, because the recipient blocked the sender,
             or was withheld, when it was sent (§3 rule 2).
-        script: Its pending scheduled verbs, by their keys in the schedule; None if it never had a
-            script.
+        script: Its pending scheduled verbs: whether each is an arrival, by its key in the schedule;
+            None if it has no script.
         conversation: The conversation; None if the message failed before it was sent.
         price: What it costs if it is charged; None before it is accepted.
         state: The state.
@@ -88,7 +85,7 @@ class MessageState:
     content: str | None = None
     sender: str | None = None
     undeliverable: bool = False
-    script: dict[int, str] | None = None
+    script: dict[int, bool] | None = None
     conversation: ConversationRecord | None = None
     price: Decimal | None = None
     state: State = "submitted"
@@ -129,7 +126,7 @@ class MessageState:
         return self.state != "submitted"
 
 
-def state_after(message: MessageState, verb: MessageVerb) -> State:
+def state_after(message: MessageState, verb: Transition) -> State:
     """Return the state that a verb leads to.
 
     Raises:

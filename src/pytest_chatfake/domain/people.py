@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from ..base.errors import ClosedError, IllegalTransition
 from ..base.growing_index import GrowingIndex
-from .facts import Fact, Verb
+from .facts import Fact
 from .failure_codes import failure
-from .messages import ARRIVALS, MessageState
+from .messages import MessageState
+from .verbs import Arrive, Fail, MessageVerb, Read
 
 
 class PersonRecord(NamedTuple):
@@ -133,7 +134,7 @@ class People(dict[str, PersonRecord]):
     def apply(self, fact: PersonFact) -> None:
         self[fact.after.address] = fact.after
 
-    def follow_ups(self, fact: Fact | PersonFact) -> Iterator[Verb]:
+    def follow_ups(self, fact: Fact | PersonFact) -> Iterator[MessageVerb]:
         """Yield the verbs that people perform by themselves after a fact was applied.
 
         Perform each verb before you ask for the next. An open chat reads messages at once. A
@@ -149,16 +150,16 @@ class People(dict[str, PersonRecord]):
         if person is None:
             return
         if fact.what == "sent" and not person.registered:
-            yield Verb("fail", message, (_NOT_REGISTERED,))
+            yield Fail(message, _NOT_REGISTERED)
         elif person.chat_open and not (message.undeliverable and fact.what == "sent"):
             yield from self._reading([message])
 
-    def _reactions(self, fact: PersonFact) -> Iterator[Verb]:
+    def _reactions(self, fact: PersonFact) -> Iterator[MessageVerb]:
         before, person = fact.before, fact.after
         if person.is_reachable and (not before.is_reachable or _OPENS_THE_WAY & fact.done):
             for message in self.messages_to(person.address):
                 if message.state == "sent" and not (message.undeliverable or _is_scripted(message)):
-                    yield Verb("arrive", message)
+                    yield Arrive(message)
         if person.chat_open and (not before.chat_open or "chat_open" in fact.done):
             yield from self._reading(
                 message
@@ -166,12 +167,12 @@ class People(dict[str, PersonRecord]):
                 if message.state == "delivered"
             )
 
-    def _reading(self, messages: Iterable[MessageState]) -> Iterator[Verb]:
+    def _reading(self, messages: Iterable[MessageState]) -> Iterator[MessageVerb]:
         for message in messages:
             if message.state in {"sent", "delivered"} and not _is_scripted(message):
-                yield Verb("read", message)
+                yield Read(message)
 
 
 def _is_scripted(message: MessageState) -> bool:
     # The script decides when the message arrives and is read; people leave it alone.
-    return not ARRIVALS.isdisjoint((message.script or {}).values())
+    return any((message.script or {}).values())

@@ -2,10 +2,10 @@
 
 Theory of operation
 -------------------
-*One path.* Whatever changes the account is a :class:`.Verb`: :meth:`Engine.perform` runs due work,
-lets the account decide, writes the webhooks, applies the facts and queues the webhooks; then it
-does the same for what people do in response. Async mode adds all this as a step to the plan, which
-an ``await`` performs. In the end, the queue is attempted.
+*One path.* Whatever changes the account is a verb: :meth:`Engine.perform` runs due work, lets the
+account decide, writes the webhooks, applies the facts and queues the webhooks; then it does the
+same for what people do in response. Async mode adds all this as a step to the plan, which an
+``await`` performs. In the end, the queue is attempted.
 
 *The lock* (:attr:`.Core.lock`) is held from the decision to the queueing, so no thread sees half a
 verb. It is not held while the user's code runs, because that may call the fake again.
@@ -37,7 +37,6 @@ from ..base.errors import ChatFakeError, ClockError, ClosedError
 from ..base.history import Record
 from ..base.scopes import Callback
 from ..domain.account import Account
-from ..domain.facts import Verb
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
@@ -56,7 +55,7 @@ from ..webhooks.drain import Drain
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .due_runner import LAST, DueRunner
-from .executor import Executor
+from .executor import Executor, Verb
 from .performer import Pending, Performer
 from .plan import Plan, PlannedStep
 from .process_time import ProcessTime

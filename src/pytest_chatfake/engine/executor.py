@@ -9,18 +9,20 @@ the event is sent without the extra fields, and the error is raised after the la
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias, cast
 
-from ..base.arguments import cited
 from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
 from ..base.history import Record
 from ..domain.account import Account
-from ..domain.facts import Fact, Verb
-from ..domain.messages import ARRIVALS, MessageState
+from ..domain.facts import Fact
+from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import DueKind
+from ..domain.verbs import ARRIVALS, Deliver, MessageVerb
 from ..webhooks.core import Core
 from ..webhooks.events import CustomEvent, Event
 from ..webhooks.outbox import Outbox
@@ -29,21 +31,52 @@ from .records import ClockRecord, DropRecord, VerbRecord
 #: Returns extra fields for a message's event with this status, as JSON text.
 FieldsOf: TypeAlias = Callable[[MessageState, str], str]
 
-#: Executes one kind of verb; takes the verb, the call as written, its line, and the moment.
-VerbFunction: TypeAlias = Callable[[Verb, str, Line, int], None]
 
-#: Called with each fact once the fact and its consequences were applied. Must not raise.
-Watcher: TypeAlias = Callable[[Fact | PersonFact], None]
+class OtherVerb(ABC):
+    """A verb that needs no decision of the account.
+
+    Attributes:
+        message: The message whose ``await`` performs it; None if it is about no message.
+    """
+
+    __slots__ = ()
+    message: MessageState | None
+
+    @abstractmethod
+    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+        """Perform it, as a whole or not at all; the lock is held.
+
+        Args:
+            executor: The fake's executor.
+            what: The call, as the test wrote it.
+            line: The line of that call.
+            now: The moment, in nanoseconds since the epoch.
+        """
+
+
+#: Any verb.
+Verb: TypeAlias = MessageVerb | OtherVerb
+
+
+class Watcher(Protocol):
+    """Follows what happens in a fake; its methods must not raise, and the lock is held."""
+
+    def watch(self, fact: Fact | PersonFact) -> None:
+        """See a fact, once it and its consequences were applied."""
+
+    def leave(self, message: MessageState) -> None:
+        """Leave a message alone from now on, because it has a script."""
 
 
 class Executor:
     """Executes the verbs and the due work of one fake.
 
     Attributes:
+        core: What the parts of the fake share.
+        outbox: Writes and queues the events.
         account: The account; a reset replaces it.
         fields_of: The ``extra=`` function, if there is one.
-        watchers: Functions that get each fact.
-        extra_verbs: Functions for verbs that the account does not decide, by verb name.
+        watchers: Follow what happens.
         due_handlers: Functions that run due work, by kind.
         move: The last clock move.
         early: How many devices got a message before the test's ``deliver()``, which then counts as
@@ -53,20 +86,12 @@ class Executor:
     account: Account
 
     def __init__(self, core: Core, outbox: Outbox) -> None:
-        self._core = core
-        self._outbox = outbox
+        self.core = core
+        self.outbox = outbox
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
         self.move: ClockRecord | None = None
         self.early: dict[MessageState, int] = {}
-        self.extra_verbs: dict[str, VerbFunction] = {
-            "top_up": self._post,
-            "set_balance": self._post,
-            "redeliver": self._redeliver,
-            "emit": self._emit,
-            "emit_event": self._emit_event,
-            "describe": self._describe,
-        }
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
             "attempt": outbox.queue.take_due,
             "drop": self._drop,
@@ -74,32 +99,32 @@ class Executor:
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
         """Perform a verb and its consequences."""
-        now = self._outbox.later(now)
-        if (own := self.extra_verbs.get(verb.name)) is not None:
-            own(verb, what, line, now)
+        now = self.outbox.later(now)
+        if isinstance(verb, OtherVerb):
+            verb.execute(self, what, line, now)
             return
         message = verb.message
-        if verb.name == "deliver" and message in self.early:
+        if isinstance(verb, Deliver) and message in self.early:
             # All devices got it together with the first one.
             now = max(cast("int", message.delivered_at), now)
-            facts, events = self._deliver_rest(message, verb, line, now)
+            facts, events = self._deliver_rest(verb, line, now)
         else:
             facts, events = self._decide(verb, line, now)
         record = self.note(what, line, message, now)
-        record.is_by_person = verb.name in ARRIVALS
+        record.is_by_person = isinstance(verb, ARRIVALS)
         self._apply(facts, events, record)
         if self.account.people or self.watchers:
-            self._finish(facts, record)
+            self.finish(facts, record)
 
-    def _deliver_rest(
-        self, message: MessageState, verb: Verb, line: Line, now: int
-    ) -> tuple[list[Fact], list[Event]]:
-        devices, price = verb.arguments
+    def _deliver_rest(self, verb: Deliver, line: Line, now: int) -> tuple[list[Fact], list[Event]]:
+        message, rest = verb.message, verb.devices
         facts, events = list[Fact](), list[Event]()
-        left = self.account.devices_left(message)
-        rest = left if devices is None else devices - self.early[message]
+        if rest is None:
+            rest = self.account.devices_left(message)
+        else:
+            rest -= self.early[message]
         if rest > 0 and message.state != "read":  # by an autopilot
-            facts, events = self._decide(Verb("deliver", message, (rest, price)), line, now)
+            facts, events = self._decide(replace(verb, devices=rest), line, now)
         if rest < 0:
             self.early[message] = -rest
         else:
@@ -107,7 +132,7 @@ class Executor:
         return facts, events
 
     def _decide(
-        self, verb: Verb, line: Line, now: int, errors: list[Exception] | None = None
+        self, verb: MessageVerb, line: Line, now: int, errors: list[Exception] | None = None
     ) -> tuple[list[Fact], list[Event]]:
         # All facts of a verb show the same status, so extra= is called once. While it runs, the
         # lock is released and another thread may change the account, so the verb is decided again
@@ -127,26 +152,26 @@ class Executor:
                         errors.append(error)
                         fields = ""
                     continue
-                events = self._outbox.write_facts(facts, fields, line)
-                if errors is not None or not self._outbox.ask_outbound(events):
+                events = self.outbox.write_facts(facts, fields, line)
+                if errors is not None or not self.outbox.ask_outbound(events):
                     return facts, events
         except BaseException:
-            message = verb.message
-            if message is not None and message.state == "submitted":
-                message.withdraw()
+            if verb.message.state == "submitted":
+                verb.message.withdraw()
             raise
 
     def _apply(self, facts: Sequence[Fact], events: Sequence[Event], cause: Record) -> None:
         for fact, event in zip(facts, events, strict=True):
             self._apply_fact(fact, cause)
-            self._outbox.emit(event, cause)
+            self.outbox.emit(event, cause)
 
     def _apply_fact(self, fact: Fact, cause: Record) -> None:
         self.account.apply(fact)
         for entry in fact.entries:
-            self._core.history.add(entry, cause)
+            self.core.history.add(entry, cause)
 
-    def _finish(self, facts: Sequence[Fact | PersonFact], cause: VerbRecord) -> None:
+    def finish(self, facts: Sequence[Fact | PersonFact], cause: VerbRecord) -> None:
+        """Perform the consequences of facts, and show all of them to the watchers."""
         happened = [*facts]
         errors: list[Exception] = []
         if self.account.people:
@@ -165,7 +190,7 @@ class Executor:
         # Performs what people do by themselves after each fact.
         for fact in facts:
             for verb in self.account.people.follow_ups(fact):
-                at = self._outbox.later(fact.at)
+                at = self.outbox.later(fact.at)
                 try:
                     consequences, events = self._decide(verb, cause.line, at, errors)
                 except IllegalTransition:  # another thread was faster while extra= ran
@@ -177,48 +202,14 @@ class Executor:
     def _show(self, facts: Sequence[Fact | PersonFact]) -> None:
         for watcher in self.watchers:
             for fact in facts:
-                watcher(fact)
+                watcher.watch(fact)
 
-    # Verbs with their own functions
-
-    def _post(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        entry = self.account.decide_entry(verb, now)
-        self.note(what, line, entry, now)
-        if entry is not None:
-            self.account.ledger.post(entry)
-
-    def _redeliver(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        (event,) = cast("tuple[Event]", verb.arguments)
-        if not self._core.history.has(event):
-            raise ValueError(f"{cited(event)} was not emitted by this fake")
-        self._outbox.redeliver(event, line, self.note(what, line, event, now))
-
-    def _emit(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        outbox, message = self._outbox, cast("MessageState", verb.message)
-        status, edit, type_ = verb.arguments
-        fields = "" if self.fields_of is None else self.fields_of(message, status)
-        while True:
-            fact = self.account.shown(message, status, now)
-            event = outbox.write_synthetic(fact, fields, status, edit, type_, line)
-            if not outbox.ask_outbound([event]):
-                break
-        outbox.emit(event, self.note(what, line, message, now))
-
-    def _emit_event(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        (custom,) = verb.arguments
-        subject = None
-        if not isinstance(custom, CustomEvent):  # a person writes
-            custom, subject = custom(what, now)
-        event = self._outbox.write_custom(custom, line, now)
-        self._outbox.emit(event, self.note(what, line, subject, now))
-
-    def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        people, address, changes, is_done = verb.arguments
-        people.check_current(address, self.account.people)
-        fact = people.decide(what, address, changes, now, is_done=is_done)
-        record = self.note(what, line, fact, now)
-        people.apply(fact)
-        self._finish([fact], record)
+    def emit_custom(
+        self, custom: CustomEvent, subject: object, what: str, line: Line, now: int
+    ) -> None:
+        """Emit an event that is about no message of the fake."""
+        event = self.outbox.write_custom(custom, line, now)
+        self.outbox.emit(event, self.note(what, line, subject, now))
 
     # Due work
 
@@ -226,7 +217,7 @@ class Executor:
         # The last clock move is the cause, unless other code has moved time further.
         cause = self.move if self.move is not None and at <= self.move.end else None
         fact = self.account.dropped(message, at)
-        self._apply_fact(fact, self._core.history.add(DropRecord(message, at), cause))
+        self._apply_fact(fact, self.core.history.add(DropRecord(message, at), cause))
         if self.watchers:
             self._show([fact])
 
@@ -238,7 +229,7 @@ class Executor:
         If the caller is inside a request or an attempt, that is recorded as the cause.
         """
         cause: Record | None = None
-        scopes, is_by_person = self._core.scopes, isinstance(subject, PersonFact)
+        scopes, is_by_person = self.core.scopes, isinstance(subject, PersonFact)
         for scope in scopes.open and scopes.current():
             cause = scope if isinstance(scope, Record) else cause
-        return self._core.history.add(VerbRecord(what, line, subject, now, is_by_person), cause)
+        return self.core.history.add(VerbRecord(what, line, subject, now, is_by_person), cause)

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from ..base.arguments import check_mapping, check_str, cited, unexpected
 from ..domain.conversations import ConversationRecord
-from ..domain.facts import Draft
 from ..domain.messages import DEFAULT_ADDRESS, DEFAULT_PRICE, MessageState
 from ..domain.money import amount as exact
+from ..domain.verbs import Draft
 from ..engine.engine import Engine
 from ..wire.exact_json import encode, members
 from ..wire.naming import check_type

@@ -30,7 +30,6 @@ from ..base.calling_line import calling_line, is_by_package
 from ..base.current_test import current, is_of_outer_test
 from ..base.errors import ChatFakeError
 from ..base.views import View, counted
-from ..domain.facts import Verb
 from ..domain.ids import derived_key
 from ..domain.instants import SECOND, parse_length
 from ..domain.ledger import Balance, LedgerEntry
@@ -38,13 +37,15 @@ from ..domain.messages import MAX_DEVICES, STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
 from ..domain.people import PersonRecord
+from ..domain.verbs import Accept
 from ..engine.engine import Engine
 from ..engine.performer import Pending
+from ..engine.verbs import SetBalance, TopUp
 from ..http_api.account_api import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span, draws_of
-from ..people.scripts import Scripts
+from ..people.scripts import run_scheduled
 from ..report import active_stories
 from ..report.final_checks import FinalChecks, warn_of_unclosed
 from ..report.story import Story
@@ -56,6 +57,7 @@ from .clock import Clock
 from .config import ChatFakeConfig, Price, given_or_default
 from .drafts import Drafts
 from .handles import Conversation, Message, Submission, state_of
+from .inbound import Write
 from .message_search import MessageSearch
 from .recipients import Recipient, address_of
 from .send_endpoint import Parse, ReplyFunction, SendEndpoint
@@ -138,7 +140,7 @@ class ChatFake:
         self._search = MessageSearch(engine, config.naming.message_key)
         self._recipients: dict[str, Recipient] = {}
         self._autopilots = Autopilots(engine)
-        Scripts(engine, self._autopilots)  # the engine keeps it
+        engine.executor.due_handlers["step"] = partial(run_scheduled, engine)
         self.clock: Clock = Clock(engine)
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
@@ -201,7 +203,7 @@ class ChatFake:
             ClosedError: The conversation is from before a reset.
         """
         state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
-        self._engine.perform(Verb("accept", state, (draft,)), "send_text()")
+        self._engine.perform(Accept(state, draft), "send_text()")
         return Message(self._engine, state)
 
     def submit_text(
@@ -248,7 +250,7 @@ class ChatFake:
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
         )
-        self._engine.perform(Verb("accept", state, (draft,)), "send()")
+        self._engine.perform(Accept(state, draft), "send()")
         return Message(self._engine, state)
 
     def submit(
@@ -407,7 +409,7 @@ class ChatFake:
 
     def _reply(
         self, replies: Callable[..., str | None], state: MessageState, random: Random
-    ) -> Verb | None:
+    ) -> Write | None:
         message = Message(self._engine, state)
         text = replies(message, random)
         return None if text is None else message._written(text, {})
@@ -509,7 +511,7 @@ class ChatFake:
         )
         if not value:
             raise ValueError(unexpected("amount", "more than 0", amount))
-        self._engine.perform(Verb("top_up", None, (value,)), "top_up()")
+        self._engine.perform(TopUp(value), "top_up()")
         return self._engine.pending()
 
     def set_balance(self, available: Money) -> Pending[None]:
@@ -526,7 +528,7 @@ class ChatFake:
             "available",
             "Write what is available from now on, not the difference",
         )
-        self._engine.perform(Verb("set_balance", None, (value,)), "set_balance()")
+        self._engine.perform(SetBalance(value), "set_balance()")
         return self._engine.pending()
 
     # Expectations

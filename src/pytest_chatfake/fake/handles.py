@@ -13,15 +13,15 @@ from ..base.errors import NotAwaited
 from ..base.escaping import one_line
 from ..base.views import View
 from ..domain.conversations import ConversationRecord, ConversationState
-from ..domain.facts import Draft, Verb
 from ..domain.failure_codes import CATALOGUE, Failure, PlatformError, failure
 from ..domain.instants import instant, length_of, parse_delay
 from ..domain.messages import MAX_DEVICES, MessageState
 from ..domain.money import Money, amount
+from ..domain.verbs import Accept, Deliver, Draft, Fail, Read, Reject
 from ..engine.engine import Engine
-from ..people.scripts import Later
+from ..people.scripts import Cancel, Later
 from ..webhooks.events import Event
-from .inbound import writing
+from .inbound import Write, writing
 
 
 class Conversation:
@@ -147,7 +147,7 @@ class Message:
         """
         count = None if devices is None else check_int(devices, "devices", 1, MAX_DEVICES)
         final = None if price is None else amount(price, "price")
-        self._at.perform(Verb("deliver", self._state, (count, final)), "deliver()")
+        self._at.perform(Deliver(self._state, count, final), "deliver()")
         return self
 
     def read(self) -> Self:
@@ -160,7 +160,7 @@ class Message:
         Raises:
             IllegalTransition: The message's status or the recipient's state does not allow it.
         """
-        self._at.perform(Verb("read", self._state), "read()")
+        self._at.perform(Read(self._state), "read()")
         return self
 
     def fail(
@@ -181,7 +181,7 @@ class Message:
             ValueError: The code requires a message, and none is given.
         """
         why = _failure(code, message, platform_error)
-        self._at.perform(Verb("fail", self._state, (why,)), "fail()")
+        self._at.perform(Fail(self._state, why), "fail()")
         return self
 
     def writes(self, text: str, /, **fields: object) -> Self:
@@ -193,7 +193,7 @@ class Message:
         self._at.perform(self._written(text, fields), "writes()")
         return self
 
-    def _written(self, text: str, fields: Mapping[str, object]) -> Verb:
+    def _written(self, text: str, fields: Mapping[str, object]) -> Write:
         engine, state = self._engine, state_of(self, self._engine)
         people = engine.account.people
         content = {"body": check_str(text, "text")}
@@ -240,7 +240,7 @@ class Message:
         Raises:
             ClosedError: The message was sent before the fake was reset.
         """
-        self._engine.perform(Verb("cancel", self._state), "cancel()")
+        self._engine.perform(Cancel(self._state, self._engine), "cancel()")
         return self
 
     # Results
@@ -357,7 +357,7 @@ class Submission:
             ValueError: The amount is out of range, or the origin type isn't the conversation's.
             ClosedError: The submission, or its conversation, is from before a reset.
         """
-        return self._decide(Verb("accept", self._state, (self._draft,)))
+        return self._decided(Accept(self._state, self._draft), "accept()")
 
     def reject(
         self,
@@ -378,10 +378,10 @@ class Submission:
             ClosedError: The submission is from before a reset.
         """
         why = _failure(code, message, platform_error)
-        return self._decide(Verb("reject", self._state, (why,)))
+        return self._decided(Reject(self._state, why), "reject()")
 
-    def _decide(self, verb: Verb) -> Message:
-        self._engine.perform(verb, f"{verb.name}()")
+    def _decided(self, verb: Accept | Reject, what: str) -> Message:
+        self._engine.perform(verb, what)
         return Message(self._engine, self._state)
 
 

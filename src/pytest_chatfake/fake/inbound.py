@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.arguments import check_mapping, check_names, check_str
-from ..domain.facts import Verb
+from ..base.calling_line import Line
 from ..domain.instants import instant, shown, stamp
 from ..domain.messages import MessageState
-from ..domain.people import People, PersonFact
+from ..domain.people import People
 from ..engine.engine import Engine
-from ..webhooks.events import CustomEvent
+from ..engine.executor import Executor, OtherVerb
 from ..webhooks.synthetic import custom_event
 from ..wire.exact_json import encode
 from ..wire.naming import check_type
@@ -53,41 +54,42 @@ class InboundMessage(NamedTuple):
 Shape: TypeAlias = Callable[[InboundMessage], Mapping[str, object]]
 
 
-def writing(
-    engine: Engine,
-    people: People,
-    address: str,
-    message: MessageState | None,
-    type_: object,
-    content: object,
-    fields: object,
-) -> Verb:
-    """Check what a person is going to write, and return the verb, which makes the event later.
+@dataclass(frozen=True, slots=True)
+class Write(OtherVerb):
+    """A person writes.
 
-    ``message`` is the message that the person answers, if the verb is a message's.
+    Attributes:
+        message: The message that the person answers, if the verb is a message's.
+        engine: The engine of the fake.
+        people: The people, as the test knows them.
+        address: The person's address.
+        kind: The type of what is written.
+        text: The content and the extra fields, as JSON.
     """
-    kind = check_type(type_, {"id", "from", "to", "sendTime", "type"})
-    given = dict(check_mapping(content, "content"))
-    if kind == "text":
-        check_str(given.get("body"), "body")
-    text = encode([given, fields])
-    settings = engine.settings
 
-    def event(what: str, now: int) -> tuple[CustomEvent, PersonFact]:
-        people.check_current(address, engine.account.people)
-        fact = people.decide(what, address, {}, now, is_done=True)
-        fact.after.check_writing(what)
-        id_ = engine.outbox.next_inbound_id()
-        shape = shape_of(id_, shown(now))
-        # While inbound= ran, another thread may have used the id.
-        if id_ != engine.outbox.next_inbound_id():
-            return event(what, now)
-        channel = settings.naming.event_type.partition(".")[0]
+    message: MessageState | None
+    engine: Engine
+    people: People
+    address: str
+    kind: str
+    text: str
+
+    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+        people, id_ = self.people, ""
+        while id_ != executor.outbox.next_inbound_id():  # while inbound= ran, it may have been used
+            people.check_current(self.address, executor.account.people)
+            fact = people.decide(what, self.address, {}, now, is_done=True)
+            fact.after.check_writing(what)
+            id_ = executor.outbox.next_inbound_id()
+            shape = self._shape(id_, shown(now))
+        channel = self.engine.settings.naming.event_type.partition(".")[0]
         arguments: Any = {"type": f"{channel}.inbound_message.received", **shape}
-        return custom_event(*map(arguments.get, _ARGUMENTS)), fact
+        custom = custom_event(*map(arguments.get, _ARGUMENTS))
+        executor.emit_custom(custom, fact, what, line, now)
 
-    def shape_of(id_: str, now: int) -> Mapping[str, object]:
-        content, fields = json.loads(text, parse_float=Decimal)
+    def _shape(self, id_: str, now: int) -> Mapping[str, object]:
+        content, fields = json.loads(self.text, parse_float=Decimal)
+        settings, kind, address = self.engine.settings, self.kind, self.address
         to = settings.sender
         resource = {
             "id": id_,
@@ -102,9 +104,24 @@ def writing(
             return {"resource": resource}
         inbound = InboundMessage(id_, address, to, kind, content, instant(now), fields, resource)
         ask = partial(settings.inbound, inbound)
-        found = engine.core.call_back("the inbound= function", "a mapping", ask)
+        found = self.engine.core.call_back("the inbound= function", "a mapping", ask)
         shape = check_mapping(found, "inbound")
         check_names(shape, _ARGUMENTS, "emit_event()")
         return shape
 
-    return Verb("emit_event", message, (event,))
+
+def writing(
+    engine: Engine,
+    people: People,
+    address: str,
+    message: MessageState | None,
+    type_: object,
+    content: object,
+    fields: object,
+) -> Write:
+    """Check what a person is going to write, and return the verb."""
+    kind = check_type(type_, {"id", "from", "to", "sendTime", "type"})
+    given = dict(check_mapping(content, "content"))
+    if kind == "text":
+        check_str(given.get("body"), "body")
+    return Write(message, engine, people, address, kind, encode([given, fields]))

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from ..base.arguments import check_str
 from ..base.escaping import one_line
-from ..domain.facts import Verb
 from ..domain.people import PersonRecord
 from ..engine.engine import Engine
+from ..engine.verbs import Describe
 from .inbound import writing
 
 
@@ -127,7 +127,7 @@ class Recipient:
 
     def _describe(self, what: str, changes: dict[str, Any], *, is_done: bool = False) -> None:
         self._people.check_current(self._address, self._engine.account.people)
-        verb = Verb("describe", None, (self._people, self._address, changes, is_done))
+        verb = Describe(self._people, self._address, changes, is_done)
         self._engine.perform(verb, what, at_once=not is_done)
 
     # Properties

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias, cast
 from werkzeug import Request
 
 from ..base.arguments import check_list, check_mapping, check_names, check_plain, check_str, cited
-from ..domain.facts import Verb
 from ..domain.messages import MessageState
+from ..domain.verbs import Accept
 from ..engine.engine import Engine
 from ..http_api.routes import RouteResult
 from ..transport.server.replies import error_body
@@ -69,7 +69,7 @@ class SendEndpoint:
             return error_body(400, "BAD_REQUEST", str(error)), 400
         state, draft = self._drafts.prepare(*map(arguments.get, _ARGUMENTS))
         state.sender = sender
-        self._engine.perform(Verb("accept", state, (draft,)), "the send call")
+        self._engine.perform(Accept(state, draft), "the send call")
         if self._reply is None:
             return self._resource(state)
         return self._reply(Message(self._engine, state))

@@ -15,8 +15,8 @@ from typing import Any, Final
 from ..base.arguments import check_takes, cited, shortened, written
 from ..base.errors import ChatFakeError
 from ..base.views import counted
-from ..domain.facts import Verb
 from ..engine.engine import Engine
+from ..engine.verbs import Redeliver
 from ..transport.client.asgi import AsgiTarget
 from ..webhooks.events import Event
 
@@ -248,7 +248,7 @@ async def expect_idempotent(
 async def _attempt_again(event: Event, engine: Engine) -> None:
     outbox = engine.outbox
     attempted = len(outbox.attempts)
-    engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
+    engine.perform(Redeliver(event), "redeliver()")
     await engine.performed(engine.settle())
     if not any(attempt.event is event for attempt in list(outbox.attempts)[attempted:]):
         raise ChatFakeError(

@@ -22,9 +22,9 @@ from ..base.calling_line import Line, calling_line
 from ..base.errors import ChatFakeError, InjectedError
 from ..base.extras import extra
 from ..base.views import counted
-from ..domain.facts import Verb
 from ..engine.engine import Engine
 from ..engine.performer import Pending
+from ..engine.verbs import Emit, EmitEvent, Redeliver
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
@@ -589,7 +589,7 @@ class Webhooks:
                 if latest is not None and at > latest:
                     engine.move_time(partial(add, at - latest), "replay()")
                 latest = max(at, latest or at)
-            engine.perform(Verb("emit_event", None, (event,)), "replay()")
+            engine.perform(EmitEvent(event), "replay()")
         return engine.pending()
 
     def redeliver(self, event: Event) -> Pending[None]:
@@ -604,7 +604,7 @@ class Webhooks:
         """
         if not isinstance(event, Event):
             raise TypeError(unexpected("event", "one of fake.events", event))
-        self._engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
+        self._engine.perform(Redeliver(event), "redeliver()")
         return self._engine.pending()
 
     def emit(
@@ -640,7 +640,7 @@ class Webhooks:
         edit = edits(changes, remove, raw, self._config.naming.message_key)
         changed = (changes or {}).get("event.type")
         routed = changed if isinstance(changed, str) else self._config.naming.event_type
-        verb = Verb("emit", state_of(message, self._engine), (status, edit, routed))
+        verb = Emit(state_of(message, self._engine), status, edit, routed)
         self._engine.perform(verb, "emit()")
         return self._engine.pending()
 
@@ -677,7 +677,7 @@ class Webhooks:
                 with ``resource`` or ``key``.
         """
         draft = custom_event(type, resource, key, id, body)
-        self._engine.perform(Verb("emit_event", None, (draft,)), "emit_event()")
+        self._engine.perform(EmitEvent(draft), "emit_event()")
         return self._engine.pending()
 
     # Signatures

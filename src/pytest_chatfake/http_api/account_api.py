@@ -20,8 +20,8 @@ from ..base.marks import Mark
 from ..base.redaction import tail
 from ..base.triggers import Triggers
 from ..base.views import counted
-from ..domain.facts import Verb
 from ..domain.instants import instant
+from ..domain.verbs import Deliver
 from ..engine.engine import Engine
 from ..transport.server.replies import Reply, error_reply, plain, server_error
 from ..wire.bodies import balance_body
@@ -289,7 +289,7 @@ class AccountApi:
                 early = 0
                 with suppress(IllegalTransition):  # the phone may be off
                     for devices in race._devices:
-                        verb = Verb("deliver", message, (devices, None))
+                        verb = Deliver(message, devices)
                         now = self._core.now()
                         self._engine.executor.execute(verb, "deliver()", race.line, now)
                         early += devices

@@ -20,13 +20,15 @@ from ..base.arguments import check_function, cited
 from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
 from ..base.escaping import one_line
-from ..domain.facts import Fact, Verb
+from ..domain.facts import Fact
 from ..domain.failure_codes import failure
 from ..domain.instants import parse_delay
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import DueKind, due_of
+from ..domain.verbs import Deliver, Fail, Read
 from ..engine.engine import Engine
+from ..engine.executor import Verb
 
 #: A duration, a pair of durations for a uniform range, or a function that draws a duration.
 Span: TypeAlias = "timedelta | float | tuple[timedelta | float, timedelta | float] | Draw"
@@ -44,12 +46,8 @@ _VALUES: Final = 1 << 64
 #: The kinds of due work.
 _KINDS: Final[tuple[DueKind, ...]] = ("autopilot", "reading", "reply")
 
-#: The arguments of the verbs.
-_ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
-    "deliver": (None, None),
-    "read": (),
-    "fail": (failure("131026"),),
-}
+#: Why a message fails.
+_UNDELIVERABLE: Final = failure("131026")
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -141,6 +139,14 @@ class FlightPlan:
             return None
         return arrived + self.read
 
+    def verb(self, kind: DueKind) -> Verb:
+        if kind == "reply":
+            assert self.reply is not None
+            return self.reply
+        if kind == "reading":
+            return Read(self.message)
+        return Fail(self.message, _UNDELIVERABLE) if self.fails else Deliver(self.message)
+
     def does(self, kind: DueKind) -> str:
         if kind == "reply":
             return "writes"
@@ -163,8 +169,8 @@ class Autopilots:
         with self._engine.core.lock:
             self._autopilots[autopilot._to].append(autopilot)
             # Fakes without autopilots pay nothing.
-            if self._watch not in self._engine.executor.watchers:
-                self._engine.executor.watchers.append(self._watch)
+            if self not in self._engine.executor.watchers:
+                self._engine.executor.watchers.append(self)
                 for kind in _KINDS:
                     self._engine.executor.due_handlers[kind] = partial(self._run, kind)
 
@@ -181,19 +187,11 @@ class Autopilots:
         self._autopilots.clear()
         self._plans.clear()
         watchers = self._engine.executor.watchers
-        watchers[:] = [watcher for watcher in watchers if watcher != self._watch]
-
-    def leave(self, message: MessageState) -> None:
-        """Leave a message alone from now on; the lock is held."""
-        plan = self._plans.get(message.number)
-        if plan is not None and plan.message is message:
-            del self._plans[message.number]
-            for key in plan.keys.values():
-                self._engine.core.schedule.cancel(key)
+        watchers[:] = [watcher for watcher in watchers if watcher is not self]
 
     # Facts and their consequences: the lock is held
 
-    def _watch(self, fact: Fact | PersonFact) -> None:
+    def watch(self, fact: Fact | PersonFact) -> None:
         if isinstance(fact, PersonFact):
             self._on_change(fact)
         elif fact.what == "sent":
@@ -204,6 +202,13 @@ class Autopilots:
                 self._reschedule(plan)
             else:
                 self.leave(fact.message)
+
+    def leave(self, message: MessageState) -> None:
+        plan = self._plans.get(message.number)
+        if plan is not None and plan.message is message:
+            del self._plans[message.number]
+            for key in plan.keys.values():
+                self._engine.core.schedule.cancel(key)
 
     def _on_sent(self, message: MessageState) -> None:
         autopilots = self._autopilots.get(message.recipient) or self._autopilots.get(None)
@@ -277,15 +282,12 @@ class Autopilots:
             self.leave(plan.message)
 
     def _act(self, plan: FlightPlan, kind: DueKind, now: int) -> None:
-        message, name = plan.message, plan.does(kind)
-        verb = plan.reply if kind == "reply" else Verb(name, message, _ARGUMENTS[name])
-        assert verb is not None
         try:
-            self._engine.executor.execute(verb, f"{name}()", plan.line, now)
+            self._engine.executor.execute(plan.verb(kind), f"{plan.does(kind)}()", plan.line, now)
         except IllegalTransition:
             pass  # another thread was faster, or the person has blocked the sender
         except Exception:  # of the test's function; like a script, the plan stops here
-            self.leave(message)
+            self.leave(plan.message)
             raise
 
 

@@ -8,18 +8,17 @@ moved time raises the error.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from ..base.calling_line import Line
 from ..base.errors import ChatFakeError, ClockError, NotAwaited
 from ..base.views import counted
-from ..domain.facts import Verb
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.schedule import DueKind
+from ..domain.verbs import ARRIVALS
 from ..engine.due_runner import LAST
 from ..engine.engine import Engine
-from .autopilot import Autopilots
+from ..engine.executor import Executor, OtherVerb, Verb
 
 
 @dataclass(slots=True, eq=False)
@@ -27,13 +26,10 @@ class ScheduledVerb:
     """A verb that happens later."""
 
     verb: Verb
+    message: MessageState
     what: str  # as the test wrote it
     line: Line  # of the call in the test
     key: int = 0  # cancels it in the schedule
-
-    @property
-    def message(self) -> MessageState:
-        return cast("MessageState", self.verb.message)
 
     def does(self, _: DueKind) -> str:
         return self.what.removesuffix("()")
@@ -56,7 +52,7 @@ class Later:
         self.earlier: Later | None = earlier
         self.delay: int = delay
         self._moment: int | None = None
-        engine.perform(Verb("after", message, (self,)), "after()")
+        engine.perform(_After(message, self, engine), "after()")
 
     @property
     def moment(self) -> int:
@@ -70,76 +66,88 @@ class Later:
 
     def perform(self, verb: Verb, what: str) -> None:
         """Schedule a verb for this moment; an engine would perform it now."""
-        self._engine.perform(Verb("schedule", verb.message, (self, verb)), what)
+        self._engine.perform(_Schedule(self.message, self, verb, self._engine), what)
 
 
-class Scripts:
-    """The scripts of one fake."""
+# The verbs of scripts
 
-    def __init__(self, engine: Engine, autopilots: Autopilots) -> None:
-        self._engine = engine
-        self._autopilots = autopilots
-        engine.executor.extra_verbs |= {
-            "after": self._after,
-            "schedule": self._schedule,
-            "cancel": self._cancel,
-        }
-        engine.executor.due_handlers["step"] = self._run
 
-    # Verbs: the lock is held
+@dataclass(frozen=True, slots=True)
+class _After(OtherVerb):
+    message: MessageState
+    later: Later
+    engine: Engine
 
-    def _after(self, verb: Verb, _what: str, line: Line, now: int) -> None:
-        (later,) = cast("tuple[Later]", verb.arguments)
-        self._engine.account.check_current(later.message)
+    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+        later, idle = self.later, self.engine.idle
+        executor.account.check_current(self.message)
         earlier = later.earlier
         moment = (now if earlier is None else earlier.moment) + later.delay
         if moment > LAST:
-            raise ClockError(f"after() can't schedule past {stamp(LAST)}, where the calendar ends")
+            raise ClockError(f"{what} can't schedule past {stamp(LAST)}, where the calendar ends")
         later._moment = moment
-        self._engine.idle[later] = "`after(60).deliver()`", line
-        self._engine.idle.pop(earlier, None)
+        idle[later] = "`after(60).deliver()`", line
+        idle.pop(earlier, None)
 
-    def _schedule(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        later, scheduled = cast("tuple[Later, Verb]", verb.arguments)
-        message, moment = later.message, later.moment
-        self._engine.account.check_current(message)
+
+@dataclass(frozen=True, slots=True)
+class _Schedule(OtherVerb):
+    message: MessageState
+    later: Later
+    verb: Verb
+    engine: Engine
+
+    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+        message, moment = self.message, self.later.moment
+        executor.account.check_current(message)
         if moment < now:
             raise ClockError(
                 f"can't schedule {what} for {stamp(moment)}: it is already {stamp(now)}. "
                 f"Call after() again; it counts from now."
             )
-        self._engine.idle.pop(later, None)
-        self._autopilots.leave(message)
-        step = ScheduledVerb(scheduled, what, line)
-        step.key = self._engine.core.schedule.add(moment, "step", step)
+        self.engine.idle.pop(self.later, None)
+        for watcher in executor.watchers:
+            watcher.leave(message)
+        step = ScheduledVerb(self.verb, message, what, line)
+        step.key = executor.core.schedule.add(moment, "step", step)
         message.script = message.script or {}
-        message.script[step.key] = scheduled.name
+        message.script[step.key] = isinstance(self.verb, ARRIVALS)
 
-    def _cancel(self, verb: Verb, _what: str, _line: Line, _now: int) -> None:
-        message = cast("MessageState", verb.message)
-        self._engine.account.check_current(message)
-        self._drop(message)
 
-    def _drop(self, message: MessageState) -> None:
-        for key in message.script or ():
-            self._engine.core.schedule.cancel(key)
-        message.script = None
-        idle = self._engine.idle
-        for it in [it for it in idle if isinstance(it, Later) and it.message is message]:
-            del idle[it]
+@dataclass(frozen=True, slots=True)
+class Cancel(OtherVerb):
+    """The script of a message is cancelled."""
 
-    # When it is due: the lock is held
+    message: MessageState
+    engine: Engine
 
-    def _run(self, at: int, step: ScheduledVerb) -> None:
-        message = step.message
-        assert message.script is not None  # forgetting a script cancels its steps
-        del message.script[step.key]
-        try:
-            self._engine.executor.execute(step.verb, step.what, step.line, at)
-        except Exception as error:
-            left = len(message.script or ())
-            self._drop(message)
-            raise _named(error, step, at, left) from None
+    def execute(self, executor: Executor, /, *_: object) -> None:
+        executor.account.check_current(self.message)
+        _drop(self.message, self.engine)
+
+
+def _drop(message: MessageState, engine: Engine) -> None:
+    for key in message.script or ():
+        engine.core.schedule.cancel(key)
+    message.script = None
+    for it in [it for it in engine.idle if isinstance(it, Later) and it.message is message]:
+        del engine.idle[it]
+
+
+# When it is due: the lock is held
+
+
+def run_scheduled(engine: Engine, at: int, step: ScheduledVerb) -> None:
+    """Perform a scheduled verb; if it can't be performed, drop the rest of the script."""
+    message = step.message
+    assert message.script is not None  # forgetting a script cancels its steps
+    del message.script[step.key]
+    try:
+        engine.executor.execute(step.verb, step.what, step.line, at)
+    except Exception as error:
+        left = len(message.script or ())
+        _drop(message, engine)
+        raise _named(error, step, at, left) from None
 
 
 def _named(error: Exception, step: ScheduledVerb, at: int, left: int) -> Exception:

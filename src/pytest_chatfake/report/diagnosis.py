@@ -8,7 +8,7 @@ from typing import Final
 
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
-from ..domain.messages import ARRIVALS, DEFAULT_ADDRESS, MessageState
+from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.money import ZERO
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
@@ -148,7 +148,7 @@ class Diagnosis:
         return first_pending(self._engine, self.labels, verbs, *of)
 
     def _arrival(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        if pending := list(self._pending(ARRIVALS, *messages)):
+        if pending := list(self._pending({"deliver", "read"}, *messages)):
             yield from pending
             return
         obstacles = (obstacle_of(self._engine, message) for message in messages)
