@@ -38,7 +38,7 @@ class Line(NamedTuple):
         via: The path and line number of the helper that the test called, if any.
         by_app: Whether a thread other than the test's made the call. If its stack has none of the
             user's lines, the line is the first one of the test function.
-        is_stand_in: Whether none of the user's lines led to the call, as in the built-in scenario
+        is_fallback: Whether none of the user's lines led to the call, as in the built-in scenario
             of ready-made tests. The line is then the first one of the function that pytest runs.
     """
 
@@ -46,7 +46,7 @@ class Line(NamedTuple):
     number: int
     via: tuple[str, int] | None = None
     by_app: bool = False
-    is_stand_in: bool = False
+    is_fallback: bool = False
 
     def __str__(self) -> str:
         if not self.file:
@@ -138,8 +138,8 @@ def _find(frame: FrameType, test: CurrentTest) -> Line:
         place = first_line
         if helper and helper[0] == "<string>":  # how execnet starts a worker of xdist
             helper = None
-    is_stand_in = own is None and helper is None
-    return Line(*place, None if helper == place else helper, is_stand_in=is_stand_in)
+    is_fallback = own is None and helper is None
+    return Line(*place, None if helper == place else helper, is_fallback=is_fallback)
 
 
 def users_lines(frames: Iterable[FrameType]) -> list[str]:

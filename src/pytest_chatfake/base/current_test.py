@@ -40,7 +40,7 @@ class CurrentTest:
             well.
         in_full: Whether such a rerun repeats whole explorations, because the test needs them.
         is_called: Whether its fixtures are done.
-        excuses: Why its fakes may stay open: it has failed or was skipped, or there is no test. A
+        why_open: Why its fakes may stay open: it has failed or was skipped, or there is no test. A
             list of its own, which keeps nothing else of the test alive.
         thread: The thread that runs it.
         stories: The stories of the last fakes that it may have used.
@@ -59,7 +59,7 @@ class CurrentTest:
         self.lines: dict[object, Any] = {}
         self.is_called: bool = False
         self.thread: int = threading.get_ident()
-        self.excuses: list[str] = ["no test"] * (item is None)
+        self.why_open: list[str] = ["no test"] * (item is None)
         self._is_lost = False
 
     @cached_property
@@ -119,10 +119,10 @@ class CurrentTest:
         """Whether the test has already failed or was skipped, so that no check adds to that."""
         return self._is_lost or bool(getattr(self.item, "_excinfo", None))  # unittest's
 
-    def lose(self) -> None:
+    def mark_failed(self) -> None:
         """Note that the test has failed, or was skipped."""
         self._is_lost = True
-        self.excuses.append("lost")
+        self.why_open.append("lost")
 
 
 @contextmanager

@@ -21,4 +21,4 @@ class Mark(NamedTuple):
     line: Line
 
     def __str__(self) -> str:
-        return f"[{self.text}]" if self.line.is_stand_in else f"[{self.text}: {self.line}]"
+        return f"[{self.text}]" if self.line.is_fallback else f"[{self.text}: {self.line}]"

@@ -24,9 +24,9 @@ class Trigger(Record):
     """
 
     #: The name of the public class.
-    _face: ClassVar[str]
+    _shown_as: ClassVar[str]
     #: The object that has its method (``webhooks``), and the method's name (``duplicate``).
-    _home: ClassVar[str]
+    _set_up_on: ClassVar[str]
     _kind: ClassVar[str] = ""
     #: The default of ``times=``.
     _usual_times: ClassVar[int | None] = 1
@@ -52,7 +52,7 @@ class Trigger(Record):
         self._is_shared = is_in_fixture()  # so it may be meant for other tests
 
     def __repr__(self) -> str:
-        return f"<{self._face} {self.description}, fired {counted(self.fired, 'time')}>"
+        return f"<{self._shown_as} {self.description}, fired {counted(self.fired, 'time')}>"
 
     @property
     def description(self) -> str:
@@ -91,7 +91,7 @@ class Trigger(Record):
 
 def verb_of(kind: type[Trigger]) -> str:
     """Return the method that sets up a kind of fault: ``webhooks.duplicate``."""
-    return f"{kind._home}.{kind._kind}"
+    return f"{kind._set_up_on}.{kind._kind}"
 
 
 _T = TypeVar("_T", bound=Trigger)

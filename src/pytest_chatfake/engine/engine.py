@@ -70,7 +70,7 @@ class Engine:
 
     Attributes:
         seed: The default seed of random draws.
-        idle: What does nothing until it is used, such as a block that was not entered: what to
+        unused: What does nothing until it is used, such as a block that was not entered: what to
             write instead, and the line of the test that made it.
         blocked: Whether webhooks stayed in the queue because the test's loop was waiting for the
             very response that caused them.
@@ -80,7 +80,7 @@ class Engine:
         self.settings = settings
         self.mode = settings.mode
         self.seed: str = settings.seed
-        self.idle: dict[object, tuple[str, Line]] = {}
+        self.unused: dict[object, tuple[str, Line]] = {}
         self.time: ProcessTime = ProcessTime()
         self.core: Core = Core(self.time.read)
         self._test_loop: LoopBridge | None = None
@@ -108,7 +108,7 @@ class Engine:
 
     def _reset(self) -> None:
         settings = self.settings
-        self.idle.clear()
+        self.unused.clear()
         self.core.reset()
         self.executor.move = None
         self.executor.early.clear()
@@ -442,7 +442,7 @@ class Engine:
 
     def expect_use(self, thing: object, code: str) -> None:
         """Note what does nothing until the test uses it, and the code to write instead."""
-        self.idle[thing] = code, calling_line()
+        self.unused[thing] = code, calling_line()
 
     def expect_entry(self, block: object, call: str) -> None:
         """Note that a block of ``chat_fake.webhooks`` does nothing until it is entered."""
@@ -451,7 +451,7 @@ class Engine:
 
     def enter(self, block: object, mode: Mode) -> None:
         """Enter a block; refuse ``with`` in async mode, and ``async with`` in sync mode."""
-        self.idle.pop(block, None)
+        self.unused.pop(block, None)
         if self.mode != mode:
             written, wanted = ("with", "async with") if mode == "sync" else ("async with", "with")
             raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")

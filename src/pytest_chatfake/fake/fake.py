@@ -150,7 +150,7 @@ class ChatFake:
         strict = config.strict is not False
         self._checks = FinalChecks(engine, self.api, strict=strict)
         line = None if is_by_package() else calling_line()  # fixtures and worlds close theirs
-        self._unclosed = finalize(self, warn_of_unclosed, current().excuses, line)
+        self._unclosed = finalize(self, warn_of_unclosed, current().why_open, line)
         opened.add(self)
         try:
             service.open(self.api)
@@ -803,7 +803,7 @@ class ChatFake:
         """The pytest-httpserver server behind :attr:`base_url`, for your own handlers.
 
         ``chat_fake`` clears the handlers after every test. ``close_idle_connections()`` closes the
-        connections that clients keep open, and ``open_connections`` counts them.
+        connections that clients keep open, and ``connections`` is their set.
         """
         self._engine.refuse_closed()
         _ = service.url
@@ -857,7 +857,7 @@ class ChatFake:
         unused = object()  # not `add`, which would keep the fake alive through itself
 
         def add(view: _V) -> _V:
-            self._engine.idle.pop(unused, None)
+            self._engine.unused.pop(unused, None)
             check_plain(view, "route()")
             route = Route(path, view, webhooks_first, idempotency_header)
             self.api._routes.add(path, methods, route)
@@ -986,7 +986,7 @@ class _ExpectedCharge:
         self._amount = amount
 
     def __enter__(self) -> None:
-        self._engine.idle.pop(self, None)
+        self._engine.unused.pop(self, None)
         self._engine.settle_before_read()
         self._ledger = ledger = self._engine.account.ledger
         self._charged, self._count = ledger.charged, len(ledger)

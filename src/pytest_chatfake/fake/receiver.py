@@ -47,7 +47,7 @@ class Receiver:
     def __call__(self, request: WebhookRequest) -> int:
         """Record a webhook, and return the status of the response."""
         self._requests.append(request)
-        self._engine.idle.pop(self, None)
+        self._engine.unused.pop(self, None)
         try:
             return self._responses.popleft()
         except IndexError:  # another thread may have taken the last one

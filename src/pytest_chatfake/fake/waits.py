@@ -140,7 +140,7 @@ class Wait:
         watchdog.remove(self)
         self._over.set()
         self._worker.close()
-        self._error = None  # its traceback refers to this wait: a cycle: a cycle
+        self._error = None  # its traceback refers to this wait, a cycle
 
     def on_timeout(self, current: object) -> None:
         """End the wait after the next look; called by the watchdog when the time is up."""

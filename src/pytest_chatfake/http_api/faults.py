@@ -69,7 +69,7 @@ class RequestFilter(TypedDict, total=False):
 class ApiFault(Trigger):
     """A fault for requests with the fake's key, as returned by ``api.fail()`` and others."""
 
-    _face, _home = "ApiFault", "api"
+    _shown_as, _set_up_on = "ApiFault", "api"
     _filters = ("path", "method")
 
     #: Whether the request takes effect first; if not, no route or handler is called.

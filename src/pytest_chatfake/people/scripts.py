@@ -79,15 +79,15 @@ class _After(OtherVerb):
     engine: Engine
 
     def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        later, idle = self.later, self.engine.idle
+        later, unused = self.later, self.engine.unused
         executor.account.check_current(self.message)
         earlier = later.earlier
         moment = (now if earlier is None else earlier.moment) + later.delay
         if moment > LAST:
             raise ClockError(f"{what} can't schedule past {stamp(LAST)}, where the calendar ends")
         later._moment = moment
-        idle[later] = "`after(60).deliver()`", line
-        idle.pop(earlier, None)
+        unused[later] = "`after(60).deliver()`", line
+        unused.pop(earlier, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class _Schedule(OtherVerb):
                 f"can't schedule {what} for {stamp(moment)}: it is already {stamp(now)}. "
                 f"Call after() again; it counts from now."
             )
-        self.engine.idle.pop(self.later, None)
+        self.engine.unused.pop(self.later, None)
         for watcher in executor.watchers:
             watcher.leave(message)
         step = ScheduledVerb(self.verb, message, what, line)
@@ -130,8 +130,8 @@ def _drop(message: MessageState, engine: Engine) -> None:
     for key in message.script or ():
         engine.core.schedule.cancel(key)
     message.script = None
-    for it in [it for it in engine.idle if isinstance(it, Later) and it.message is message]:
-        del engine.idle[it]
+    for it in [it for it in engine.unused if isinstance(it, Later) and it.message is message]:
+        del engine.unused[it]
 
 
 # When it is due: the lock is held

@@ -55,7 +55,7 @@ def amount_of(record: Record) -> Decimal | None:
 def line_of(record: Record) -> Line | None:
     """Return the test's line that asked for an entry; None if there is none, or it is unknown."""
     line = record.line if isinstance(record, (VerbRecord, ClockRecord, Trigger)) else None
-    return None if line is None or line.is_stand_in else line
+    return None if line is None or line.is_fallback else line
 
 
 def has_failed(record: Record) -> bool:
@@ -101,7 +101,7 @@ def is_odd(record: Record) -> bool:
     )
 
 
-def likeness(record: Record) -> Hashable:
+def fold_key(record: Record) -> Hashable:
     """Return a key: of several entries with the same key, a report shows one.
 
     The key leaves out the message, the moment, and the words of a response or an error.

@@ -137,13 +137,13 @@ class FinalChecks:
         yield from _listed(
             " without effect, because nothing uses the result",
             "call",
-            [(f"write {use} {line.place}", line) for use, line in engine.idle.values()],
+            [(f"write {use} {line.place}", line) for use, line in engine.unused.values()],
         )
 
 
-def warn_of_unclosed(excuses: Sequence[str], line: Line | None) -> None:
+def warn_of_unclosed(why_open: Sequence[str], line: Line | None) -> None:
     """Warn that a test's fake is gone, and was never closed; None: the test didn't make it."""
-    if line is not None and not excuses:
+    if line is not None and not why_open:
         text = (
             f"ChatFake() {line.place} was never closed, so nothing checked it: "
             "write `with ChatFake() as fake:`, or call its close()"

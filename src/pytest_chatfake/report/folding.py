@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from ..base.history import Record
 from ..base.views import counted
 from ..domain.messages import MessageState
-from .entries import kind_of, likeness, number_of, pointer_to
+from .entries import fold_key, kind_of, number_of, pointer_to
 from .trace import Trace
 
 #: An entry, or a text in place of omitted entries.
@@ -62,7 +62,7 @@ def _without_repetitions(
 ) -> Iterator[TimelineRow]:
     # Repetitions may differ in their messages, unless these are mentioned.
     shapes = [
-        (likeness(entry), entry._message in mentioned and entry._message) for entry in entries
+        (fold_key(entry), entry._message in mentioned and entry._message) for entry in entries
     ]
     start = 0
     while start < len(entries):
@@ -95,7 +95,7 @@ def _middle(
     trace: Trace, first: int, last: int, mentioned: Collection[MessageState]
 ) -> Iterator[TimelineRow]:
     about = (entry for message in mentioned for entry in trace.of(message))
-    odd = {likeness(entry): entry for entry in reversed(trace.odd(first))}
+    odd = {fold_key(entry): entry for entry in reversed(trace.odd(first))}
     kept: dict[int, Record] = {}
     for matters, most in ((about, _MENTIONED), (odd.values(), _ODD)):
         in_order = sorted(matters, key=number_of)

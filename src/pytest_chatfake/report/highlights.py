@@ -23,7 +23,7 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event, events_are
 from ..webhooks.forgeries import forgery_of
 from ..wire.exact_json import number
-from .entries import has_failed, is_unused, kind_of, likeness, line_of, pointer_to
+from .entries import fold_key, has_failed, is_unused, kind_of, line_of, pointer_to
 from .explanations import Explanations
 from .final_checks import retried
 from .hints import (
@@ -137,7 +137,7 @@ class Highlights:
         alike: dict[Hashable, list[Record]] = {}
         for entry in odd:
             if (entry, *entry._marks) not in shown:
-                alike.setdefault(likeness(entry), []).append(entry)
+                alike.setdefault(fold_key(entry), []).append(entry)
         kinds = list(alike.values())
         for first, *others in kinds[:_MAX_LINES]:
             more_of_it = f", and {len(others):,} more like it" if others else ""

@@ -40,7 +40,7 @@ def add_timeline(item: pytest.Item, report: pytest.TestReport, error: BaseExcept
         error: The phase's error.
     """
     if not report.passed:
-        current().lose()
+        current().mark_failed()
     when = item.config.getini("chat_fake_timeline")
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return
@@ -97,7 +97,7 @@ def add_hint(error: BaseException) -> None:
 
 def interrupt(config: pytest.Config) -> None:
     """Print what happened in the test that Ctrl-C ended."""
-    current().lose()
+    current().mark_failed()
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     for text, _ in map(_section, active_stories.stories()):
         if text and terminal is not None:

@@ -48,7 +48,7 @@ class Fault(Trigger, ABC):
     and ``redeliver()`` don't count.
     """
 
-    _face, _home = "Fault", "webhooks"
+    _shown_as, _set_up_on = "Fault", "webhooks"
     _filters = ("message", "status", "type", "endpoint")
 
     #: What sets the fault up, if no method has its name.
