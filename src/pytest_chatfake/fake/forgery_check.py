@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias, cast
 
-from ..base.arguments import cited
+from ..base.arguments import alternatives, check_choice, cited
 from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
 from ..base.history import Record
@@ -15,10 +15,11 @@ from ..domain.ids import other_id
 from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
-from ..webhooks.endpoints import Endpoint, WebhookRequest
+from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest
 from ..webhooks.events import Event, under_id
-from ..webhooks.forgeries import GENUINE, Forgery, forgeries
+from ..webhooks.forgeries import GENUINE, WRONG, Forged, Forgery, forgeries
 from ..webhooks.outbox import Outbox
+from ..webhooks.signing import sign
 from .snapshots import Snapshot, taken
 
 FORGING: Final = "assert_rejects_forgeries()"
@@ -27,17 +28,50 @@ FORGING: Final = "assert_rejects_forgeries()"
 _REPEATS: Final = 2
 
 
-class ForgeryCheck:
-    """Forges events of each type for each app with a signer, and reports the accepted forgeries."""
+#: Changes an event's body before it is posted.
+_Content: TypeAlias = Callable[[bytes], bytes]
 
-    def __init__(self, engine: Engine, outbox: Outbox, snapshot: Snapshot) -> None:
+
+class _Case(NamedTuple):
+    """An event to forge for an endpoint, how, and whether a request shows the event's id."""
+
+    event: Event
+    endpoint: Endpoint
+    forgeries: Mapping[str, Forged | None]
+    has_id: bool
+
+
+class _Posting(NamedTuple):
+    """What the attempts of a case have in common."""
+
+    case: _Case
+    verb: Record
+    content: _Content | None
+
+
+class ForgeryCheck:
+    """Forges events of each type for each app with a signer, and reports the accepted forgeries.
+
+    Attributes:
+        notes: What could not be tried, and which known forgeries got through.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        outbox: Outbox,
+        snapshot: Snapshot,
+        known: Mapping[str, str],
+    ) -> None:
         self._engine = engine
         self._outbox = outbox
         self._snapshot = snapshot
+        self._known = known
         self._types: set[str] = set()
         self._passed: dict[str, set[str]] = {}  # event types that got through, by forgery
         self._lines: list[str] = []
-        self._left_out: list[str] = []
+        self._accepted: set[str] = set()  # known forgeries that got through
+        self.notes: list[str] = []
 
     async def run(self) -> None:
         await self._engine.performed(self._engine.settle())
@@ -59,83 +93,161 @@ class ForgeryCheck:
                     f"that it listens for"
                 )
         self._types = {event.type for events in to_forge.values() for event in events}
+        cases = [
+            self._case(event, endpoint) for endpoint, events in to_forge.items() for event in events
+        ]
+        self._check_known(cases)
         try:
-            for endpoint, events in to_forge.items():
-                for event in events:
-                    await self._forge(event, endpoint)
+            for case in cases:
+                await self._forge(case)
         except ChatFakeError as error:
             if not self._passed:
                 raise
-            self._left_out.append(str(error))
-        if self._passed:
-            left_out = dict.fromkeys(self._left_out)
-            raise AssertionError("\n  ".join([self._head(), *self._lines, *left_out]))
+            self.notes.append(str(error))
+        else:
+            self._lines += [
+                f"{what} no longer gets through: remove it from known="
+                for what in self._known
+                if what not in self._accepted
+            ]
+        if self._lines:
+            head = [self._head()] if self._passed else []
+            raise AssertionError("\n  ".join([*head, *self._lines, *dict.fromkeys(self.notes)]))
 
     def _last_of_each_type(self, endpoint: Endpoint) -> Iterable[Event]:
         # The last event that the endpoint accepted, for each type; for a type without one, the last
         # that it should have got.
         accepted = [a.event for a in self._outbox.attempts if a.ok and a.endpoint is endpoint]
-        return {
-            event.type: event
-            for event in [*self._outbox.events, *accepted]
-            if not event.synthetic and endpoint in self._outbox.endpoints.listening(event.type)
-        }.values()
+        wanted = [event for event in self._outbox.events if self._may_be_forged(event, endpoint)]
+        last = {event.type: event for event in wanted}
+        return (last | {event.type: event for event in accepted if event in wanted}).values()
 
-    async def _forge(self, event: Event, endpoint: Endpoint) -> None:
-        # First a genuine copy with a new id: an app that refuses even that proves nothing.
+    def _may_be_forged(self, event: Event, endpoint: Endpoint) -> bool:
+        return not event.synthetic and endpoint in self._outbox.endpoints.listening(event.type)
+
+    def _case(self, event: Event, endpoint: Endpoint) -> _Case:
         now = self._engine.core.now() // SECOND
         id_ = other_id(event.id)
+        own = event._posted(event.body)
         body = event._posted(under_id(event.body, event.id, id_))
-        found = forgeries(WebhookRequest(event, body, {}, now, 1, endpoint, id_))
-        left_out = ", ".join(what for what in found if found[what] is None)
+        others = [
+            other
+            for other in self._outbox.events
+            if self._may_be_forged(other, endpoint) and other._posted(other.body) != own
+        ]
+        others.sort(key=lambda other: other.type == event.type)
+        request = WebhookRequest(event, body, {}, now, 1, endpoint, id_)
+        headers = sign(cast("Signer", endpoint.signer), request)
+        has_id = body != own or any(id_ in value for value in headers.values())
+        found = forgeries(request, others[-1] if others else None)
+        return _Case(event, endpoint, found, has_id)
+
+    def _check_known(self, cases: Iterable[_Case]) -> None:
+        made = [each for case in cases for each in case.forgeries.items()]
+        possible = dict.fromkeys(what for what, forged in made if forged and what != GENUINE)
+        for what in self._known:
+            if what not in possible and what in dict(made):
+                raise ValueError(
+                    f"known: {what} can't be tried with this signer: use {alternatives(possible)}"
+                )
+            check_choice(what, "forgery in known=", possible)
+
+    async def _forge(self, case: _Case) -> None:
+        left_out = ", ".join(what for what, forged in case.forgeries.items() if forged is None)
         skipped = f", left out: {left_out}" if left_out else ""
         verb = self._engine.note(f"{FORGING}{skipped}", calling_line())
         if left_out:
-            self._left_out.append(redacted(f"left out: {left_out}, at {endpoint.label}"))
-        before: object = None
-        for what in [what for what in found if found[what] is not None]:
-            made, forgery = await self._attempt(what, event, endpoint, verb)
-            after = await taken(self._snapshot, self._engine)
-            if what == GENUINE:
-                before = after
-                continue
-            change = f"the snapshot changed from {cited(before)} to {cited(after)}"
-            repeats = 0
-            # An app may still be working on the genuine event in the background. A forgery that has
-            # an effect has it every time, because each one has a new id.
-            while after != before and _is_refused(made) and repeats < _REPEATS:
-                before, repeats = after, repeats + 1
-                made, forgery = await self._attempt(what, event, endpoint, verb)
-                after = await taken(self._snapshot, self._engine)
-            flaw = "" if _is_refused(made) else ", expected 400 to 499"
-            if after != before:
-                flaw += f"; {change}"
-            elif repeats and not flaw:
-                by_itself = (
-                    f"{change} by itself: the same forgery ({what}) was then refused without effect"
-                )
-                self._engine.note(f"{FORGING}: {by_itself}", calling_line())
-                self._left_out.append(by_itself)
-            if flaw:
+            self._leave_out(left_out, case)
+        posting = _Posting(case, verb, await self._accepted_content(case, verb))
+        before = await taken(self._snapshot, self._engine)
+        found: dict[str, tuple[Forgery, str]] = {}  # what got through, and how
+        doubtful: list[str] = []
+        try:
+            for what, forged in case.forgeries.items():
+                if what == GENUINE or forged is None:
+                    continue
+                forgery, flaw, before = await self._try(what, forged, posting, before)
+                if flaw and what in self._known:
+                    self._accepted.add(what)
+                    self.notes.append(f"known: {what} ({self._known[what]})")
+                elif flaw:
+                    found[what] = forgery, flaw
+                    if forged.control is not None:
+                        control = Forged(forged.control)
+                        made, _ = await self._attempt(f"control for {what}", control, posting)
+                        before = await taken(self._snapshot, self._engine)
+                        doubtful += [what] * made.ok
+        finally:
+            if WRONG not in found:  # it verifies signatures, but these parts may be unsigned
+                for what in doubtful:
+                    del found[what]
+                    self._leave_out(f"{what} (it accepts any value there)", case)
+            shown_type = f" ({case.event.type})" if len(self._types) > 1 else ""
+            for what, (forgery, flaw) in found.items():
                 forgery._got_through = True
-                self._passed.setdefault(what, set()).add(event.type)
-                shown_type = f" ({event.type})" if len(self._types) > 1 else ""
-                self._lines.append(f"{what}{shown_type}, {made._end}{flaw}")
-            before = after
+                self._passed.setdefault(what, set()).add(case.event.type)
+                self._lines.append(f"{what}{shown_type}, {flaw}")
+
+    def _leave_out(self, what: str, case: _Case) -> None:
+        self.notes.append(redacted(f"left out: {what}, at {case.endpoint.label}"))
+
+    async def _accepted_content(self, case: _Case, verb: Record) -> _Content | None:
+        # Post the genuine event first: an app that refuses even that proves nothing. If it has no
+        # id, a copy would be a duplicate, so another message comes first.
+        event = case.event
+        other = partial(self._outbox.as_of_another_message, event)
+        contents: dict[str, _Content | None] = {"under a new id" if case.has_id else "again": None}
+        if event._posted(other(event.body)) != event._posted(event.body):
+            of_another: dict[str, _Content | None] = {"for another message": other}
+            contents = contents | of_another if case.has_id else of_another | contents
+        genuine, end = cast("Forged", case.forgeries[GENUINE]), ""
+        for content in contents.values():
+            made, _ = await self._attempt(GENUINE, genuine, _Posting(case, verb, content))
+            if made.ok:
+                return content
+            end = made._end
+        raise ChatFakeError(
+            f"{FORGING} can't tell: the app refused {event._name} although it was genuine (posted "
+            f"{', then '.join(contents)}), {end}. So refusing forgeries proves nothing"
+        )
+
+    async def _try(
+        self, what: str, forged: Forged, posting: _Posting, before: object
+    ) -> tuple[Forgery, str, object]:
+        # Return how the forgery got through, or nothing, and the snapshot afterwards.
+        made, forgery = await self._attempt(what, forged, posting)
+        after = await taken(self._snapshot, self._engine)
+        change = f"the snapshot changed from {cited(before)} to {cited(after)}"
+        repeats = 0
+        # An app may still be working on the genuine event in the background. A forgery that has
+        # an effect has it every time, because each one has a new id.
+        while after != before and _is_refused(made) and repeats < _REPEATS:
+            before, repeats = after, repeats + 1
+            made, forgery = await self._attempt(what, forged, posting)
+            after = await taken(self._snapshot, self._engine)
+        flaw = "" if _is_refused(made) else f"{made._end}, expected 400 to 499"
+        if after != before:
+            flaw = f"{flaw or made._end}; {change}"
+        elif repeats and not flaw:
+            by_itself = (
+                f"{change} by itself: the same forgery ({what}) was then refused without effect"
+            )
+            self._engine.note(f"{FORGING}: {by_itself}", calling_line())
+            self.notes.append(by_itself)
+        return forgery, flaw, after
 
     async def _attempt(
-        self, what: str, event: Event, endpoint: Endpoint, verb: Record
+        self, what: str, forged: Forged, posting: _Posting
     ) -> tuple[Attempt, Forgery]:
-        attempt = Attempt(event, endpoint, 0, _cause=verb)
-        forgery = Forgery(what, calling_line())
+        event, endpoint = posting.case.event, posting.case.endpoint
+        attempt = Attempt(event, endpoint, 0, _cause=posting.verb)
+        forgery = Forgery(what, forged, posting.content, calling_line())
         attempt._note(forgery._decide(attempt))
         step = partial(self._outbox.forge, attempt)
         await self._engine.performed(self._engine.step(FORGING, step))
-        is_made = attempt._was_made and attempt in self._outbox.attempts
-        if not is_made or (what == GENUINE and not attempt.ok):
-            end = f"accepted {attempt._end}" if is_made else "posted"
+        if not attempt._was_made or attempt not in self._outbox.attempts:
             raise ChatFakeError(
-                f"{FORGING} can't tell: {event._name} under a new id, {what}, was not {end}"
+                f"{FORGING} can't tell: {event._name} under a new id, {what}, was not posted"
             )
         return attempt, forgery
 

@@ -164,6 +164,12 @@ class Inside:
         """Return a line for each place where two snapshots differ, as :func:`.difference` does."""
         return difference(before, after, then, self._engine)
 
+    @property
+    def forgery_notes(self) -> Sequence[str]:
+        """What the last ``assert_rejects_forgeries()`` left out, and which it knew."""
+        check = self._fake.webhooks._forgery_check
+        return [] if check is None else check.notes
+
     # Endpoints
 
     @property

@@ -7,6 +7,7 @@ Later, the :class:`.Drain` takes it from the queue and attempts it without the l
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
@@ -210,6 +211,21 @@ class Outbox:
         attempt._other_id = self._ids.event % (_LAST_ID - len(self.attempts))
         self.queue.ready.append(attempt)
         yield
+
+    def as_of_another_message(self, event: Event, body: bytes) -> bytes:
+        """Return an event's body with the ids of a message that doesn't exist, new in each call.
+
+        A body without the fake's own ids of its message stays the same.
+        """
+        ids, number = self._ids, _LAST_ID - len(self.attempts)
+        for template in (ids.message, ids.original):
+            if event._message is not None:
+                own, new = template % event._number, template % number
+                body = body.replace(own.encode(), new.encode())
+        if event._message is None:  # a person may have written it
+            prefix, new = ids.inbound.removesuffix("%08x").encode(), ids.inbound % number
+            body = re.sub(re.escape(prefix) + rb"[0-9a-f]{8}", new.encode(), body)
+        return body
 
     def _send(
         self, event: Event, cause: Record | None = None, marks: tuple[Mark, ...] = ()
