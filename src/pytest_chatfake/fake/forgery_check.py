@@ -11,6 +11,7 @@ from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
 from ..base.history import Record
 from ..base.redaction import redacted
+from ..base.views import listed
 from ..domain.ids import other_id
 from ..domain.instants import SECOND
 from ..engine.engine import Engine
@@ -161,7 +162,7 @@ class ForgeryCheck:
         posting = _Posting(case, verb, await self._accepted_content(case, verb))
         before = await taken(self._snapshot, self._engine)
         found: dict[str, tuple[Forgery, str]] = {}  # what got through, and how
-        doubtful: list[str] = []
+        doubtful: dict[str, tuple[str, ...]] = {}  # what rests on a doubtful assumption
         try:
             for what, forged in case.forgeries.items():
                 if what == GENUINE or forged is None:
@@ -176,12 +177,16 @@ class ForgeryCheck:
                         control = Forged(forged.control)
                         made, _ = await self._attempt(f"control for {what}", control, posting)
                         before = await taken(self._snapshot, self._engine)
-                        doubtful += [what] * made.ok
+                        if made.ok:
+                            doubtful[what] = forged.assumed
         finally:
             if WRONG not in found:  # it verifies signatures, but these parts may be unsigned
-                for what in doubtful:
-                    del found[what]
-                    self._leave_out(f"{what} (it accepts any value there)", case)
+                for assumed in dict.fromkeys(doubtful.values()):
+                    names = [what for what in doubtful if doubtful[what] == assumed]
+                    for what in names:
+                        del found[what]
+                    why = f"the app accepts any {listed(assumed)}, so it may be unsigned"
+                    self._leave_out(f"{', '.join(names)} ({why})", case)
             shown_type = f" ({case.event.type})" if len(self._types) > 1 else ""
             for what, (forgery, flaw) in found.items():
                 forgery._got_through = True
@@ -196,9 +201,11 @@ class ForgeryCheck:
         # id, a copy would be a duplicate, so another message comes first.
         event = case.event
         other = partial(self._outbox.as_of_another_message, event)
-        contents: dict[str, _Content | None] = {"under a new id" if case.has_id else "again": None}
+        contents: dict[str, _Content | None] = {
+            "under a new id" if case.has_id else "unchanged": None
+        }
         if event._posted(other(event.body)) != event._posted(event.body):
-            of_another: dict[str, _Content | None] = {"for another message": other}
+            of_another: dict[str, _Content | None] = {"of another message": other}
             contents = contents | of_another if case.has_id else of_another | contents
         genuine, end = cast("Forged", case.forgeries[GENUINE]), ""
         for content in contents.values():
@@ -207,8 +214,8 @@ class ForgeryCheck:
                 return content
             end = made._end
         raise ChatFakeError(
-            f"{FORGING} can't tell: the app refused {event._name} although it was genuine (posted "
-            f"{', then '.join(contents)}), {end}. So refusing forgeries proves nothing"
+            f"{FORGING} can't tell: {event._name} {', then '.join(contents)} was refused {end}, "
+            f"although it was a genuine copy. So refusing forgeries proves nothing"
         )
 
     async def _try(
@@ -221,11 +228,11 @@ class ForgeryCheck:
         repeats = 0
         # An app may still be working on the genuine event in the background. A forgery that has
         # an effect has it every time, because each one has a new id.
-        while after != before and _is_refused(made) and repeats < _REPEATS:
+        while after != before and _is_refused(made, forged) and repeats < _REPEATS:
             before, repeats = after, repeats + 1
             made, forgery = await self._attempt(what, forged, posting)
             after = await taken(self._snapshot, self._engine)
-        flaw = "" if _is_refused(made) else f"{made._end}, expected 400 to 499"
+        flaw = "" if _is_refused(made, forged) else f"{made._end}, expected 400 to 499"
         if after != before:
             flaw = f"{flaw or made._end}; {change}"
         elif repeats and not flaw:
@@ -259,5 +266,7 @@ class ForgeryCheck:
         return "; ".join(f"{begin}: {', '.join(together[begin])}" for begin in together)
 
 
-def _is_refused(made: Attempt) -> bool:
+def _is_refused(made: Attempt, forged: Forged) -> bool:
+    if forged.may_break and not made.ok:
+        return True
     return 400 <= (made.status_code or 0) <= 499

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
 
@@ -37,13 +37,19 @@ class Forged:
     Attributes:
         signer: Signs in place of the endpoint's own signer.
         tampered: Changes the signed body; None: it stays the same.
-        control: Signs another forgery, which the app accepts if what this one rests on is wrong:
-            that a header, or a timestamp, is signed. None: it rests on nothing.
+        control: Signs a forgery with other values of ``assumed``. If the app verifies signatures,
+            but accepts that, it is wrong to assume that these headers belong to the signature, so
+            this forgery may be no forgery. None: nothing is assumed.
+        assumed: The names of these headers.
+        may_break: Whether an error is as good as a refusal, because it lets nobody in, and a
+            provider's own SDK may raise it. Other forgeries find an app that breaks.
     """
 
     signer: _Sign
     tampered: Callable[[bytes], bytes] | None = None
     control: _Sign | None = None
+    assumed: tuple[str, ...] = ()
+    may_break: bool = False
 
 
 class Forgery(Fault):
@@ -87,7 +93,7 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
     """
     signer = cast("Signer", request.endpoint.signer)
     scheme, headers = Scheme(signer, request, another), sign(signer, request)
-    signing = scheme.signing
+    signing, clocks, random = scheme.signing, scheme.clocks, scheme.random
 
     def signed(request: WebhookRequest, **changes: Any) -> dict[str, str]:
         return sign(signer, replace(request, **changes))
@@ -95,9 +101,15 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
     def without(*names: str) -> Forged:
         return Forged(lambda request: {k: v for k, v in signed(request).items() if k not in names})
 
-    def replaced(change: Callable[[dict[str, str]], dict[str, str]]) -> Forged:
+    def replaced(
+        change: Callable[[dict[str, str]], dict[str, str]], *, may_break: bool = False
+    ) -> Forged:
         # Changes some headers of a genuine request.
-        return Forged(lambda request: (found := signed(request)) | change(found))
+        def forge(request: WebhookRequest) -> dict[str, str]:
+            found = signed(request)
+            return found | change(found)
+
+        return Forged(forge, may_break=may_break)
 
     def emptied(_: object) -> dict[str, str]:
         return dict.fromkeys(signing, "")
@@ -111,42 +123,45 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
             then = signed(request, timestamp=request.timestamp + seconds)
             return then | {name: now[name] for name in fresh}
 
-        return Forged(forge, control=other_values(scheme.clocks) if scheme.may_be_undated else None)
+        return assuming(clocks if scheme.is_dated_apart else random, Forged(forge))
 
     def another_secret(request: WebhookRequest) -> dict[str, str]:
         return guessed(signer, request) or {}
 
-    def other_values(names: Iterable[str]) -> _Sign | None:
-        # A right app refuses another value of these headers if they belong to the signature.
-        def forge(request: WebhookRequest) -> dict[str, str]:
+    def assuming(names: Sequence[str], forged: Forged) -> Forged:
+        def other_values(request: WebhookRequest) -> dict[str, str]:
             found, old = signed(request), signed(request, timestamp=request.timestamp - DAY)
             others = old | scheme.wrong(found)
             return found | {name: others[name] for name in names}
 
-        return None if scheme.is_certain else forge
+        if scheme.is_certain:
+            return forged
+        return replace(forged, control=other_values, assumed=(*names,))
 
     cut, of_another = scheme.cut(headers), _signed_for_another(signer, scheme, request, another)
     found: dict[str, Forged | None] = {GENUINE: Forged(signed), "unsigned": without(*signing)}
     if len(signing) > 1:
         for name in signing:
-            found[f"without {name}"] = replace(without(name), control=other_values([name]))
+            found[f"without {name}"] = assuming([name], without(name))
     found["with empty headers"] = replaced(emptied)
     is_long = headers | malformed(headers) != headers
     found["with malformed headers"] = replaced(malformed) if is_long else None
     if scheme.bare(headers):  # otherwise, a wrong signature is bare already
-        found["with a bare signature"] = replaced(scheme.bare)
-    found["with another scheme's prefix"] = replaced(scheme.renamed)
-    found[WRONG] = replaced(scheme.wrong)
+        found["with a bare signature"] = replaced(scheme.bare, may_break=True)
+    found["with another scheme's prefix"] = replaced(scheme.renamed, may_break=True)
+    found[WRONG] = replaced(scheme.wrong, may_break=True)
     is_ours = guessed(signer, request) is not None
     found["signed with another secret"] = Forged(another_secret) if is_ours else None
-    changed = Forged(signed, scheme.changed) if scheme.signs_body else None
-    found["changed after it was signed"] = changed
-    shorter = replace(replaced(scheme.cut), control=other_values(cut)) if cut else None
-    found["with its signature cut off"] = shorter
-    found["with another event's signature"] = Forged(of_another) if of_another else None
+    found["changed after it was signed"] = (
+        assuming(random, Forged(signed, scheme.changed)) if scheme.signs_body else None
+    )
+    found["with its signature cut off"] = assuming([*cut], replaced(scheme.cut)) if cut else None
+    found["with another event's signature"] = (
+        assuming(random, Forged(of_another)) if of_another else None
+    )
     found["signed a day ago"] = shifted(-DAY) if scheme.is_dated else None
     if scheme.is_dated:
-        for name in scheme.clocks:
+        for name in clocks:
             found[f"signed a day ago under a new {name}"] = shifted(-DAY, name)
     found["signed a day ahead"] = shifted(DAY) if scheme.is_dated else None
     return found

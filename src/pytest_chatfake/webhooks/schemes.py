@@ -39,6 +39,9 @@ _SHORTEST, _LONG = 16, 9
 #: What comes before a signature, such as ``sha256=`` or ``Bearer ``.
 _LABEL = re.compile(r"\b([A-Za-z][\w-]{0,14})(?=[=:, ]+$)")
 
+#: The name of a header that is likelier to have the signature than a nonce or a request's id.
+_HINT = re.compile("sign|hmac|auth|key|token", re.IGNORECASE)
+
 #: How many fields of a body are tried until one is found that is signed.
 _MOST_FIELDS = 50
 
@@ -70,9 +73,9 @@ class Scheme:
         signs_body: Whether the signature depends on the body.
         is_dated: Whether a timestamp is signed.
         is_certain: Whether it is certain which parts are the signature. If not, they are random, or
-            always the same.
-        may_be_undated: Whether it is uncertain that the timestamp is signed, because only other
-            headers show one.
+            a key that is always the same.
+        random: If it is uncertain, the names of the headers with random parts.
+        is_dated_apart: Whether only ``clocks`` show the timestamp.
     """
 
     def __init__(self, signer: Signer, request: WebhookRequest, another: Event | None) -> None:
@@ -80,19 +83,22 @@ class Scheme:
             return sign(signer, replace(request, **changes))
 
         headers, again, old = signed(), signed(), signed(timestamp=request.timestamp - DAY)
-        random, by_time = _differing(headers, again), _differing(headers, old)
-        public = (request.id, *_digests(request.body))
+        random = _differing(headers, again)
+        public = request.id, *_digests(request.body), *_digests(request.id.encode())
 
-        def signatures(others: Mapping[str, str]) -> _Places:
+        def changed(others: dict[str, str]) -> _Places:
+            return _differing(headers, others) - random
+
+        def signatures(others: dict[str, str]) -> _Places:
             # Those that depend on what the other headers differ in.
             return {
                 place
-                for place in _differing(headers, others) - random
+                for place in changed(others)
                 if _may_sign(_part(headers, place), _part(others, place), public)
             }
 
         with_other_id = signed(_id=other_id(request.id))
-        dated, by_id = signatures(old), signatures(with_other_id)
+        by_time, by_id = signatures(old), signatures(with_other_id)
         by_body = signatures(signed(body=with_a_space(request.body)))
         self._field: int | None = None  # which one to change in a body; None: its bytes
         if not by_body:
@@ -100,40 +106,44 @@ class Scheme:
                 if by_body := signatures(signed(body=body)):
                     self._field = number
                     break
-        found = by_body | dated | by_id
+        found = by_body | by_time | by_id
         if not found and another is not None:
             posted = another._posted(another.body)
             found = signatures(signed(event=another, body=posted, _id=another.id))
-        shown = {name for name, _ in by_time}
+        shown = _names(changed(old))  # the headers that depend on the time
         self.is_certain: bool = bool(found)
         self.signs_body: bool = bool(by_body)
-        self.is_dated: bool = bool(dated)
-        if random and not found:
-            opened = _opened(headers)
-            by_time = _differing(opened, _opened(old)) - _differing(opened, _opened(again))
-            shown = {name for name, _ in by_time}
-            self.is_dated = bool(shown)
+        self.is_dated: bool = bool(by_time)
+        self.random: list[str] = []
+        if not found:
+            clear, others = _opened(headers), _opened(again)
+            shown = _names(_differing(clear, _opened(old)) - _differing(clear, others))
+            found = self._assumed(headers, random, shown)
+            self.is_dated = bool(random and shown)
             self._field = 0 if _reads_fields(signer, request) else None
-            self.signs_body = self._field is None or any(_changed_fields(request.body))
-        elif not found:  # a key that is always the same
-            random = {
-                (name, -1) for name in headers if headers.keys() <= shown or name not in shown
-            }
+            is_changeable = self._field is None or any(_changed_fields(request.body))
+            self.signs_body = bool(random) and is_changeable
         self._places: dict[str, set[int]] = {}  # of what may be the signature
-        for name, number in found or random:
+        for name, number in found:
             self._places.setdefault(name, set()).add(number)
-        names = {*self._places}
-        if self.is_dated:
-            names |= shown
-        if by_id:
-            names |= {name for name, _ in _differing(headers, with_other_id)}
+        names = {*self._places} | (shown if self.is_dated else set())
+        names |= _names(changed(with_other_id)) if by_id else set()
         self.signing: list[str] = [name for name in headers if name in names]
         self.clocks: list[str] = [
             name
             for name in self.signing
             if name in shown and _shape(headers[name]) == _shape(old.get(name, ""))
         ]
-        self.may_be_undated: bool = not found and shown <= {*self.clocks}
+        self.is_dated_apart: bool = shown <= {*self.clocks}
+
+    def _assumed(self, headers: dict[str, str], random: _Places, shown: set[str]) -> _Places:
+        # The signature may be any random part, or a key that is always the same.
+        tokens = {place for place in random if _json_in(_part(headers, place)) is not None}
+        found = (random - tokens) or random
+        self.random = [name for name in headers if name in _names(found)]
+        keys = {(name, -1) for name in headers if name not in _names(random) | shown}
+        long = {place for place in keys if len(_part(headers, place)) >= _LONG}
+        return found | long or keys or {(name, -1) for name in headers}
 
     def changed(self, body: bytes) -> bytes:
         """Return a body that differs in what is signed, and is as valid as before."""
@@ -166,7 +176,7 @@ class Scheme:
         places = self._places
         if not self.is_certain:  # only the longest part, because a nonce has to stay the same
             _, length, name = max(
-                (bool(re.search("sign|hmac", name, re.IGNORECASE)), len(part), name)
+                (bool(_HINT.search(name)), len(part), name)
                 for name, numbers in places.items()
                 for part in (_part(headers, (name, number)) for number in numbers)
             )
@@ -188,6 +198,10 @@ def _differing(headers: Mapping[str, str], others: Mapping[str, str]) -> _Places
             if not is_similar or part != other_parts[number]
         }
     return places
+
+
+def _names(places: _Places) -> set[str]:
+    return {name for name, _ in places}
 
 
 def _part(headers: Mapping[str, str], place: tuple[str, int]) -> str:
