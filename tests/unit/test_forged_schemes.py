@@ -280,8 +280,30 @@ class KeyAndId(Key):
         }
 
 
+class Named(Key):
+    """The same, beside the name of the event and the id of the message."""
+
+    def sign(self, request):
+        message = json.loads(request.body)["chatMessage"]
+        name = f"{request.event.type}.{request.event.status}_by_phone"
+        return super().sign(request) | {"X-Event": name, "X-Message": message["id"]}
+
+
+class OldAndNew(Scheme):
+    """Signatures with an old and a new hash function, of which the app needs the new one."""
+
+    def sign(self, request):
+        digests = {name: hmac.new(b"secret", request.body, name) for name in ("sha1", "sha256")}
+        return {f"X-Hub-{name}": f"{name}={mac.hexdigest()}" for name, mac in digests.items()}
+
+    def signature(self, headers, body):
+        given = headers["X-Hub-sha256"].removeprefix("sha256=")
+        return given, hmac.new(b"secret", body, "sha256").hexdigest(), None
+
+
 SCHEMES = [Nonce, NonceAndTime, Inside, Salted, SaltedBody, Fields, SomeFields, FormFields]
-SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId]
+SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
+SCHEMES += [OldAndNew]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
 
 

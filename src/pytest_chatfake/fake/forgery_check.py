@@ -137,7 +137,7 @@ class ForgeryCheck:
             if self._may_be_forged(other, endpoint) and other._posted(other.body) != own
         ]
         others.sort(key=lambda other: other.type == event.type)
-        request = WebhookRequest(event, body, {}, now, 1, endpoint, id_)
+        request = WebhookRequest(event, body, endpoint.headers, now, 1, endpoint, id_)
         headers = sign(cast("Signer", endpoint.signer), request)
         has_id = body != own or any(id_ in value for value in headers.values())
         found = forgeries(request, others[-1] if others else None)

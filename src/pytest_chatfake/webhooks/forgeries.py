@@ -134,7 +134,8 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
             others = old | scheme.wrong(found)
             return found | {name: others[name] for name in names}
 
-        if scheme.is_certain:
+        is_certain = scheme.is_certain and not {*names} <= {*scheme.alternatives}
+        if is_certain or not names:
             return forged
         return replace(forged, control=other_values, assumed=(*names,))
 
@@ -193,7 +194,8 @@ def _signed_for_another(
         other = replace(request, **changes(request))
         found = sign(signer, other)
         is_other = any(found.get(name) != headers[name] for name in scheme.signing)
-        if is_other and (scheme.is_certain or other.body != request.body):
+        is_sure = scheme.is_certain or (scheme.random and other.body != request.body)
+        if is_other and is_sure:
             return lambda request: sign(signer, replace(request, **changes(request)))
     return None
 

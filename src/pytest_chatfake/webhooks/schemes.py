@@ -3,8 +3,8 @@
 A signer may be any function, so its scheme is only known by the headers that it returns. It is
 called twice with the same request, and then with one thing changed at a time: the body, the time or
 the id. What differs between the first two calls is *random*: a nonce, or a signature such as
-ECDSA's. Of the rest, a long part that changes is a signature, unless it only shows the id, the time
-or a digest of the body, which needs no secret.
+ECDSA's. Of the rest, a long part that changes is a signature, unless no secret is needed for it:
+words, the id, the time, a field of the body, or a digest.
 
 If something is random and there is no other signature, the signature is one of the random parts.
 What that depends on can't be seen, so some forgeries then rest on an assumption.
@@ -32,6 +32,9 @@ DAY: Final = 86_400
 
 #: A part of a header: a word, a number, or a signature in hex or base64.
 _PART = re.compile(r"[\w+/-]+(?:=+(?![\w+/-]))?")
+
+#: A name, such as that of an event's type.
+_WORDS = re.compile(r"(?:[A-Z]?[a-z]{2,}+[_/+-]?|[A-Z]{2,}+[_/+-]?)++")
 
 #: The minimum length of a signature, and of one that can be cut off.
 _SHORTEST, _LONG = 16, 9
@@ -74,6 +77,8 @@ class Scheme:
         is_dated: Whether a timestamp is signed.
         is_certain: Whether it is certain which parts are the signature. If not, they are random, or
             a key that is always the same.
+        alternatives: If several headers have signatures, their names, because an app may need only
+            one of them.
         random: If it is uncertain, the names of the headers with random parts.
         is_dated_apart: Whether only ``clocks`` show the timestamp.
     """
@@ -85,6 +90,7 @@ class Scheme:
         headers, again, old = signed(), signed(), signed(timestamp=request.timestamp - DAY)
         random = _differing(headers, again)
         public = request.id, *_digests(request.body), *_digests(request.id.encode())
+        shown_in = request.body + request.event.body
 
         def changed(others: dict[str, str]) -> _Places:
             return _differing(headers, others) - random
@@ -94,7 +100,8 @@ class Scheme:
             return {
                 place
                 for place in changed(others)
-                if _may_sign(_part(headers, place), _part(others, place), public)
+                if _may_sign(part := _part(headers, place), _part(others, place), public)
+                and part.encode() not in shown_in
             }
 
         with_other_id = signed(_id=other_id(request.id))
@@ -123,9 +130,10 @@ class Scheme:
             self._field = 0 if _reads_fields(signer, request) else None
             is_changeable = self._field is None or any(_changed_fields(request.body))
             self.signs_body = bool(random) and is_changeable
-        self._places: dict[str, set[int]] = {}  # of what may be the signature
+        self._places: dict[str, set[int]] = {}  # of what may be the signature, by header
         for name, number in found:
             self._places.setdefault(name, set()).add(number)
+        self.alternatives: list[str] = [*self._places] if len(self._places) > 1 else []
         names = {*self._places} | (shown if self.is_dated else set())
         names |= _names(changed(with_other_id)) if by_id else set()
         self.signing: list[str] = [name for name in headers if name in names]
@@ -213,6 +221,7 @@ def _part(headers: Mapping[str, str], place: tuple[str, int]) -> str:
 def _may_sign(part: str, other: str, public: Iterable[str]) -> bool:
     return (
         len(part) >= _SHORTEST
+        and not _WORDS.fullmatch(part)
         and _shape(part) != _shape(other)
         and _json_in(part) is None
         and not any(text in part for text in public)
