@@ -7,6 +7,7 @@ import re
 import time
 from contextlib import nullcontext
 from itertools import chain, repeat
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -84,10 +85,10 @@ class Library(App):
         return True
 
 
-def verdict(fake, snapshot=None):
+def verdict(fake, snapshot=None, known=None):
     """The lines of what the check says; none if it passes."""
     try:
-        fake.webhooks.assert_rejects_forgeries(snapshot)
+        fake.webhooks.assert_rejects_forgeries(snapshot, known=known)
     except AssertionError as error:
         return str(error).split("\n  ")
     return []
@@ -388,3 +389,145 @@ def test_of_bodies_without_an_id_another_event_gives_its_signature(fake):
 
     assert verdict(fake) == []
     assert "forgery check, with another event's signature" in str(fake.timeline)
+
+
+# -- forgeries that are known ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (ALL[12:], []),
+        (ALL[12:13], ALL[13:]),
+    ],
+)
+def test_a_known_forgery_may_get_through_and_all_others_count(fake, known, expected):
+    fake.webhooks.connect(handler=App("ignores age"), signer=SIGNER)
+    fake.send_text()
+    lines = verdict(fake, known=dict.fromkeys(known, "the SDK allows it"))
+
+    assert got_through(lines) == expected
+
+
+def test_a_known_forgery_that_is_refused_has_to_be_removed(fake):
+    app = App("allows the future")
+    fake.webhooks.connect(handler=app, signer=SIGNER)
+    fake.send_text()
+    known = {"signed a day ahead": "#1", "signed a day ago": "#2"}
+    with pytest.raises(AssertionError) as failure:
+        fake.webhooks.assert_rejects_forgeries(known=known)
+
+    assert str(failure.value) == (
+        "signed a day ago no longer gets through: remove it from known=\n"
+        "  known: signed a day ahead (#1)"
+    )
+
+
+def test_a_known_forgery_is_no_news_in_reports(fake):
+    fake.webhooks.connect(handler=App("allows the future"), signer=SIGNER)
+    fake.send_text()
+    fake.webhooks.assert_rejects_forgeries(known={"signed a day ahead": "#1"})
+
+    assert '<g class="bad"' not in fake.timeline.svg()
+
+
+@pytest.mark.parametrize(
+    ("known", "error", "says"),
+    [
+        (["unsigned"], TypeError, "known: expected a mapping"),
+        ({"unsigned": 1}, TypeError, "known['unsigned']: expected a str"),
+        ({1: "x"}, TypeError, "the name of a forgery in known: expected a str, got 1"),
+        ({"signed late": "x"}, ValueError, "known: unknown forgery 'signed late': use 'unsigned',"),
+        ({"genuine": "x"}, ValueError, "known: unknown forgery 'genuine': use 'unsigned', "),
+        (
+            {"signed a day ago": "x"},
+            ValueError,
+            "known: signed a day ago can't be tried with this signer: use 'unsigned', 'with empty ",
+        ),
+    ],
+)
+def test_known_forgeries_that_are_not_tried_are_refused_and_none_is_posted(
+    fake, known, error, says
+):
+    fake.webhooks.connect(handler=lambda _: 204, signer=BODY_ONLY)
+    fake.send_text()
+    with pytest.raises(error, match=re.escape(says)):
+        fake.webhooks.assert_rejects_forgeries(known=known)
+
+    assert len(fake.webhooks.attempts) == 1
+
+
+# -- bodies without an event id --------------------------------------------------------------------
+
+
+def form(event):
+    message = event["chatMessage"]
+    return urlencode({"Sid": message["id"], "Status": message["status"]})
+
+
+def note(message):
+    return {"body": urlencode({"Sid": message.id, "Body": message.content.get("body", "")})}
+
+
+class Once:
+    """Takes each body once, of one message or of all."""
+
+    def __init__(self, *, looks_first=False, takes_copies=False):
+        self.looks_first = looks_first
+        self.takes_copies = takes_copies
+        self.known = ""
+        self.seen = []
+
+    def __call__(self, request):
+        is_copy = request.body in self.seen
+        if self.looks_first and is_copy:
+            return 200
+        if not is_genuine(request):
+            return 401
+        if (is_copy and not self.takes_copies) or (
+            self.seen and self.known not in request.body.decode()
+        ):
+            return 409
+        self.seen.append(request.body)
+        return 204
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("sends", [True, False])
+def test_an_app_that_refuses_duplicates_gets_another_message_s_event(sends, first):
+    app = Once(looks_first=first)
+    with frozen_fake(outbound=form, inbound=note) as fake:
+        fake.webhooks.connect(handler=app, signer=BODY_ONLY, events="*")
+        fake.send_text() if sends else fake.recipient("+1").writes("Hello")
+        got = verdict(fake, lambda: len(app.seen))
+        ids = [parse_qs(body.decode())["Sid"][0] for body in app.seen]
+
+        assert got == []
+        assert (len({*ids}), len(fake.messages)) == (2, sends)
+
+
+def test_an_app_that_takes_no_other_message_gets_a_copy():
+    app = Once(takes_copies=True)
+    with frozen_fake(outbound=form) as fake:
+        fake.webhooks.connect(handler=app, signer=BODY_ONLY)
+        app.known = fake.send_text().id
+        got = verdict(fake)
+        marks = [mark.text for attempt in fake.webhooks.attempts for mark in attempt.marks]
+
+        assert got == []
+        assert marks.count("forgery check, genuine") == 2
+
+
+def test_an_app_that_takes_neither_is_told_that_both_were_genuine():
+    app = Once()
+    with frozen_fake(outbound=form) as fake:
+        fake.webhooks.connect(handler=app, signer=BODY_ONLY)
+        app.known = fake.send_text().id
+        with pytest.raises(ChatFakeError) as failure:
+            fake.webhooks.assert_rejects_forgeries()
+
+    assert str(failure.value) == (
+        "assert_rejects_forgeries() can't tell: sent m1 of another message, then unchanged was "
+        "refused at Once(): status 409, although it was a genuine copy. So refusing forgeries "
+        "proves nothing"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from ..base.arguments import alternatives, check_choice, cited
+from ..base.arguments import alternatives, cited
 from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
 from ..base.history import Record
@@ -147,11 +147,15 @@ class ForgeryCheck:
         made = [each for case in cases for each in case.forgeries.items()]
         possible = dict.fromkeys(what for what, forged in made if forged and what != GENUINE)
         for what in self._known:
-            if what not in possible and what in dict(made):
-                raise ValueError(
-                    f"known: {what} can't be tried with this signer: use {alternatives(possible)}"
-                )
-            check_choice(what, "forgery in known=", possible)
+            if what in possible:
+                continue
+            is_impossible = what in dict(made) and what != GENUINE
+            wrong = (
+                f"{what} can't be tried with this signer"
+                if is_impossible
+                else f"unknown forgery {cited(what)}"
+            )
+            raise ValueError(f"known: {wrong}: use {alternatives(possible)}")
 
     async def _forge(self, case: _Case) -> None:
         left_out = ", ".join(what for what, forged in case.forgeries.items() if forged is None)

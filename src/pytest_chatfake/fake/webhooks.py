@@ -775,7 +775,9 @@ class Webhooks:
         snapshot = list if snapshot is None else snapshot
         check_snapshot(snapshot)
         reasons = {
-            what: check_str(reason, f"known[{cited(what)}]")
+            check_str(what, "the name of a forgery in known"): check_str(
+                reason, f"known[{cited(what)}]"
+            )
             for what, reason in check_mapping({} if known is None else known, "known").items()
         }
         self._forgery_check = ForgeryCheck(self._engine, self._outbox, snapshot, reasons)
