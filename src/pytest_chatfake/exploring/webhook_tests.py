@@ -330,11 +330,10 @@ class WebhookTests:
                 pytest.skip('your endpoint has no signer: connect(signer=HmacSigner("secret"))')
             known = self.known_forgeries
             await _performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot, known=known))
-            forged = [each for each in Inside(fake).attempts if each.fault == "forgery"]
-            refused = {(each.event, each.marks[-1].text) for each in forged if not each.ok}
-            webhook_run.tried(counted(len(refused), "forgery", "forgeries"))
-            for note in Inside(fake).forgery_notes:
-                webhook_run.note(note)
+            if check := Inside(fake).forgery_check:
+                webhook_run.tried(counted(len(check.refused), "forgery", "forgeries"))
+                for note in check.notes:
+                    webhook_run.note(note)
 
         webhook_run.explore(ending=forge)
 

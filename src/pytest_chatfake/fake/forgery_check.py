@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, cast
 
@@ -50,11 +51,27 @@ class _Posting(NamedTuple):
     content: _Content | None
 
 
+@dataclass
+class _Found:
+    """What got through in a case.
+
+    Attributes:
+        forgeries: The attempt and the flaw of each forgery.
+        doubtful: The headers of which the app accepted other values as well, by forgery.
+    """
+
+    forgeries: dict[str, tuple[Forgery, str]] = field(
+        default_factory=dict[str, tuple[Forgery, str]]
+    )
+    doubtful: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
 class ForgeryCheck:
     """Forges events of each type for each app with a signer, and reports the accepted forgeries.
 
     Attributes:
         notes: What could not be tried, and which known forgeries got through.
+        refused: The forgeries that were refused: the name of each, and its event.
     """
 
     def __init__(
@@ -73,6 +90,7 @@ class ForgeryCheck:
         self._lines: list[str] = []
         self._accepted: set[str] = set()  # known forgeries that got through
         self.notes: list[str] = []
+        self.refused: set[tuple[str, Event]] = set()
 
     async def run(self) -> None:
         await self._engine.performed(self._engine.settle())
@@ -119,9 +137,11 @@ class ForgeryCheck:
         # The last event that the endpoint accepted, for each type; for a type without one, the last
         # that it should have got.
         accepted = [a.event for a in self._outbox.attempts if a.ok and a.endpoint is endpoint]
-        wanted = [event for event in self._outbox.events if self._may_be_forged(event, endpoint)]
-        last = {event.type: event for event in wanted}
-        return (last | {event.type: event for event in accepted if event in wanted}).values()
+        return {
+            event.type: event
+            for event in [*self._outbox.events, *accepted]
+            if self._may_be_forged(event, endpoint)
+        }.values()
 
     def _may_be_forged(self, event: Event, endpoint: Endpoint) -> bool:
         return not event.synthetic and endpoint in self._outbox.endpoints.listening(event.type)
@@ -132,16 +152,14 @@ class ForgeryCheck:
         own = event._posted(event.body)
         body = event._posted(under_id(event.body, event.id, id_))
         others = [
-            other
-            for other in self._outbox.events
-            if self._may_be_forged(other, endpoint) and other._posted(other.body) != own
+            other for other in self._outbox.events[::-1] if self._may_be_forged(other, endpoint)
         ]
-        others.sort(key=lambda other: other.type == event.type)
+        others.sort(key=lambda other: other.type != event.type)
+        another = next((other for other in others if other._posted(other.body) != own), None)
         request = WebhookRequest(event, body, endpoint.headers, now, 1, endpoint, id_)
         headers = sign(cast("Signer", endpoint.signer), request)
         has_id = body != own or any(id_ in value for value in headers.values())
-        found = forgeries(request, others[-1] if others else None)
-        return _Case(event, endpoint, found, has_id)
+        return _Case(event, endpoint, forgeries(request, another), has_id)
 
     def _check_known(self, cases: Iterable[_Case]) -> None:
         made = [each for case in cases for each in case.forgeries.items()]
@@ -165,37 +183,50 @@ class ForgeryCheck:
             self._leave_out(left_out, case)
         posting = _Posting(case, verb, await self._accepted_content(case, verb))
         before = await taken(self._snapshot, self._engine)
-        found: dict[str, tuple[Forgery, str]] = {}  # what got through, and how
-        doubtful: dict[str, tuple[str, ...]] = {}  # what rests on a doubtful assumption
+        found = _Found()
         try:
             for what, forged in case.forgeries.items():
-                if what == GENUINE or forged is None:
-                    continue
-                forgery, flaw, before = await self._try(what, forged, posting, before)
-                if flaw and what in self._known:
-                    self._accepted.add(what)
-                    self.notes.append(f"known: {what} ({self._known[what]})")
-                elif flaw:
-                    found[what] = forgery, flaw
-                    if forged.control is not None:
-                        control = Forged(forged.control)
-                        made, _ = await self._attempt(f"control for {what}", control, posting)
-                        before = await taken(self._snapshot, self._engine)
-                        if made.ok:
-                            doubtful[what] = forged.assumed
+                if what != GENUINE and forged is not None:
+                    before = await self._try_one(what, forged, posting, before, found)
         finally:
-            if WRONG not in found:  # it verifies signatures, but these parts may be unsigned
-                for assumed in dict.fromkeys(doubtful.values()):
-                    names = [what for what in doubtful if doubtful[what] == assumed]
-                    for what in names:
-                        del found[what]
-                    why = f"the app accepts any {listed(assumed)}, so it may be unsigned"
-                    self._leave_out(f"{', '.join(names)} ({why})", case)
-            shown_type = f" ({case.event.type})" if len(self._types) > 1 else ""
-            for what, (forgery, flaw) in found.items():
-                forgery._got_through = True
-                self._passed.setdefault(what, set()).add(case.event.type)
-                self._lines.append(f"{what}{shown_type}, {flaw}")
+            self._report(case, found)
+
+    async def _try_one(
+        self, what: str, forged: Forged, posting: _Posting, before: object, found: _Found
+    ) -> object:
+        # Note whether the forgery got through, and return the snapshot afterwards.
+        forgery, flaw, after = await self._try(what, forged, posting, before)
+        if not flaw:
+            self.refused.add((what, posting.case.event))
+        elif what in self._known:
+            self._accepted.add(what)
+            self.notes.append(f"known: {what} ({self._known[what]})")
+        else:
+            found.forgeries[what] = forgery, flaw
+            if forged.control is not None:
+                control = Forged(forged.control)
+                made, _ = await self._attempt(f"control for {what}", control, posting)
+                after = await taken(self._snapshot, self._engine)
+                if made.ok:
+                    found.doubtful[what] = forged.assumed
+        return after
+
+    def _report(self, case: _Case, found: _Found) -> None:
+        if WRONG not in {
+            *found.forgeries,
+            *self._accepted,
+        }:  # it verifies signatures, but something may be unsigned
+            for assumed in dict.fromkeys(found.doubtful.values()):
+                names = [what for what in found.doubtful if found.doubtful[what] == assumed]
+                for what in names:
+                    del found.forgeries[what]
+                why = f"the app accepts any {listed(assumed)}, so it may be unsigned"
+                self._leave_out(f"{', '.join(names)} ({why})", case)
+        shown_type = f" ({case.event.type})" if len(self._types) > 1 else ""
+        for what, (forgery, flaw) in found.forgeries.items():
+            forgery._got_through = True
+            self._passed.setdefault(what, set()).add(case.event.type)
+            self._lines.append(f"{what}{shown_type}, {flaw}")
 
     def _leave_out(self, what: str, case: _Case) -> None:
         self.notes.append(redacted(f"left out: {what}, at {case.endpoint.label}"))

@@ -33,6 +33,7 @@ from ..webhooks.events import Event
 from ..webhooks.faults import Concurrently, Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
+from .forgery_check import ForgeryCheck
 from .snapshots import Snapshot, difference, expect_idempotent, taken
 from .waits import pause
 
@@ -165,10 +166,9 @@ class Inside:
         return difference(before, after, then, self._engine)
 
     @property
-    def forgery_notes(self) -> Sequence[str]:
-        """What the last ``assert_rejects_forgeries()`` left out, and which it knew."""
-        check = self._fake.webhooks._forgery_check
-        return [] if check is None else check.notes
+    def forgery_check(self) -> ForgeryCheck | None:
+        """The last ``assert_rejects_forgeries()``."""
+        return self._fake.webhooks._forgery_check
 
     # Endpoints
 
