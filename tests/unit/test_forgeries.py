@@ -341,6 +341,22 @@ def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(signer, 
     assert warning.startswith("1 attempt failed")
 
 
+@pytest.mark.parametrize("id", ["7", "evt-7", "0b1c3a"])
+def test_a_short_event_id_hides_no_signature(fake, id):
+    app = App("ignores age")
+    fake.webhooks.connect(handler=app, signer=SIGNER.__call__)
+    fake.webhooks.emit_event("chat.message.updated", {"a": 1}, id=id)
+
+    assert got_through(verdict(fake)) == ALL[12:]
+
+
+def test_a_signer_that_signs_nothing_is_found(fake):
+    fake.webhooks.connect(handler=lambda _: 204, signer=lambda _: {})
+    fake.send_text()
+
+    assert got_through(verdict(fake))[:1] == ["unsigned"]
+
+
 # -- an app that works by itself -------------------------------------------------------------------
 
 

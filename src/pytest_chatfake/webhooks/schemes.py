@@ -182,7 +182,9 @@ class Scheme:
     def cut(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return signatures without their ends, in their headers; empty if they are too short."""
         places = self._places
-        if not self.is_certain:  # only the longest part, because a nonce has to stay the same
+        if (
+            places and not self.is_certain
+        ):  # only the longest part, because a nonce has to stay the same
             _, length, name = max(
                 (bool(_HINT.search(name)), len(part), name)
                 for name, numbers in places.items()
@@ -224,7 +226,7 @@ def _may_sign(part: str, other: str, public: Iterable[str]) -> bool:
         and not _WORDS.fullmatch(part)
         and _shape(part) != _shape(other)
         and _json_in(part) is None
-        and not any(text in part for text in public)
+        and not any(text in part for text in public if len(text) >= _LONG)
     )
 
 
