@@ -36,6 +36,7 @@ ALL = [
 ]
 
 INBOUND = "chat.inbound_message.received"
+STATUSES = ("sent", "delivered", "read", "failed")
 
 
 class App:
@@ -486,12 +487,13 @@ def note(message):
 
 
 class Once:
-    """Takes each body once, of one message or of all."""
+    """Takes each body once, unless it is about another message or status."""
 
     def __init__(self, *, looks_first=False, takes_copies=False):
         self.looks_first = looks_first
         self.takes_copies = takes_copies
         self.known = ""
+        self.statuses = STATUSES
         self.seen = []
 
     def __call__(self, request):
@@ -500,9 +502,10 @@ class Once:
             return 200
         if not is_genuine(request):
             return 401
-        if (is_copy and not self.takes_copies) or (
-            self.seen and self.known not in request.body.decode()
-        ):
+        text = request.body.decode()
+        taken = ["Body", *self.statuses]
+        is_ours = self.known in text and any(word in text for word in taken)
+        if (is_copy and not self.takes_copies) or (self.seen and not is_ours):
             return 409
         self.seen.append(request.body)
         return 204
@@ -522,28 +525,34 @@ def test_an_app_that_refuses_duplicates_gets_another_message_s_event(sends, firs
         assert (len({*ids}), len(fake.messages)) == (2, sends)
 
 
-def test_an_app_that_takes_no_other_message_gets_a_copy():
-    app = Once(takes_copies=True)
+@pytest.mark.parametrize(
+    ("takes_copies", "statuses", "expected"),
+    [(False, STATUSES, 2), (True, ["sent"], 3)],
+)
+def test_an_app_that_takes_no_other_message_gets_another_status_or_a_copy(
+    takes_copies, statuses, expected
+):
+    app = Once(takes_copies=takes_copies)
     with frozen_fake(outbound=form) as fake:
         fake.webhooks.connect(handler=app, signer=BODY_ONLY)
-        app.known = fake.send_text().id
+        app.known, app.statuses = fake.send_text().id, statuses
         got = verdict(fake)
         marks = [mark.text for attempt in fake.webhooks.attempts for mark in attempt.marks]
 
         assert got == []
-        assert marks.count("forgery check, genuine") == 2
+        assert marks.count("forgery check, genuine") == expected
 
 
-def test_an_app_that_takes_neither_is_told_that_both_were_genuine():
+def test_an_app_that_takes_no_genuine_copy_is_told_so():
     app = Once()
     with frozen_fake(outbound=form) as fake:
         fake.webhooks.connect(handler=app, signer=BODY_ONLY)
-        app.known = fake.send_text().id
+        app.known, app.statuses = fake.send_text().id, ["sent"]
         with pytest.raises(ChatFakeError) as failure:
             fake.webhooks.assert_rejects_forgeries()
 
     assert str(failure.value) == (
-        "assert_rejects_forgeries() can't tell: sent m1 of another message, then unchanged was "
-        "refused at Once(): status 409, although it was a genuine copy. So refusing forgeries "
-        "proves nothing"
+        "assert_rejects_forgeries() can't tell: sent m1 of another message, then with another "
+        "status, then unchanged was refused at Once(): status 409, although it was a genuine copy. "
+        "So refusing forgeries proves nothing"
     )

@@ -232,19 +232,26 @@ class ForgeryCheck:
         self.notes.append(redacted(f"left out: {what}, at {case.endpoint.label}"))
 
     async def _accepted_content(self, case: _Case, verb: Record) -> _Content | None:
-        # Post the genuine event first: an app that refuses even that proves nothing. If it has no
-        # id, a copy would be a duplicate, so another message comes first.
-        event = case.event
-        other = partial(self._outbox.as_of_another_message, event)
-        contents: dict[str, _Content | None] = {
-            "under a new id" if case.has_id else "unchanged": None
+        # Post the genuine event first: an app that refuses even that proves nothing. If a request
+        # shows no id, a copy would be a duplicate, so it comes last.
+        event, outbox = case.event, self._outbox
+        others: dict[str, _Content] = {
+            "of another message": partial(outbox.as_of_another_message, event),
+            "with another status": partial(outbox.as_of_another_status, event),
         }
-        if event._posted(other(event.body)) != event._posted(event.body):
-            of_another: dict[str, _Content | None] = {"of another message": other}
-            contents = contents | of_another if case.has_id else of_another | contents
+        contents: dict[str, _Content | None] = {"under a new id": None} if case.has_id else {}
+        contents |= {
+            what: other
+            for what, other in others.items()
+            if event._seen(other(event.body), event.body) != event.body
+        }
+        contents |= {} if case.has_id else {"unchanged": None}
         genuine, end = cast("Forged", case.forgeries[GENUINE]), ""
-        for content in contents.values():
+        for what, content in contents.items():
             made, _ = await self._attempt(GENUINE, genuine, _Posting(case, verb, content))
+            if made.ok and what in {"with another status", "unchanged"}:
+                label = redacted(case.endpoint.label)
+                self.notes.append(f"forged as duplicates, as {label} refuses other messages")
             if made.ok:
                 return content
             end = made._end

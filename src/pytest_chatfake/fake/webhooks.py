@@ -744,7 +744,8 @@ class Webhooks:
         The fake settles first. Then it takes the last event of each type that the app accepted, and
         posts it with new ids: first a genuine copy, which the app has to accept, then forgeries. If
         the posted body has no event id, a copy would be a duplicate, so the same event of another
-        message, which doesn't exist, is posted instead; if the app refuses that one, the copy is.
+        message, which doesn't exist, is posted instead; if the app refuses that, another status of
+        its own message, and then the copy.
 
         Each forgery has one flaw: it is unsigned, lacks one of several headers, has empty or
         malformed headers, has a wrong signature (of the same form, bare, or with another scheme's

@@ -21,7 +21,7 @@ from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
 from ..domain.instants import Moment, shown
-from ..domain.messages import MessageState
+from ..domain.messages import STATUSES, MessageState
 from ..wire.bodies import EventWriter
 from .attempts import Attempt
 from .core import Core
@@ -226,6 +226,14 @@ class Outbox:
             prefix, new = ids.inbound.removesuffix("%08x").encode(), ids.inbound % number
             body = re.sub(re.escape(prefix) + rb"[0-9a-f]{8}", new.encode(), body)
         return body
+
+    def as_of_another_status(self, event: Event, body: bytes) -> bytes:
+        """Return an event's body with a status of which its message has no event yet, if any."""
+        had = {other.status for other in self.events_of(event._message)}
+        new = next((status for status in STATUSES if status not in had), event.status)
+        if event._message is None or not (event.status and new):
+            return body
+        return body.replace(f'"status":"{event.status}"'.encode(), f'"status":"{new}"'.encode())
 
     def _send(
         self, event: Event, cause: Record | None = None, marks: tuple[Mark, ...] = ()
