@@ -153,6 +153,16 @@ class SomeFields(Fields):
         return f"{message['id']}:{message['status']}"
 
 
+class Picky(SomeFields):
+    """The same, by a signer that knows no other values."""
+
+    def canonical(self, body):
+        message = json.loads(body)["chatMessage"]
+        if message["status"] not in {"sent", "delivered"} or message["bizType"] != "chat":
+            raise LookupError
+        return super().canonical(body)
+
+
 class FormFields(Fields):
     """The fields of a form without an id, whose blanks are stripped."""
 
@@ -301,7 +311,7 @@ class OldAndNew(Scheme):
         return given, hmac.new(b"secret", body, "sha256").hexdigest(), None
 
 
-SCHEMES = [Nonce, NonceAndTime, Inside, Salted, SaltedBody, Fields, SomeFields, FormFields]
+SCHEMES = [Nonce, NonceAndTime, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFields]
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
 SCHEMES += [OldAndNew]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
