@@ -138,8 +138,11 @@ class Scheme:
         for name, number in found:
             self._places.setdefault(name, set()).add(number)
         self.alternatives: list[str] = [*self._places] if len(self._places) > 1 else []
-        names = {*self._places} | (shown if self.is_dated else set())
-        names |= _names(changed(with_other_id)) if by_id else set()
+        names = {*self._places}
+        if self.is_dated:
+            names |= shown
+        if by_id:
+            names |= _names(changed(with_other_id))
         self.signing: list[str] = [name for name in headers if name in names]
         self.clocks: list[str] = [
             name
