@@ -88,16 +88,20 @@ class Recorder:
     def accepted_errors(self) -> dict[str, str]:
         """Return the exceptions that the app logged, each with an event that it accepted anyway.
 
-        Exceptions that a deviation injected are left out.
+        Without an event, it was raised in the background. What a deviation injected is left out.
         """
         found: dict[str, str] = {}
+        has_injected = False
         for entry in self.log:
-            if isinstance(entry, Ended) and entry.response.is_success:
+            if isinstance(entry, Ended):
                 error = self._inside.logged_error(entry.attempt)
                 attendant = self._inside.attendant_of(entry.attempt)
-                if error and not (attendant and attendant.deed):
+                if attendant and attendant.deed:
+                    has_injected = True
+                elif error and entry.response.is_success:
                     found.setdefault(error, self._inside.name_of(entry.attempt.event))
-        return found
+        background = [] if has_injected else self._inside.background_errors
+        return found | {error: "" for error in background if error not in found}
 
     def begins(self, attempt: Attempt) -> None:
         """Number a first attempt; note that time is spent on attempts."""

@@ -775,7 +775,10 @@ def _accepted(errors: Mapping[str, str]) -> str:
     # The first of the errors that the app logged, and an event that it accepted nevertheless.
     error, event = next(iter(errors.items()))
     others = counted(len(errors) - 1, "other error")
-    return f"the app accepted {event}, but logged {error}" + f", and {others}" * (len(errors) > 1)
+    text = f"the app accepted {event}, but logged {error}"
+    if not event:
+        text = f"{error} was raised in the background"
+    return text + f", and {others}" * (len(errors) > 1)
 
 
 def _events_of(fake: ChatFake) -> str:
