@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice, takewhile
@@ -17,6 +17,7 @@ from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
 from ..base.scopes import Callback
 from ..base.triggers import Trigger
+from ..engine.performer import Pending
 from ..engine.records import VerbRecord
 from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
@@ -32,7 +33,7 @@ from ..webhooks.events import Event
 from ..webhooks.faults import Concurrently, Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
-from .snapshots import Snapshot, difference, taken
+from .snapshots import Snapshot, difference, expect_idempotent, taken
 from .waits import pause
 
 
@@ -148,6 +149,13 @@ class Inside:
             return run_at_once(self.taken(lambda: value))
         finally:
             scopes.open.discard(callback)
+
+    def expect_idempotent(
+        self, snapshot: Snapshot, once_more: Callable[[], Awaitable[None]]
+    ) -> Pending[None]:
+        """Assert what assert_idempotent() does, and call ``once_more`` before its second try."""
+        check = partial(expect_idempotent, self._engine, snapshot, once_more)
+        return self._engine.check("assert_idempotent()", check)
 
     async def settle(self) -> None:
         await self._engine.performed(self._engine.settle())
