@@ -27,11 +27,11 @@ from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
-from .baseline import Baseline
+from .baseline import HARMLESS, Baseline
 from .cards import Remarks, remarks_key
 from .changes import ChangeCount
 from .deviations import has_points, parse_deviations
-from .exploration import CheckedOptions, Exploration, ReadyMadeTest
+from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
 from .recorder import Recorder
@@ -211,6 +211,8 @@ class WebhookTests:
             two_days_later = partial(webhook_run.age, fake, days=2)
             await two_days_later()
             await _performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
+            if snapshot is not None:  # it is as before, and so as written
+                Inside(fake).require_accepted(HARMLESS)
 
         webhook_run.explore(ending=again, compares=True)
 
@@ -415,7 +417,7 @@ class _WebhookRun:
                     await _performed(chat_fake, chat_fake.assert_order_independent(snapshot))
                 if not self._is_alone:
                     await _performed(chat_fake, chat_fake.settle())
-                    Inside(chat_fake).require_accepted()
+                    _require_accepted(chat_fake)
 
         @wraps(scenario)
         def at_once(chat_fake: ChatFake) -> None:
@@ -533,6 +535,7 @@ class _WebhookRun:
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
                 f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
                 f"now. Create the app inside connect(), and empty its database there"
+                f"{shared_folder(self._item)}"
             )
 
     @contextmanager
@@ -579,8 +582,7 @@ class _WebhookRun:
 
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool) -> None:
         inside = Inside(fake)
-        observer, look = inside.observer, None
-        baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
+        baseline, look = _baseline_of(inside), None
         if looks and snapshot is not None:
             look = partial(baseline.look, snapshot=snapshot, inside=inside)
         with self._counting(inside, snapshot):
@@ -727,6 +729,17 @@ def _check_class(tests: type[WebhookTests]) -> None:
             raise ValueError(
                 f"{name}: {what}: expected one of {sorted(known)}, got {cited(min(unknown))}"
             )
+
+
+def _baseline_of(inside: Inside) -> Baseline:
+    # Outside an exploration, nothing is compared.
+    observer = inside.observer
+    return observer.baseline if isinstance(observer, Recorder) else Baseline()
+
+
+def _require_accepted(fake: ChatFake) -> None:
+    inside = Inside(fake)
+    inside.require_accepted(_baseline_of(inside).remark)
 
 
 async def _next_of(made: Any) -> Any:

@@ -82,11 +82,15 @@ class FinalChecks:
         for text, line, _ in found:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
-    def require_accepted(self) -> None:
-        """Raise UndeliveredWebhooks for failed attempts, even for those that the test has seen."""
+    def require_accepted(self, remark: str) -> None:
+        """Raise UndeliveredWebhooks for failed attempts, even for those that the test has seen.
+
+        Args:
+            remark: What to add to the first one.
+        """
         attempts = list(_failed(self._engine))
         if attempts:
-            text = f"expected 2xx for every event, but {undelivered(attempts)}"
+            text = f"expected 2xx for every event, but {undelivered(attempts, remark)}"
             error = UndeliveredWebhooks(Labels(self._engine, self._api).clean(text))
             raise raised_at(error, attempts[0].event.line)
 
@@ -198,11 +202,12 @@ def _is_caused(attempt: Attempt) -> bool:
     )
 
 
-def undelivered(attempts: Sequence[Attempt]) -> str:
-    """Return a line for each failed attempt, under a count of them."""
+def undelivered(attempts: Sequence[Attempt], remark: str) -> str:
+    """Return a line for each failed attempt, under a count of them; the first has the remark."""
     lines = [_failed_line(attempt, attempt.event._name) for attempt in attempts]
     head = f"{counted(len(attempts), 'attempt')} failed:"
-    return "\n  ".join([head, *folded(lines, _MAX_LINES)])
+    first, *others = folded(lines, _MAX_LINES)
+    return "\n  ".join([head, first + remark, *others])
 
 
 def _failed_line(attempt: Attempt, what: str) -> str:
