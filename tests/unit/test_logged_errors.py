@@ -340,6 +340,17 @@ def test_an_error_that_a_server_logs_after_its_500_explains_it(fake):
         before = failed(fake)
         responded.set()
     assert [before, failed(fake)] == [[None], [("ValueError", "one")]]
+    assert background_errors(fake) == []
+
+
+def test_an_error_that_a_server_logs_after_its_204_is_in_the_background(fake):
+    responded = threading.Event()
+    with served(logging_app("204 No Content", responded)) as url:
+        fake.webhooks.connect(url)
+        fake.send_text()
+        log_an_error("the test's own")
+        responded.set()
+    assert (failed(fake), background_errors(fake)) == ([None], [("ValueError", "one")])
 
 
 # In the background

@@ -28,6 +28,7 @@ from weakref import ref
 
 from ..base.calling_line import Line, is_users_file
 from ..base.tracebacks import LoggedError
+from ..transport.client.loops import running_task
 from .attempts import Attempt
 from .core import Core
 
@@ -58,9 +59,11 @@ class ErrorLog:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._thread = threading.get_ident()
         self._errors: dict[Attempt, list[tuple[int, BaseException]]] = {}
-        self._unexplained: Attempt | None = None  # the last attempt, if its server may log later
+        # After an attempt at a URL: the thread and the task that made it, and the attempt itself if
+        # nothing explains a 500.
+        self._maker: object = None
+        self._unexplained: Attempt | None = None
 
     def begin(self) -> None:
         """Note exceptions from now on; calling this again is a no-op."""
@@ -85,11 +88,13 @@ class ErrorLog:
         event may have handled it, unless it logged the exception as an error, or printed its
         traceback.
 
-        If nothing explains a 500 from a URL, the next error that another thread logs does, because
-        uvicorn logs an exception after it has responded.
+        If nothing explains a 500 from a URL, the next error that another thread or task logs does,
+        because uvicorn logs an exception after it has responded.
         """
         # Their tracebacks keep the app's variables.
         logged = self._errors.pop(attempt, [])
+        is_url = not attempt.endpoint._target.in_process
+        self._maker = (threading.get_ident(), running_task()) if is_url else None
         self._unexplained = None
         if 300 <= status < 500:
             return None
@@ -97,10 +102,8 @@ class ErrorLog:
         for level, error in reversed(logged):
             if level >= least:
                 return LoggedError.of(error)
-        found = printed_error(printed)
-        if found is None and status >= 500 and not attempt.endpoint._target.in_process:
-            self._unexplained = attempt
-        return found
+        self._unexplained = attempt if is_url and status >= 500 else None
+        return printed_error(printed)
 
     def open_attempts(self) -> list[Attempt]:
         return [scope for scope in [*self._core.scopes.open] if isinstance(scope, Attempt)]
@@ -123,15 +126,17 @@ class ErrorLog:
 
     def note_of_others(self, level: int, error: BaseException, *, is_late: bool) -> None:
         """Note an exception if code that knows no attempt may be a server's, or a task's."""
-        attempts = self.open_attempts()
-        is_elsewhere = threading.get_ident() != self._thread
+        attempts, maker = self.open_attempts(), (threading.get_ident(), running_task())
         if is_late:
             self._note_in_background(level, error)
         elif attempts:
             if not attempts[0].endpoint._target.in_process:
                 self._errors.setdefault(attempts[0], []).append((level, error))
-        elif self._unexplained is not None and is_elsewhere and level >= logging.ERROR:
-            self._unexplained._logged, self._unexplained = LoggedError.of(error), None
+        elif self._maker not in (None, maker) and level >= logging.ERROR:
+            if self._unexplained is None:
+                self._note_in_background(level, error)
+            else:
+                self._unexplained._logged, self._unexplained = LoggedError.of(error), None
 
     def _note_in_background(self, level: int, error: BaseException) -> None:
         if level >= logging.ERROR:

@@ -118,7 +118,7 @@ class Poster:
         outcome = post.outcome
         status = outcome.status if isinstance(outcome, Response) else None
         logged = self.log.take(post.attempt, status or 0, post.target.printed)
-        if status is not None:
+        if status is not None and logged is not None:
             post.attempt._logged = logged
         self._scopes.end(post.attempt)
 
