@@ -56,6 +56,44 @@ def test_any_level_counts_before_a_500_and_only_errors_before_a_2xx(fake):
     assert failed(fake) == [("ValueError", "one"), None, ("ValueError", "two")]
 
 
+def log_an_error_as(way):
+    error = ValueError("one")
+    trace = f"Traceback (most recent call last):\n  File x\nValueError: {error}\n"
+    text, *args = {
+        "its traceback as the message": [trace],
+        "its traceback in the message": ["no: %s", trace],
+        "itself": [error],
+        "itself in the message": ["%s: %s", "no", error],
+        "with its traceback": ["no"],
+        "its text": ["no: %(text)s", {"text": str(error)}],
+    }[way]
+    exc_info = error if way == "with its traceback" else None
+    logging.getLogger("shop").error(text, *args, exc_info=exc_info)
+
+
+@pytest.mark.parametrize(
+    ("way", "counts"),
+    [
+        ("with its traceback", [500, 204]),
+        ("its traceback as the message", [500, 204]),
+        ("its traceback in the message", [500, 204]),
+        ("itself", [500]),
+        ("itself in the message", [500]),
+        ("its text", []),
+    ],
+)
+def test_an_exception_without_its_traceback_only_counts_before_a_500(fake, way, counts):
+    def app(request):
+        log_an_error_as(way)
+        return responses.pop()
+
+    responses = [204, 500]
+    fake.webhooks.connect(handler=app)
+    fake.send_text().deliver()
+    expected = [("ValueError", "one") if status in counts else None for status in (500, 204)]
+    assert failed(fake) == expected
+
+
 def test_a_report_names_what_an_app_logged_that_accepted_everything(fake):
     fake.webhooks.connect(handler=lambda request: log_an_error("one"))
     fake.send_text().deliver()

@@ -32,10 +32,12 @@ from ..transport.client.loops import running_task
 from .attempts import Attempt
 from .core import Core
 
+_HEAD: Final = "Traceback (most recent call last):"
+
 #: A printed traceback: its frames, and the first line of its exception. The lines of an exception
 #: group are indented, and have a bar in front.
 _PRINTED: Final = re.compile(
-    r"^(?P<indent>[ |]*).*Traceback \(most recent call last\):\n"
+    rf"^(?P<indent>[ |]*).*{re.escape(_HEAD)}\n"
     r"(?P<frames>(?:(?P=indent)(?:\| )?[ ]{2}.*\n)*)"
     r"(?P=indent)(?:\| )?(?:[\w<>]+\.)*(?P<type>\w+)(?:: (?P<text>.*))?$",
     re.MULTILINE,
@@ -59,7 +61,7 @@ class ErrorLog:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._errors: dict[Attempt, list[tuple[int, BaseException]]] = {}
+        self._errors: dict[Attempt, list[tuple[int, LoggedError]]] = {}
         # After an attempt at a URL: the thread and the task that made it, and the attempt itself if
         # nothing explains a 500.
         self._maker: object = None
@@ -91,7 +93,6 @@ class ErrorLog:
         If nothing explains a 500 from a URL, the next error that another thread or task logs does,
         because uvicorn logs an exception after it has responded.
         """
-        # Their tracebacks keep the app's variables.
         logged = self._errors.pop(attempt, [])
         is_url = not attempt.endpoint._target.in_process
         self._maker = (threading.get_ident(), running_task()) if is_url else None
@@ -101,14 +102,14 @@ class ErrorLog:
         least = logging.NOTSET if status >= 500 else logging.ERROR
         for level, error in reversed(logged):
             if level >= least:
-                return LoggedError.of(error)
+                return error
         self._unexplained = attempt if is_url and status >= 500 else None
         return printed_error(printed)
 
     def open_attempts(self) -> list[Attempt]:
         return [scope for scope in [*self._core.scopes.open] if isinstance(scope, Attempt)]
 
-    def note(self, level: int, error: BaseException, *, is_late: bool) -> bool:
+    def note(self, level: int, error: LoggedError, *, is_late: bool) -> bool:
         """Note an exception if the running code is part of an attempt, or was started by one.
 
         Returns:
@@ -124,7 +125,7 @@ class ErrorLog:
             self._errors.setdefault(inside[0], []).append((level, error))
         return True
 
-    def note_of_others(self, level: int, error: BaseException, *, is_late: bool) -> None:
+    def note_of_others(self, level: int, error: LoggedError, *, is_late: bool) -> None:
         """Note an exception if code that knows no attempt may be a server's, or a task's."""
         attempts, maker = self.open_attempts(), (threading.get_ident(), running_task())
         if is_late:
@@ -136,11 +137,11 @@ class ErrorLog:
             if self._unexplained is None:
                 self._note_in_background(level, error)
             else:
-                self._unexplained._logged, self._unexplained = LoggedError.of(error), None
+                self._unexplained._logged, self._unexplained = error, None
 
-    def _note_in_background(self, level: int, error: BaseException) -> None:
+    def _note_in_background(self, level: int, error: LoggedError) -> None:
         if level >= logging.ERROR:
-            self._core.background.append(LoggedError.of(error))
+            self._core.background.append(error)
 
 
 class _Around:
@@ -186,15 +187,22 @@ class _Around:
 
 
 def _note_record(record: logging.LogRecord, *_: object) -> None:
+    # asyncio logs the exception of a task that nothing awaits when it deletes the task.
+    level, is_late = record.levelno, record.name == "asyncio"
     error = record.exc_info and record.exc_info[1]
     if isinstance(error, BaseException):
-        # asyncio logs the exception of a task that nothing awaits when it deletes the task.
-        _note(record.levelno, error, is_late=record.name == "asyncio")
+        _note(level, LoggedError.of(error), is_late=is_late)
+        return
+    for part in (record.msg, *(record.args if isinstance(record.args, tuple) else ())):
+        if isinstance(part, BaseException):  # without its traceback, so it may be handled
+            _note(min(level, logging.WARNING), LoggedError.of(part), is_late=is_late)
+        elif isinstance(part, str) and (printed := printed_error(part)):
+            _note(level, printed, is_late=is_late)
 
 
 def _note_thread(_: None, thread: threading.ExceptHookArgs) -> None:
     if isinstance(thread.exc_value, Exception):
-        _note(logging.ERROR, thread.exc_value, is_late=True)
+        _note(logging.ERROR, LoggedError.of(thread.exc_value), is_late=True)
 
 
 #: Both are meant to be replaced: logging's factory of records, and the hook of threads that raise.
@@ -204,7 +212,7 @@ _hooks: Final = (
 )
 
 
-def _note(level: int, error: BaseException, *, is_late: bool) -> None:
+def _note(level: int, error: LoggedError, *, is_late: bool) -> None:
     logs = [log for known in [*_watching] if (log := known()) is not None]
     noted = [log.note(level, error, is_late=is_late) for log in logs]
     if any(noted):  # each of them, because one fake's receiver may use another fake
@@ -216,7 +224,7 @@ def _note(level: int, error: BaseException, *, is_late: bool) -> None:
 
 def printed_error(text: str) -> LoggedError | None:
     """Return the exception of the last traceback in a text, if there is one."""
-    found = [*_PRINTED.finditer(text)]
+    found = [*_PRINTED.finditer(text)] if _HEAD in text else []
     if not found:
         return None
     _, frames, kind, message = found[-1].groups()
