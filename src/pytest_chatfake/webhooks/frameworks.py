@@ -51,5 +51,3 @@ def _modules(app: Any) -> Iterator[str]:
         held = {**getattr(app, "__dict__", {})}
         inner = [held[name] for name in _WRAPPED if callable(held.get(name))]
         app = getattr(app, "__self__", None) or next(iter(inner), None)
-        if app is None:
-            return

@@ -37,7 +37,7 @@ _HEAD: Final = "Traceback (most recent call last):"
 #: A printed traceback: its frames, and the first line of its exception. The lines of an exception
 #: group are indented, and have a bar in front.
 _PRINTED: Final = re.compile(
-    rf"^(?P<indent>[ |]*).*{re.escape(_HEAD)}\n"
+    rf"^(?P<indent>[ |]*+).*{re.escape(_HEAD)}\n"
     r"(?P<frames>(?:(?P=indent)(?:\| )?[ ]{2}.*\n)*)"
     r"(?P=indent)(?:\| )?(?:[\w<>]+\.)*(?P<type>\w+)(?:: (?P<text>.*))?$",
     re.MULTILINE,
@@ -189,8 +189,8 @@ class _Around:
 def _note_record(record: logging.LogRecord, *_: object) -> None:
     # asyncio logs the exception of a task that nothing awaits when it deletes the task.
     level, is_late = record.levelno, record.name == "asyncio"
-    error = record.exc_info and record.exc_info[1]
-    if isinstance(error, BaseException):
+    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    if error is not None:
         _note(level, LoggedError.of(error), is_late=is_late)
         return
     for part in (record.msg, *(record.args if isinstance(record.args, tuple) else ())):
