@@ -100,8 +100,10 @@ class Recorder:
                     has_injected = True
                 elif error and entry.response.is_success:
                     found.setdefault(error, self._inside.name_of(entry.attempt.event))
-        background = [] if has_injected else self._inside.background_errors
-        return found | {error: "" for error in background if error not in found}
+        if not has_injected:
+            for error in self._inside.background_errors:
+                found.setdefault(error, "")
+        return found
 
     def begins(self, attempt: Attempt) -> None:
         """Number a first attempt; note that time is spent on attempts."""
