@@ -91,7 +91,7 @@ class Inside:
         """Check what the body left behind, as at the end of a test."""
         self._fake._checks.run()
 
-    def check_attempts(self, remark: str) -> None:
+    def check_attempts(self, remark: str = "") -> None:
         """Check only for errors and for failed attempts; the text has a remark after the first."""
         self._engine.core.raise_errors()
         failed = list(overlooked(self._engine))
