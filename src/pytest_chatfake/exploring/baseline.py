@@ -84,6 +84,7 @@ class Baseline:
         index, self._index = self._index, self._index + 1
         value = await self._taken(snapshot, inside, index)
         is_comparable = self.compares and not (self.until and inside.has_delivered_early)
+        self.remark = HARMLESS * (is_comparable and not self.learning)  # unless it differs
         if self.learning:
             self.values.append(value)
         elif index >= len(self.values):
@@ -100,8 +101,6 @@ class Baseline:
             error = AssertionError(because(cause, lines))
             self._differing = error, lines
             raise error
-        else:
-            self.remark = HARMLESS * is_comparable
 
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:
         """Take a snapshot between two steps, without a barrier, and keep it or compare it.

@@ -85,6 +85,11 @@ class Recorder:
         """Whether deviations may lose all events."""
         return not self.baseline.learning
 
+    @property
+    def remark(self) -> str:
+        """What to add to the refusal of an event, if it did no harm."""
+        return self.baseline.remark
+
     def accepted_errors(self) -> dict[str, str]:
         """Return the exceptions that the app logged, each with an event that it accepted anyway.
 

@@ -254,7 +254,7 @@ class World:
         if self._is_written:
             self.inside.check()
         else:
-            self.inside.check_attempts(self.baseline.remark)
+            self.inside.check_attempts()
 
     # The result
 

@@ -80,23 +80,20 @@ class Inside:
         """Raise NotAwaited for steps that were never awaited."""
         self._engine.plan.end()
 
-    def require_accepted(self, remark: str = "") -> None:
-        """Raise UndeliveredWebhooks for failed attempts, even for those that the body has read.
-
-        The text has the remark after the first of them.
-        """
-        self._fake._checks.require_accepted(remark)
+    def require_accepted(self) -> None:
+        """Raise UndeliveredWebhooks for failed attempts, even for those that the body has read."""
+        self._fake._checks.require_accepted()
 
     def check(self) -> None:
         """Check what the body left behind, as at the end of a test."""
         self._fake._checks.run()
 
-    def check_attempts(self, remark: str = "") -> None:
-        """Check only for errors and for failed attempts; the text has a remark after the first."""
+    def check_attempts(self) -> None:
+        """Check only for errors and for failed attempts."""
         self._engine.core.raise_errors()
         failed = list(overlooked(self._engine))
         if failed and self._fake._checks.strict:
-            raise UndeliveredWebhooks(undelivered(failed, remark))
+            raise UndeliveredWebhooks(undelivered(failed, self._engine))
 
     def shut(self) -> None:
         """Close the fake without checks; plugins may look at it once more."""

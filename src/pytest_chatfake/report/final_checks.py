@@ -82,15 +82,11 @@ class FinalChecks:
         for text, line, _ in found:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
-    def require_accepted(self, remark: str) -> None:
-        """Raise UndeliveredWebhooks for failed attempts, even for those that the test has seen.
-
-        Args:
-            remark: What to add to the first one.
-        """
+    def require_accepted(self) -> None:
+        """Raise UndeliveredWebhooks for failed attempts, even for those that the test has seen."""
         attempts = list(_failed(self._engine))
         if attempts:
-            text = f"expected 2xx for every event, but {undelivered(attempts, remark)}"
+            text = f"expected 2xx for every event, but {undelivered(attempts, self._engine)}"
             error = UndeliveredWebhooks(Labels(self._engine, self._api).clean(text))
             raise raised_at(error, attempts[0].event.line)
 
@@ -202,8 +198,10 @@ def _is_caused(attempt: Attempt) -> bool:
     )
 
 
-def undelivered(attempts: Sequence[Attempt], remark: str) -> str:
-    """Return a line for each failed attempt, under a count of them; the first has the remark."""
+def undelivered(attempts: Sequence[Attempt], engine: Engine) -> str:
+    """Return a line for each failed attempt, under a count; the first has the observer's remark."""
+    observer = engine.drain.observer
+    remark = "" if observer is None else observer.remark
     lines = [_failed_line(attempt, attempt.event._name) for attempt in attempts]
     head = f"{counted(len(attempts), 'attempt')} failed:"
     first, *others = folded(lines, _MAX_LINES)
