@@ -154,6 +154,8 @@ LIKELY = {
     "exploring/test_crashes exploring/test_injected_errors test_changed_contents "
     "test_disabled_endpoints",
     "webhooks.forgeries": "test_forgeries test_forged_schemes",
+    "webhooks.frameworks": "test_hints_on_a_500",
+    "webhooks.logged_errors": "test_logged_errors",
     "webhooks.outbox": "test_outbox test_emit test_replay test_other_events test_outbound "
     "test_resets test_ticks test_paused test_forgeries",
     "webhooks.overdue": "test_overdue test_watchdog",

@@ -1220,34 +1220,20 @@ UNSAID = (
 def test_the_cause_fails_each_test_unless_the_first_one_has_failed_of_it(run):
     assert cards(run(UNSAID, "-k", "all_events or duplicates_at")) == snapshot("""\
 TestDead
-FAILED   all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+FAILED   all_events_are_taken: sent m1 to TestDead.take(): status 500
 skipped  duplicates_at_once: test_all_events_are_taken fails
 TestExpected
-expected all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+expected all_events_are_taken: sent m1 to TestDead.take(): status 500
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestLeftOut
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestMarked
-expected all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+expected all_events_are_taken: sent m1 to TestDead.take(): status 500
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestNotSetUp
 FAILED   all_events_are_taken
            assert 'all_events' not in 'test_all_events_are_taken'
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)\
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500\
 """)
     alone = failed(run(DEAD, "-k", "changes or duplicates_at"))
     assert alone == {"TestDead": ["snapshot_changes", "duplicates_at_once"]}
