@@ -55,7 +55,7 @@ _RUNS: Final = 3
 
 _REMEDY: Final = (
     "Create the app inside the body, and let nothing in it depend on chance, real time, or an "
-    "earlier run."
+    "earlier run"
 )
 
 _ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
@@ -174,6 +174,10 @@ class Exploration:
         """
         self._require_awaited()
         return self._complete
+
+    @property
+    def _remedy(self) -> str:
+        return f"{_REMEDY}{shared_folder(self._item)}."
 
     @property
     def _failed_as_written(self) -> bool:
@@ -560,7 +564,7 @@ class Exploration:
             if is_alike and (is_same or may_vary):
                 return
             if not (left and may_vary):
-                _refuse_difference(first, second)
+                _refuse_difference(first, second, self._remedy)
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
@@ -571,7 +575,7 @@ class Exploration:
         self._found.result = "failed as written when it was run again"
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
-            error = NotRepeatable(f"{error}\n{_REMEDY}")
+            error = NotRepeatable(f"{error}\n{self._remedy}")
         self._show_timeline(again, error)
         raise error
 
@@ -658,7 +662,7 @@ class Exploration:
         return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
 
-def _refuse_difference(first: World, second: World) -> NoReturn:
+def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
     error = second.error
     pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
     differences = (
@@ -677,15 +681,24 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
         problem = difference
     else:
         problem = (
-            "the body is not repeatable: with other ids the snapshot of "
-            "assert_order_independent() differs in more than strings. Does it contain real time, "
-            "or what an earlier world did?"
+            "the body is not repeatable: with other ids the snapshot differs in more than strings. "
+            "Does it contain real time, or what an earlier world did?"
         )
     lines = [problem]
     if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):
         lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
     sides = timeline_diff(first.inside.story, second.inside.story)
-    raise NotRepeatable("\n".join([*lines, *sides, _REMEDY])) from error
+    raise NotRepeatable("\n".join([*lines, *sides, remedy])) from error
+
+
+def shared_folder(item: Any) -> str:
+    """Return a hint if the test's worlds share a folder that looks as if it were empty."""
+    if "tmp_path" not in getattr(item, "fixturenames", ()):
+        return ""
+    return (
+        ". tmp_path is one folder for all worlds of a test: take tmp_path_factory, and call "
+        'tmp_path_factory.mktemp("world") for each'
+    )
 
 
 def body_name(body: Body) -> str:

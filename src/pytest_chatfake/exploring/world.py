@@ -546,7 +546,7 @@ class World:
 
     @property
     def accepted_errors(self) -> dict[str, str]:
-        """The exceptions that the app logged, each with an event that it accepted anyway."""
+        """The exceptions that the app logged, each with an event that it accepted; see Recorder."""
         return self._seen.accepted_errors()
 
     @property
