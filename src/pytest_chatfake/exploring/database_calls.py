@@ -63,6 +63,20 @@ def _see(listener: Listener, frame: FrameType, event: str, arg: Any) -> None:
         listener(_EVENTS[event], found)
 
 
+def used_connection(name: str, frame: FrameType, event: str, arg: Any) -> Any:
+    """Return the connection that a call uses, given its name and a profile function's arguments.
+
+    None: it is no call of a database, or one that is about to return.
+    """
+    if name not in _METHODS or event not in {"call", "c_call"}:
+        return None
+    is_c = event == "c_call"
+    if not (_c_call(arg) if is_c else _python_call(frame)):
+        return None
+    used = arg.__self__ if is_c else frame.f_locals.get("self")
+    return getattr(used, "connection", used)
+
+
 def _c_call(method: Any) -> str:
     # A subclass may have a method of the same name in Python.
     name = method.__name__

@@ -6,7 +6,7 @@ import gc
 import sys
 import types
 from functools import partial
-from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..base.calling_line import users_lines
@@ -38,6 +38,13 @@ _POOLS: Final = (
     ("asyncio.base_events", "BaseEventLoop.run_in_executor", 2),
 )
 
+#: Functions that run code in a thread of its own, or in one of a pool.
+_STARTS: Final = (
+    ("threading", "Thread.start"),
+    ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
+    ("asyncio.base_events", "BaseEventLoop.run_in_executor"),
+)
+
 #: The names of the attributes for frame and awaited object, by type of awaitable.
 _LINKS: Final[dict[type, tuple[str, str]]] = {
     CoroutineType: ("cr_frame", "cr_await"),
@@ -47,8 +54,12 @@ _LINKS: Final[dict[type, tuple[str, str]]] = {
 
 
 @types.coroutine
-def followed(inner: Coroutine[Any, Any, T], look: Look) -> Generator[Any, Any, T]:
-    """Like ``await inner``, with a look at each suspension."""
+def followed(
+    inner: Coroutine[Any, Any, T],
+    look: Look,
+    note_thrown: Callable[[BaseException], object] = id,
+) -> Generator[Any, Any, T]:
+    """Like ``await inner``, with a look at each suspension, and at what is then thrown into it."""
     step = partial(inner.send, None)
     while True:
         try:
@@ -64,14 +75,25 @@ def followed(inner: Coroutine[Any, Any, T], look: Look) -> Generator[Any, Any, T
             inner.close()  # a no-op if both are garbage and `inner` was collected first
             raise
         except BaseException as error:
+            note_thrown(error)
             step = partial(inner.throw, error)
 
 
 def waiting_lines(awaited: object) -> list[str]:
     """Return the app's lines that led to a suspension; none if it waits for a thread."""
     frames = list(_frames_of(awaited))
-    waits = not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
-    return [] if waits else users_lines(frames)
+    return [] if _wait_for_a_thread(frames) else users_lines(frames)
+
+
+def line_before_a_thread(awaited: object) -> str:
+    """Return the app's line that waits for a thread; empty if none does."""
+    frames = list(_frames_of(awaited))
+    lines = users_lines(frames) if _wait_for_a_thread(frames) else []
+    return lines[-1] if lines else ""
+
+
+def _wait_for_a_thread(frames: list[FrameType]) -> bool:
+    return not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
 
 
 def _frames_of(awaited: object) -> Iterator[FrameType]:
@@ -140,6 +162,13 @@ def follow_into_threads(
         if module in sys.modules:
             function = find_named(f"{module}.{name}", name, "a function")
             set_detour(function, partial(_into_thread, wrap, place), stack)
+
+
+def find_thread_starts() -> Iterator[FunctionType]:
+    """Find the loaded functions that run code in a thread without awaiting it."""
+    for module, name in _STARTS:
+        if module in sys.modules:
+            yield find_named(f"{module}.{name}", name, "a function")
 
 
 def _into_thread(

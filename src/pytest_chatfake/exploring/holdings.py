@@ -1,0 +1,102 @@
+"""What an attempt's code holds in this process: locks, and transactions on database connections.
+
+The death of a process ends them. A simulated crash is an exception, so it ends what a ``with``
+block or a ``finally`` would end. But code that is called between ``acquire()`` and ``try``, say, or
+on a connection that the app keeps for later, leaves them open, and then the next attempt would wait
+for them, or commit what was never committed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
+from threading import Lock, RLock
+from types import FrameType
+from typing import Any, Final
+
+from ..transport.client.django_bridge import drop_connection, open_connections
+from .database_calls import used_connection
+
+#: The types of locks that are written in C, and where those that are written in Python come from.
+#: Others, such as a lock in redis, may outlive a process.
+_LOCKS: Final = (type(Lock()), type(RLock()))
+_MODULES: Final = ("threading", "asyncio.locks")
+
+
+class Holdings:
+    """Notes what an attempt's code holds in the current thread.
+
+    A profile function sees the calls. If there is one already, nothing is noted.
+
+    Args:
+        is_own: Returns whether the attempt's code is running.
+    """
+
+    def __init__(self, is_own: Callable[[], bool]) -> None:
+        self._is_own = is_own
+        self._locks: list[Any] = []
+        self._connections: dict[int, Any] = {}
+        self._others: dict[int, Any] = {}  # those that were in a transaction before
+        self._of_the_test: list[Any] = []  # Django's, if the test has begun a transaction
+
+    def note(self, stack: ExitStack) -> None:
+        """Begin, until a stack is closed."""
+        self._of_the_test = [each for each in open_connections() if each.in_atomic_block]
+        if sys.getprofile() is None:
+            stack.callback(sys.setprofile, None)
+            sys.setprofile(self._see)
+
+    def let_go(self) -> None:
+        """Release the locks, and roll the transactions back."""
+        locks, self._locks = self._locks, []
+        connections, self._connections = self._connections, {}
+        self._others.clear()
+        of_django = [each for each in open_connections() if each not in self._of_the_test]
+        for end in [
+            *(lock.release for lock in reversed(locks)),
+            *(connection.rollback for connection in connections.values()),
+            *(partial(drop_connection, connection) for connection in of_django),
+        ]:
+            with suppress(Exception):  # it was released or closed by something else
+                end()
+
+    def _see(self, frame: FrameType, event: str, arg: Any) -> None:
+        is_c = event.startswith("c_")
+        name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
+        if name == "acquire":
+            self._see_lock(frame, event, arg, is_c=is_c)
+        elif name == "release" and event in {"call", "c_call"}:
+            lock = getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
+            if (index := next((at for at, one in enumerate(self._locks) if one is lock), -1)) >= 0:
+                del self._locks[index]
+        elif (
+            (connection := used_connection(name, frame, event, arg)) is not None
+            and {id(connection)}.isdisjoint({*self._connections, *self._others})
+            and self._is_own()
+        ):
+            known = self._others if _is_in_transaction(connection) else self._connections
+            known[id(connection)] = connection
+
+    def _see_lock(self, frame: FrameType, event: str, arg: Any, *, is_c: bool) -> None:
+        lock = getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
+        if is_c:
+            # Whether it will get a lock that another thread has is not known.
+            is_free = event == "c_call" and isinstance(lock, _LOCKS) and not _is_locked(lock)
+        else:
+            module = frame.f_globals.get("__name__")
+            is_free = event == "return" and arg is True and module in _MODULES
+        if is_free and self._is_own():
+            self._locks.append(lock)
+
+
+def _is_locked(lock: Any) -> bool:
+    # An RLock can be acquired again, but has no such method before Python 3.14.
+    return isinstance(lock, _LOCKS[0]) and bool(lock.locked())
+
+
+def _is_in_transaction(connection: Any) -> bool:
+    # In sqlite3 and in psycopg; PEP 249 has no such attribute.
+    status = getattr(getattr(connection, "info", None), "transaction_status", 0)
+    return bool(getattr(connection, "in_transaction", status))
