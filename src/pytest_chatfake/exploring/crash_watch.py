@@ -198,10 +198,10 @@ class CrashWatch:
             if swallower is not None and swallower.library:
                 self.swallower = swallower
                 return ChatFakeError(f"the app {self.deed}, but {swallower}")
-            place = "" if swallower is None else f" at {swallower.place}"
+            place = "" if swallower is None else f" around {swallower.place}"
             return ChatFakeError(
                 f"the app went on after it {self.deed}: a bare `except:`, or one that catches "
-                f"cancellation, swallowed the crash{place}. Raise it again there"
+                f"cancellation,{place} swallowed the crash. Raise it again there"
             )
         return Response(None, b"", self.stopped)
 
@@ -294,8 +294,10 @@ class CrashWatch:
         finally:
             self._main = None
             self._is_counting = False  # a background task may go on
-            if self.stopped is not None and self._tasks:
-                await self._wait_for_tasks()
+            if self.stopped is not None:
+                if self._tasks:
+                    await self._wait_for_tasks()
+                await self._holdings.let_go_on_loop()
         return result
 
     async def _await(self, awaitable: Awaitable[T]) -> T:

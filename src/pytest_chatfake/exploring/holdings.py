@@ -8,6 +8,7 @@ for them, or commit what was never committed.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -16,8 +17,9 @@ from threading import Lock, RLock
 from types import FrameType
 from typing import Any, Final
 
+from ..base.calling_line import is_ours
 from ..transport.client.django_bridge import drop_connection, open_connections
-from .database_calls import used_connection
+from .database_calls import METHODS, used_connection
 
 #: The types of locks that are written in C, and where those that are written in Python come from.
 #: Others, such as a lock in redis, may outlive a process.
@@ -48,8 +50,16 @@ class Holdings:
             stack.callback(sys.setprofile, None)
             sys.setprofile(self._see)
 
+    async def let_go_on_loop(self) -> None:
+        """Roll back the transactions of connections that are awaited."""
+        for key, connection in list(self._connections.items()):
+            if inspect.iscoroutinefunction(getattr(connection, "rollback", None)):
+                del self._connections[key]
+                with suppress(Exception):
+                    await connection.rollback()
+
     def let_go(self) -> None:
-        """Release the locks, and roll the transactions back."""
+        """Release the locks, and roll the other transactions back."""
         locks, self._locks = self._locks, []
         connections, self._connections = self._connections, {}
         self._others.clear()
@@ -65,30 +75,32 @@ class Holdings:
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
         is_c = event.startswith("c_")
         name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
-        if name == "acquire":
-            self._see_lock(frame, event, arg, is_c=is_c)
-        elif name == "release" and event in {"call", "c_call"}:
+        if name in {"acquire", "release"}:
             lock = getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
-            if (index := next((at for at, one in enumerate(self._locks) if one is lock), -1)) >= 0:
-                del self._locks[index]
-        elif (
-            (connection := used_connection(name, frame, event, arg)) is not None
-            and {id(connection)}.isdisjoint({*self._connections, *self._others})
-            and self._is_own()
-        ):
+            if name == "release" and event in {"call", "c_call"}:
+                self._forget(lock)
+            elif name == "acquire" and _acquires(lock, frame, event, arg) and self._is_own():
+                self._locks.append(lock)
+        elif name in METHODS and event in {"call", "c_call"} and self._is_own():
+            with suppress(Exception):  # an attribute of a closed connection may raise
+                self._note_connection(used_connection(frame, event, arg))
+
+    def _note_connection(self, connection: Any) -> None:
+        if id(connection) not in {*self._connections, *self._others, id(None)}:
             known = self._others if _is_in_transaction(connection) else self._connections
             known[id(connection)] = connection
 
-    def _see_lock(self, frame: FrameType, event: str, arg: Any, *, is_c: bool) -> None:
-        lock = getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
-        if is_c:
-            # Whether it will get a lock that another thread has is not known.
-            is_free = event == "c_call" and isinstance(lock, _LOCKS) and not _is_locked(lock)
-        else:
-            module = frame.f_globals.get("__name__")
-            is_free = event == "return" and arg is True and module in _MODULES
-        if is_free and self._is_own():
-            self._locks.append(lock)
+    def _forget(self, lock: object) -> None:
+        # Once, because some locks can be acquired several times.
+        index = next((index for index, one in enumerate(self._locks) if one is lock), None)
+        if index is not None:
+            del self._locks[index]
+
+
+def _acquires(lock: Any, frame: FrameType, event: str, arg: Any) -> bool:
+    if event == "c_call":  # if another thread has the lock, it may not get it
+        return isinstance(lock, _LOCKS) and not (_is_locked(lock) or is_ours(frame))
+    return event == "return" and arg is True and frame.f_globals.get("__name__") in _MODULES
 
 
 def _is_locked(lock: Any) -> bool:
@@ -97,6 +109,7 @@ def _is_locked(lock: Any) -> bool:
 
 
 def _is_in_transaction(connection: Any) -> bool:
-    # In sqlite3 and in psycopg; PEP 249 has no such attribute.
+    # In sqlite3, SQLAlchemy and psycopg; PEP 249 has no such attribute.
     status = getattr(getattr(connection, "info", None), "transaction_status", 0)
-    return bool(getattr(connection, "in_transaction", status))
+    found = getattr(connection, "in_transaction", status)
+    return bool(found() if callable(found) else found)

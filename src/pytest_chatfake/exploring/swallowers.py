@@ -23,7 +23,8 @@ class Swallower(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.library} catches BaseException itself ({self.place}), so a crash can't be told "
-            f"from an error: let it raise the exception again, or connect your app without it"
+            f"from an error: let it raise the exception again, connect your app without it, or "
+            f"name another crash point"
         )
 
 

@@ -46,7 +46,8 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
 def has_broken_transaction() -> bool:
     """Return whether this thread's transaction is broken: Django refuses all but a rollback."""
     return any(
-        connection.in_atomic_block and connection.needs_rollback for connection in open_connections()
+        connection.in_atomic_block and connection.needs_rollback
+        for connection in open_connections()
     )
 
 
