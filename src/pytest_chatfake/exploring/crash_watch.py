@@ -198,10 +198,10 @@ class CrashWatch:
             if swallower is not None and swallower.library:
                 self.swallower = swallower
                 return ChatFakeError(f"the app {self.deed}, but {swallower}")
-            place = "" if swallower is None else f" around {swallower.place}"
+            place = "in it" if swallower is None else f"around {swallower.place}"
             return ChatFakeError(
-                f"the app went on after it {self.deed}: a bare `except:`, or one that catches "
-                f"cancellation,{place} swallowed the crash. Raise it again there"
+                f"the app went on after it {self.deed}: a `try` {place} swallowed the crash (a bare "
+                f"`except:`, or one that catches cancellation). Raise it again there"
             )
         return Response(None, b"", self.stopped)
 
