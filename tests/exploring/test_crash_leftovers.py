@@ -100,7 +100,9 @@ def fail():
 @pytest.mark.parametrize("leaves_with", [fail, lambda: True])
 @pytest.mark.parametrize("crash", [{"before": Block.__exit__}, {"after": Block.__enter__}])
 def test_an_exit_that_fails_or_swallows_errors_hides_no_crash(leaves_with, crash, monkeypatch):
-    monkeypatch.setattr(Block, "leaves_with", lambda _: done == ["enter", "SimulatedCrash"] and leaves_with())
+    monkeypatch.setattr(
+        Block, "leaves_with", lambda _: done == ["enter", "SimulatedCrash"] and leaves_with()
+    )
 
     assert crashed(in_block, **crash)[0].startswith("crashed ")
 

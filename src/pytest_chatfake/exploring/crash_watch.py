@@ -200,8 +200,8 @@ class CrashWatch:
                 return ChatFakeError(f"the app {self.deed}, but {swallower}")
             place = "in it" if swallower is None else f"around {swallower.place}"
             return ChatFakeError(
-                f"the app went on after it {self.deed}: a `try` {place} swallowed the crash (a bare "
-                f"`except:`, or one that catches cancellation). Raise it again there"
+                f"the app went on after it {self.deed}: a `try` {place} swallowed the crash (a "
+                f"bare `except:`, or one that catches cancellation). Raise it again there"
             )
         return Response(None, b"", self.stopped)
 
