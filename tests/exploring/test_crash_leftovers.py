@@ -7,6 +7,8 @@ import threading
 from contextlib import closing
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
 
 from ..unit.fakes import frozen_fake
 from .test_crashes import crashed
@@ -227,6 +229,42 @@ def test_a_connection_whose_rollback_is_awaited_is_rolled_back_on_its_loop(file)
             await each.close()
 
     assert crashed(app, before=point)[1] == "status 200"
+    assert rows_in(file) == [(1,)]
+
+
+class Base(orm.DeclarativeBase):
+    pass
+
+
+class Row(Base):
+    __tablename__ = "rows"
+    id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+
+
+def test_a_session_that_the_app_keeps_forgets_what_it_has_not_committed(file):
+    engine = sa.create_engine(f"sqlite:///{file}")
+    with orm.Session(engine) as kept:
+
+        def app(request):
+            if kept.get(Row, 1) is None:
+                kept.add(Row(id=1))
+                kept.commit()
+
+        crashed(app, before=orm.Session.commit)
+    engine.dispose()
+
+    assert rows_in(file) == [(1,)]
+
+
+def test_a_session_that_the_test_has_begun_goes_on(file):
+    engine = sa.create_engine(f"sqlite:///{file}")
+    with orm.Session(engine) as shared:
+        shared.add(Row(id=1))
+        shared.flush()
+        crashed(lambda _: shared.get(Row, 2) or point(), before=point)
+        shared.commit()
+    engine.dispose()
+
     assert rows_in(file) == [(1,)]
 
 

@@ -490,6 +490,17 @@ async def wait(function):
 """
 
 
+def test_what_swallows_a_cancellation_of_trio_is_named():
+    async def app(request):
+        try:
+            await pause()  # in trio
+        except trio.Cancelled:
+            done.append("caught")
+
+    with pytest.raises(ChatFakeError, match=f"around {place('in trio')} swallowed"):
+        crashed(app, "trio", line=place("pause"))
+
+
 @pytest.fixture
 def library(tmp_path):
     """A library that catches everything."""

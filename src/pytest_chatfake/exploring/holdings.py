@@ -46,6 +46,10 @@ class Holdings:
     def note(self, stack: ExitStack) -> None:
         """Begin, until a stack is closed."""
         self._of_the_test = [each for each in open_connections() if each.in_atomic_block]
+        if (event := sys.modules.get("sqlalchemy.event")) and "sqlalchemy.orm" in sys.modules:
+            begins = sys.modules["sqlalchemy.orm"].Session, "after_transaction_create"
+            stack.callback(_stop_listening, event, *begins, self._note_session)
+            event.listen(*begins, self._note_session)
         if sys.getprofile() is None:
             stack.callback(sys.setprofile, None)
             sys.setprofile(self._see)
@@ -90,6 +94,11 @@ class Holdings:
             known = self._others if _is_in_transaction(connection) else self._connections
             known[id(connection)] = connection
 
+    def _note_session(self, session: Any, transaction: Any) -> None:
+        # A session that the app keeps would flush in a later attempt what it still has to write.
+        if transaction.parent is None and self._is_own():
+            self._connections[id(session)] = session
+
     def _forget(self, lock: object) -> None:
         # Once, because some locks can be acquired several times.
         index = next((index for index, one in enumerate(self._locks) if one is lock), None)
@@ -101,6 +110,11 @@ def _acquires(lock: Any, frame: FrameType, event: str, arg: Any) -> bool:
     if event == "c_call":  # if another thread has the lock, it may not get it
         return isinstance(lock, _LOCKS) and not (_is_locked(lock) or is_ours(frame))
     return event == "return" and arg is True and frame.f_globals.get("__name__") in _MODULES
+
+
+def _stop_listening(event: Any, *listener: Any) -> None:
+    if event.contains(*listener):
+        event.remove(*listener)
 
 
 def _is_locked(lock: Any) -> bool:

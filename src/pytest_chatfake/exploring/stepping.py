@@ -68,7 +68,10 @@ def followed(
             return end.value  # type: ignore[no-any-return]
         wait = look(inner)
         try:
-            step = partial(inner.send, (yield suspended))
+            sent = yield suspended
+            if isinstance(error := getattr(sent, "error", None), BaseException):
+                note_thrown(error)  # trio sends what it raises
+            step = partial(inner.send, sent)
             if wait is not None:
                 yield from wait.__await__()
         except GeneratorExit:
