@@ -2,7 +2,10 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from logging.handlers import QueueListener
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
@@ -121,8 +124,25 @@ async def awaited(request):
     await asyncio.to_thread(save)  # awaits
 
 
+def mapped(request):
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda _: save(), [1]))  # maps
+
+
 async def run_in_a_pool(request):
     await asyncio.get_running_loop().run_in_executor(None, save)  # runs
+
+
+def started_by_a_library(request):
+    save()
+    listener = QueueListener(Queue())
+    listener.start()
+    listener.stop()
+
+
+def test_a_thread_that_a_library_starts_for_itself_is_not_named():
+    exploration = explore(body_of(started_by_a_library), deviations=["crash"], crash_points=[save])
+    assert exploration.complete
 
 
 def place(mark):
@@ -135,6 +155,7 @@ def place(mark):
     ("app", "said"),
     [
         (started, f"never awaits, except for worker threads ({place('starts')})"),
+        (mapped, f"never awaits, except for worker threads ({place('maps')})"),
         (awaited, f"never awaits, except for worker threads ({place('awaits')})"),
         (run_in_a_pool, f"crash: worker threads weren't crashed ({place('runs')})"),
     ],

@@ -226,10 +226,10 @@ class CrashWatch:
         raise make_error(self._raises, f"{name} failed{at}, raised on purpose by webhooks.error()")
 
     def _note_thread(self, kind: str, *_: object, **__: object) -> None:
-        # Only if it is the app that starts it, and not a library for its own purposes.
-        frame = next(dropwhile(is_ours, _calling_frames()))
+        # Only if it is the app that starts it, and not a library (or we) for its own purposes.
         if kind == "before" and self._is_counting and self._is_current():
-            self.started.update(dict.fromkeys(users_lines([frame])))
+            caller = sys._getframe(3)  # beyond this function and the two of a tripwire
+            self.started.update(dict.fromkeys(users_lines([caller])))
 
     def _end_holdings_of(self, function: Callable[..., T], *args: Any) -> T:
         holdings = Holdings(self._is_current)

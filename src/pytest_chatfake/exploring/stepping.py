@@ -42,6 +42,7 @@ _POOLS: Final = (
 _STARTS: Final = (
     ("threading", "Thread.start"),
     ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
+    ("concurrent.futures.thread", "ThreadPoolExecutor.map"),
     ("asyncio.base_events", "BaseEventLoop.run_in_executor"),
 )
 
@@ -171,7 +172,9 @@ def find_thread_starts() -> Iterator[FunctionType]:
     """Find the loaded functions that run code in a thread without awaiting it."""
     for module, name in _STARTS:
         if module in sys.modules:
-            yield find_named(f"{module}.{name}", name, "a function")
+            found = find_named(f"{module}.{name}", name, "a function")
+            if isinstance(found, FunctionType):  # other tools wrap them in something else
+                yield found
 
 
 def _into_thread(
