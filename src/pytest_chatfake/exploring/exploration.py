@@ -184,8 +184,8 @@ class Exploration:
     @property
     def _why_nothing(self) -> str:
         # Empty if a world with snapshots to compare was tried.
-        why = [self._missed, *self._search.left_out.values(), self._cannot_crash]
-        reasons = [*filter(None, why)]
+        left_out = self._search.left_out.values()
+        reasons = [*[self._missed] * bool(self._missed), *left_out, self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
         return "" if compares and self._worlds > 1 else reasons[0]
 
