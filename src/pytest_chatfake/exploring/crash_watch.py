@@ -120,7 +120,7 @@ class CrashWatch:
         self._raises = raises
         self._listens = listens
         self.response: Response | None = None
-        self._has_survived = self._is_counting = False
+        self._has_survived = self._is_counting = self._has_ended = False
         self._counts = Counter[CrashPoint]()
         self._main: Cancellable | None = None
         self._tasks: list[asyncio.Task[Any]] = []
@@ -156,7 +156,7 @@ class CrashWatch:
 
     def end(self) -> None:
         """Stop watching, and drop whatever a crash left behind."""
-        self._is_counting = False
+        self._is_counting, self._has_ended = False, True
         with self._stack:
             self._tasks.clear()
             self._raised = None
@@ -170,7 +170,7 @@ class CrashWatch:
         return self._point is not None and self._raises is None
 
     def _is_current(self) -> bool:
-        return _current.get() is self
+        return _current.get() is self and not self._has_ended
 
     def _freeze(self) -> None:
         # Makes gc.collect() at the end fast, as it then only looks at the attempt's objects. But if
@@ -318,7 +318,7 @@ class CrashWatch:
     def _watched(
         self,
         inner: Coroutine[Any, Any, T],
-        note_thrown: Callable[[BaseException], object] = id,
+        note_thrown: Callable[[BaseException], object] | None = None,
     ) -> Awaitable[T]:
         last: CrashPoint | None = None
 

@@ -118,7 +118,7 @@ def _stop_listening(event: Any, *listener: Any) -> None:
 
 
 def _is_locked(lock: Any) -> bool:
-    # An RLock can be acquired again, but has no such method before Python 3.14.
+    # An RLock's owner can acquire it again.
     return isinstance(lock, _LOCKS[0]) and bool(lock.locked())
 
 

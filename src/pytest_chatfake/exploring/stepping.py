@@ -58,9 +58,15 @@ _LINKS: Final[dict[type, tuple[str, str]]] = {
 def followed(
     inner: Coroutine[Any, Any, T],
     look: Look,
-    note_thrown: Callable[[BaseException], object] = id,
+    note_thrown: Callable[[BaseException], object] | None = None,
 ) -> Generator[Any, Any, T]:
-    """Like ``await inner``, with a look at each suspension, and at what is then thrown into it."""
+    """Like ``await inner``, with a look at each suspension.
+
+    Args:
+        inner: The coroutine.
+        look: Called at each suspension.
+        note_thrown: Takes what is thrown into the coroutine when it goes on.
+    """
     step = partial(inner.send, None)
     while True:
         try:
@@ -70,8 +76,9 @@ def followed(
         wait = look(inner)
         try:
             sent = yield suspended
-            if isinstance(error := getattr(sent, "error", None), BaseException):
-                note_thrown(error)  # trio sends what it raises
+            thrown = getattr(sent, "error", None)  # trio sends what it then raises
+            if note_thrown is not None and isinstance(thrown, BaseException):
+                note_thrown(thrown)
             step = partial(inner.send, sent)
             if wait is not None:
                 yield from wait.__await__()
@@ -79,7 +86,8 @@ def followed(
             inner.close()  # a no-op if both are garbage and `inner` was collected first
             raise
         except BaseException as error:
-            note_thrown(error)
+            if note_thrown is not None:
+                note_thrown(error)
             step = partial(inner.throw, error)
 
 

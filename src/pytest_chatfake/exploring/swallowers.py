@@ -36,7 +36,8 @@ def swallower_of(error: BaseException | None) -> Swallower | None:
     file = Path(last.tb_frame.f_code.co_filename)
     if users_lines([last.tb_frame]):
         return Swallower(f"{file.name}:{last.tb_lineno}", "")
-    package = str(last.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-    parts = file.parts[file.parts.index(package) :] if package in file.parts else (file.name,)
+    module = str(last.tb_frame.f_globals.get("__name__", ""))
+    package, depth = module.partition(".")[0], module.count(".") + 1
+    parts = file.parts[-depth - (file.stem == "__init__") :]
     (library, *_) = packages_distributions().get(package, [package])
     return Swallower(f"{'/'.join(parts)}:{last.tb_lineno}", library)
