@@ -481,8 +481,8 @@ class Webhooks:
         The app has to run in process. The service sees a closed connection and, unless the response
         was complete, retries the event at the next barrier (see :class:`Webhooks`), even without
         ``retry_after``. What the app keeps in memory survives, unless the app was connected with
-        ``restart=``. If an attempt doesn't reach the crash point, the next attempt can crash
-        instead.
+        ``restart=``; its locks and transactions end. If an attempt doesn't reach the crash point,
+        the next attempt can crash instead.
 
         Args:
             line: A line of the app that awaits, such as ``"app.py:41"``. When the app suspends at
