@@ -29,6 +29,7 @@ from ..base.arguments import (
 from ..base.calling_line import calling_line, is_by_package
 from ..base.current_test import current, is_of_outer_test
 from ..base.errors import ChatFakeError
+from ..base.forks import call_in_children
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -74,6 +75,7 @@ _V = TypeVar("_V", bound="Callable[..., Any]")
 
 #: One HTTP API serves all fakes of the process; the plugin keeps it up for the session.
 service: Service = Service()
+call_in_children(service.leave_to_parent)
 
 #: Keys are numbered within each test, so they don't depend on earlier tests.
 _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
@@ -789,7 +791,7 @@ class ChatFake:
         The ini option ``chat_fake_host`` makes the fixture's server listen on another address.
         """
         self._engine.refuse_closed()
-        return service.url
+        return service.url_of(self.api)
 
     @property
     def wsgi_app(self) -> WSGIApplication:

@@ -15,9 +15,10 @@ from __future__ import annotations
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from selectors import EVENT_READ, DefaultSelector
-from socket import SHUT_RDWR
+from socket import SHUT_RDWR, socket
 from typing import TYPE_CHECKING
 
+from ...base.forks import call_in_children
 from .headers import complete_headers
 from .receiving import receive
 from .responses import Response, timed_out
@@ -25,7 +26,6 @@ from .url import Origin, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from socket import socket
 
 # In seconds: how long to watch a server before its connection is used for the second time. A server
 # that closes the connection after every response, unannounced, does so within this time.
@@ -101,7 +101,8 @@ class HttpClient:
             response, is_reusable = receive(sock)
             self._socket = None  # first, so that no kept connection is shut down
             self._check_aborted()
-            if is_reusable and self._keeps:
+            # A test may have replaced `socket.socket`, but only for itself.
+            if is_reusable and self._keeps and isinstance(sock, socket):
                 kept = _kept.setdefault(self._address.origin, sock)
             return response
         finally:
@@ -143,6 +144,14 @@ def _close_kept(origin: Origin) -> None:
     sock = _kept.pop(origin, None)
     if sock is not None:
         sock.close()
+
+
+def _leave_to_parent() -> None:
+    for origin in list(_kept):
+        _close_kept(origin)  # this process's end only
+
+
+call_in_children(_leave_to_parent)
 
 
 def _is_readable(sock: socket, seconds: float) -> bool:
