@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from ..base.current_test import current
+from ..base.mentions import may_use
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -63,6 +64,12 @@ def chat_explore(
     request.node.stash[_explorer_key] = explorer
     yield explorer
     explorer._end()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Import the rest before a test can mock what it imports."""
+    if not session.config.getoption("collectonly", False) and may_use(session, {"chat_explore"}):
+        from . import cards, explorer, progress  # noqa: F401
 
 
 @pytest.hookimpl(tryfirst=True)
