@@ -325,16 +325,20 @@ class Listener(HTTPServer):
             raise HTTPServerError("the listener is already running")
         if self.server is not None:
             self.server.server_close()
-        self.server = server = _Server(self, _listen(self.host, self.port))
-        self.port = server.port
+        server = _Server(self, _listen(self.host, self.port))
         thread = Thread(
             target=server.serve_forever,
             args=(POLL_SECONDS,),
             name="chatfake-listener",
             daemon=True,
         )
+        try:
+            thread.start()
+        except BaseException:
+            server.server_close()
+            raise
+        self.server, self.port = server, server.port
         self.server_thread: Thread | None = thread
-        thread.start()
 
     def stop(self) -> None:
         """Stop listening and close every connection; delayed responses are not sent.
