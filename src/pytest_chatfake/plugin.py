@@ -96,7 +96,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if any(line.startswith("thread_unsafe") for line in config.getini("markers")):
         for item in items:
             if not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
-                item.add_marker(pytest.mark.thread_unsafe(reason="uses the one fake of its test"))
+                item.add_marker(pytest.mark.thread_unsafe(reason="the fake belongs to one thread"))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -108,6 +108,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def _load() -> None:
+    import time_machine  # noqa: F401
+
     from .fake import fake, recorded_events  # noqa: F401
     from .report import failure_texts, svg  # noqa: F401
     from .suite import configuring, reports  # noqa: F401
