@@ -110,8 +110,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def _load() -> None:
     import time_machine  # noqa: F401
 
-    from .fake import fake, recorded_events  # noqa: F401
-    from .report import failure_texts, svg  # noqa: F401
     from .suite import configuring, reports  # noqa: F401
 
 
