@@ -15,7 +15,7 @@ import pytest
 
 from . import options
 from .base.current_test import current, running
-from .base.mentions import may_use
+from .base.preloading import preload
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -101,16 +101,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    # Later, a test may have replaced what our modules import, in the standard library say, and they
-    # would keep its mocks for the session.
-    if not session.config.getoption("collectonly", False) and may_use(session, _NAMES):
-        _load()
-
-
-def _load() -> None:
-    import time_machine  # noqa: F401
-
-    from .suite import configuring, reports  # noqa: F401
+    room = f"{__package__}.suite"
+    preload(session, _NAMES, "time_machine", f"{room}.configuring", f"{room}.reports")
 
 
 @pytest.hookimpl(optionalhook=True)

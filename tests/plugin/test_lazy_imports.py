@@ -12,7 +12,7 @@ HEAVY = {"pydantic", "werkzeug.wrappers", "http.client", "asyncio", "ssl", "trio
 HEAVY -= OF_PDB
 
 LIGHT = {f"pytest_chatfake.{name}" for name in ("base", "hooks", "options")}
-LIGHT |= {f"pytest_chatfake.base.{name}" for name in ("current_test", "mentions")}
+LIGHT |= {f"pytest_chatfake.base.{name}" for name in ("current_test", "preloading")}
 LIGHT |= {*PLUGINS, *(name.rpartition(".")[0] for name in PLUGINS)}
 
 

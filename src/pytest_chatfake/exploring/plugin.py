@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from ..base.current_test import current
-from ..base.mentions import may_use
+from ..base.preloading import preload
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -68,8 +68,8 @@ def chat_explore(
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Import the rest before a test can mock what it imports."""
-    if not session.config.getoption("collectonly", False) and may_use(session, {"chat_explore"}):
-        from . import cards, explorer, progress  # noqa: F401
+    modules = (f"{__package__}.{name}" for name in ("explorer", "progress", "cards"))
+    preload(session, {"chat_explore"}, *modules)
 
 
 @pytest.hookimpl(tryfirst=True)
