@@ -13,6 +13,7 @@ TESTS = """
 
     import pytest
     import pytest_chatfake
+    import helper
 
     connection_type = http.client.HTTPConnection
     MOCKED = [
@@ -38,7 +39,6 @@ TESTS = """
             fake.assert_charged(999)
 
     @pytest.mark.filterwarnings("ignore")
-    @pytest.mark.chat_fake(strict=False)
     def test_inside_mocks(request):
         with ExitStack() as stack:
             for name in MOCKED:
@@ -47,17 +47,25 @@ TESTS = """
                 use(fake)
                 fail(fake)
 
-    def test_without_mocks(chat_fake):
-        use(chat_fake)
-        fail(chat_fake)
-        assert "<svg" in chat_fake.timeline.svg()
+    def test_without_mocks(request):
+        with {first} as fake:
+            use(fake)
+            fail(fake)
+            assert "<svg" in fake.timeline.svg()
 """
 
 #: How the first test gets its fake.
 FIRST = {
     "a fixture": 'nullcontext(request.getfixturevalue("chat_fake"))',
-    "the class": "pytest_chatfake.ChatFake(strict=False)",
+    "the class": "pytest_chatfake.ChatFake()",
+    "a helper": "nullcontext(helper.fake_of(request))",
 }
+
+#: A module that names the fixture, for tests that don't.
+HELPER = """
+    def fake_of(request):
+        return request.getfixturevalue("chat_fake")
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +76,8 @@ def _without_other_plugins(pytester, monkeypatch):
 
 def run(pytester, *options):
     """A run in a process that has not imported the fake yet, with our plugins only."""
+    pytester.makepyfile(helper=HELPER)
+    options = (*options, "-o", "chat_fake_strict=false")  # what happens inside mocks is not judged
     return pytester.runpytest_subprocess(*(f"-p{name}" for name in PLUGINS), *options, timeout=120)
 
 
@@ -99,8 +109,8 @@ EXPLORED = """
             with suppress(Exception):
                 explore(request.getfixturevalue("chat_explore"))
 
-    def test_without_mocks(chat_explore):
-        explore(chat_explore)
+    def test_without_mocks(request):
+        explore(request.getfixturevalue("chat_explore"))
 """
 
 

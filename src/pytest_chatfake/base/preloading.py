@@ -6,6 +6,8 @@ the mock for the session. Every pytest run imports this module.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -14,9 +16,9 @@ from typing import Any
 
 
 def preload(session: Any, names: Collection[str], *modules: str) -> None:
-    """Import modules if a test of a session has a fixture with one of these names, or names it.
+    """Import modules if a test of a session has, or may ask for, a fixture with one of these names.
 
-    A test's code may name what it only asks for while it runs, as with ``getfixturevalue()``.
+    A test asks for a fixture while it runs with ``getfixturevalue()``; then some code names it.
     """
     if not session.config.getoption("collectonly", False) and _may_use(session, names):
         for module in modules:
@@ -31,9 +33,11 @@ def _may_use(session: Any, names: Collection[str]) -> bool:
 
 
 def _sources(session: Any) -> Iterator[bytes]:
-    plugins = session.config.pluginmanager.get_plugins()
-    files = {str(getattr(plugin, "__file__", None)) for plugin in plugins}
-    paths = {Path(file) for file in files if file.endswith("conftest.py")}
-    for path in paths | {item.path for item in session.items}:
+    # The tests', and those of the project's modules that they have imported.
+    modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
+    files = {str(names.get("__file__")) for names in modules}  # not by attributes, which may import
+    project = str(session.config.rootpath) + os.sep
+    ours = {file for file in files if file.startswith(project) and "site-packages" not in file}
+    for path in {Path(file) for file in ours} | {item.path for item in session.items}:
         with suppress(OSError):
             yield path.read_bytes()
