@@ -168,7 +168,10 @@ def connect(host: str, port: int, timeout: float) -> socket:
             failure = error
         else:
             return sock
-    raise failure or OSError(f"no address for {host}")
+    try:
+        raise failure or OSError(f"no address for {host}")
+    finally:
+        del failure  # breaks the cycle between the error's traceback and this frame
 
 
 def _close_kept(origin: Origin) -> None:
