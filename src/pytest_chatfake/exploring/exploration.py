@@ -95,6 +95,7 @@ class CheckedOptions(NamedTuple):
     errors: Mapping[str, str] = {}  # the errors that they raise, by name
     all_kinds: bool = False  # "all", not single kinds
     stop_at_first: bool = False
+    may_miss_points: bool = False  # those that the app never calls are left out
     runs_again: bool = False  # the body as written again, if there is nothing else
 
 
@@ -133,6 +134,7 @@ class Exploration:
         self._worlds = 0
         self._complete = False
         self._cannot_crash = ""
+        self._missed = ""  # the crash points of a base class that the app never reached
         self._is_reordered = False  # whether threads acted in another order in a second run
         self._uncompared = set[int]()  # the steps after which no snapshot could be compared
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
@@ -186,7 +188,8 @@ class Exploration:
     @property
     def _why_nothing(self) -> str:
         # Empty if a world with snapshots to compare was tried.
-        reasons = [*self._search.left_out.values(), self._cannot_crash]
+        left_out = self._search.left_out.values()
+        reasons = [*[self._missed] * bool(self._missed), *left_out, self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
         return "" if compares and self._worlds > 1 else reasons[0]
 
@@ -210,7 +213,7 @@ class Exploration:
             is_none = len(steps) == self._baseline.last_step - 1
             some = f"the state after step {listed(steps)} was not compared"
             untried.append("only the final state was compared" if is_none else some)
-        return untried + [self._cannot_crash] * bool(self._cannot_crash)
+        return [*untried, *filter(None, [self._cannot_crash, self._missed])]
 
     def _note_tried(self, world: World) -> None:
         if self._row is None or self._has_another_order:
@@ -350,6 +353,8 @@ class Exploration:
     def _note_left_out(self) -> None:
         search, tried = self._search, self._kinds_tried
         search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
+        if "crash" in tried and (why := self._unfired.get("crash")):
+            self._cannot_crash = "; ".join(filter(None, [why, self._cannot_crash]))
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
@@ -508,8 +513,21 @@ class Exploration:
             for kind in sorted(CRASHING):
                 self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            why = written.why_safe()  # which refuses points that the app never reaches
-            self._cannot_crash = why if "crash" in self._scope.kinds else ""
+            self._require_points(written.unreached_points)
+            self._cannot_crash = written.why_safe if "crash" in self._scope.kinds else ""
+
+    def _require_points(self, unreached: list[str]) -> None:
+        if not unreached:
+            return
+        problem = f"no event made the app call {listed(unreached)}"
+        if not self._scope.may_miss_points:
+            raise ChatFakeError(
+                f"crash_points: {problem}: name a function that it calls while it handles an event"
+            )
+        self._missed = (
+            f"{problem}, which the base class names in its crash_points: write crash_points = [...]"
+            f" in this class as well"
+        )
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         # If all kinds were requested, one that can't be tried is just left out.

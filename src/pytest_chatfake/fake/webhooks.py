@@ -63,6 +63,7 @@ from .forgery_check import FORGING, ForgeryCheck
 from .handles import Message, state_of
 from .paused import Concurrent, Paused, refuse_one_by_one
 from .receiver import Receiver
+from .recorded_events import check_file, check_span, recorded_events
 from .snapshots import Snapshot, check_snapshot
 
 
@@ -481,8 +482,8 @@ class Webhooks:
         The app has to run in process. The service sees a closed connection and, unless the response
         was complete, retries the event at the next barrier (see :class:`Webhooks`), even without
         ``retry_after``. What the app keeps in memory survives, unless the app was connected with
-        ``restart=``. If an attempt doesn't reach the crash point, the next attempt can crash
-        instead.
+        ``restart=``; its locks and transactions end. If an attempt doesn't reach the crash point,
+        the next attempt can crash instead.
 
         Args:
             line: A line of the app that awaits, such as ``"app.py:41"``. When the app suspends at
@@ -579,8 +580,6 @@ class Webhooks:
         check_choice(timing, "timing", ("recorded", "at once"))
         engine = self._engine
         engine.refuse_closed()
-        from .recorded_events import check_file, check_span, recorded_events
-
         check_file(path)
         naming, has_form = self._config.naming, self._config.outbound is not None
         events = recorded_events(path, naming, naming.event_type if has_form else None)
