@@ -17,10 +17,11 @@ from werkzeug import Request, Response
 
 from ..base.redaction import tail
 from ..transport.server.replies import Reply, error_reply, status_line
-from .account_api import COMPLETE, AccountApi, ApiRequest
+from .account_api import COMPLETE, SOCKET, AccountApi, ApiRequest
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
+    from socket import socket
     from wsgiref.types import StartResponse, WSGIEnvironment
 
     from ..transport.server.listener import ByHandler, Listener
@@ -126,12 +127,19 @@ class Service:
 
     # Responses
 
-    def balance(self, key: str, method: str = "GET", *, in_process: bool = False) -> Reply:
+    def balance(
+        self,
+        key: str,
+        method: str = "GET",
+        client: socket | None = None,
+        *,
+        in_process: bool = False,
+    ) -> Reply:
         account = self._accounts.get(key)
         accepted = account is not None
         asked = ApiRequest(method, BALANCE_PATH, tail(key), accepted, in_process=in_process)
         if account is not None:
-            return account._respond_with_balance(asked)
+            return account._respond_with_balance(asked, client)
         self._record(asked, 401)
         return INVALID_KEY
 
@@ -143,7 +151,8 @@ class Service:
         key, path = request.headers.get("X-API-Key", "").strip(" \t"), _path(request)
         in_process = _IN_PROCESS in request.environ
         if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
-            return self.balance(key, request.method, in_process=in_process)
+            client = request.environ.get(SOCKET)
+            return self.balance(key, request.method, client, in_process=in_process)
         account = self._accounts.get(key)
         accepted = account is not None
         asked = ApiRequest(request.method, path, tail(key), accepted, in_process=in_process)
