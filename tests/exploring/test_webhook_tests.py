@@ -730,9 +730,7 @@ TestReturns
 ok       all_events_are_taken: 2 events
 ok       snapshot_changes
 skipped  snapshot_is_right
-           nothing says what is right: write expected(self, chat_fake), which
-           returns what the snapshot has to be, as in {m.id: m.status for m in
-           chat_fake.messages}
+           nothing says what is right: write expected(self, chat_fake)
 ok       duplicates: 3 worlds
 ok       duplicates_under_another_id: 2 worlds
 ok       duplicates_days_later: 2 events
@@ -750,13 +748,9 @@ skipped  an_error
            crash_points = [Session.commit]
 ok       an_unknown_message: 2 events
 skipped  a_month_later
-           nothing says what is right: write expected(self, chat_fake), which
-           returns what the snapshot has to be, as in {m.id: m.status for m in
-           chat_fake.messages}
+           nothing says what is right: write expected(self, chat_fake)
 skipped  around_midnight
-           nothing says what is right: write expected(self, chat_fake), which
-           returns what the snapshot has to be, as in {m.id: m.status for m in
-           chat_fake.messages}
+           nothing says what is right: write expected(self, chat_fake)
 ok       a_later_version: 4 worlds; no unknown event type: connect(events="*")
 skipped  people_write
            your endpoint does not listen for chat.inbound_message.received:
@@ -767,9 +761,7 @@ TestYields
 ok       all_events_are_taken: 2 events
 ok       snapshot_changes
 skipped  snapshot_is_right
-           nothing says what is right: write expected(self, chat_fake), which
-           returns what the snapshot has to be, as in {m.id: m.status for m in
-           chat_fake.messages}
+           nothing says what is right: write expected(self, chat_fake)
 ok       duplicates: 3 worlds
 ok       duplicates_under_another_id: 2 worlds
 ok       duplicates_days_later: 2 events
@@ -787,13 +779,9 @@ skipped  an_error
            crash_points = [Session.commit]
 ok       an_unknown_message: 2 events
 skipped  a_month_later
-           nothing says what is right: write expected(self, chat_fake), which
-           returns what the snapshot has to be, as in {m.id: m.status for m in
-           chat_fake.messages}
+           nothing says what is right: write expected(self, chat_fake)
 skipped  around_midnight
-           nothing says what is right: write expected(self, chat_fake), which
-           returns what the snapshot has to be, as in {m.id: m.status for m in
-           chat_fake.messages}
+           nothing says what is right: write expected(self, chat_fake)
 ok       a_later_version: 4 worlds; no unknown event type: connect(events="*")
 skipped  people_write
            your endpoint does not listen for chat.inbound_message.received:
@@ -1734,11 +1722,9 @@ test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 16
   returned no snapshot, so only responses were checked: return a function that
   returns your app's state, as in lambda: dict(app.statuses));
   snapshot_is_right, a_month_later, around_midnight (nothing says what is right:
-  write expected(self, chat_fake), which returns what the snapshot has to be, as
-  in {m.id: m.status for m in chat_fake.messages}); an_unknown_message (your app
-  sends nothing, so it knows none of the messages anyway); people_write (your
-  endpoint does not listen for chat.inbound_message.received:
-  connect(events="*"))\
+  write expected(self, chat_fake)); an_unknown_message (your app sends nothing,
+  so it knows none of the messages anyway); people_write (your endpoint does not
+  listen for chat.inbound_message.received: connect(events="*"))\
 """)
 
 

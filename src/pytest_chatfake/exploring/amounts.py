@@ -16,13 +16,11 @@ _CENT: Final = Decimal("0.01")
 _FEW_CENTS: Final = 5 * _CENT
 
 _FLOAT: Final = (
-    "Hint: a float can't hold this amount exactly. Keep money as Decimal, and read it with "
+    "\nHint: a float can't hold this amount exactly. Keep money as Decimal, and read it with "
     "json.loads(body, parse_float=Decimal)."
 )
 
-_TWO_DECIMALS: Final = (
-    "Hint: the price has more than two decimals. Keep all of its digits, not two decimals or cents."
-)
+_TWO_DECIMALS: Final = "\nHint: the price has more than two decimals. Keep all of its digits, not two decimals or cents."
 
 
 def hint(expected: Any, found: Any) -> str | None:
@@ -33,7 +31,7 @@ def hint(expected: Any, found: Any) -> str | None:
         found: The app's value.
 
     Returns:
-        A sentence; empty if it isn't clear; None if no numbers differ.
+        A line; empty if it isn't clear; None if no numbers differ.
     """
     text = None
     for pair in unequal_parts(expected, found):

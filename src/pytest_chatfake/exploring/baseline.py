@@ -103,7 +103,7 @@ class Baseline:
         self.is_judged = True
         charges = [*inside.charges()]
         if (how := hint(expected, value)) is not None:
-            error.add_note("\n".join(["The fake's books:", *charges, how]).rstrip())
+            error.add_note("\n  ".join(["The fake's books:", *charges]) + how)
         raise error
 
     def _difference(self, cause: str, lines: list[str]) -> AssertionError:

@@ -62,10 +62,7 @@ _NO_SNAPSHOT: Final = (
     "returns your app's state, as in lambda: dict(app.statuses)"
 )
 
-_NO_EXPECTED: Final = (
-    "nothing says what is right: write expected(self, chat_fake), which returns what the snapshot "
-    "has to be, as in {m.id: m.status for m in chat_fake.messages}"
-)
+_NO_EXPECTED: Final = "nothing says what is right: write expected(self, chat_fake)"
 
 _FORGET: Final = (
     "write a method forget(self) that deletes what has expired by then (def forget(self): pass if "
@@ -601,7 +598,7 @@ class _WebhookRun:
     def require_right(self) -> None:
         """Go on only if the scenario as written ends as ``expected()`` says."""
         if not _has_expected(type(self._tests)):
-            pytest.skip(_NO_EXPECTED if self._name == _RIGHT else "write expected(self, chat_fake)")
+            pytest.skip(_NO_EXPECTED)
         self._skip_if_failed(_RIGHT)
         if self._name != _RIGHT and _item_of(self._tests.expected_failures, _RIGHT):
             pytest.skip(f"{_RIGHT} is expected to fail")
