@@ -87,8 +87,8 @@ skipped  around_midnight: test_snapshot_is_right fails\
     result.stdout.fnmatch_lines(
         [
             "E   The fake's books:",
-            f"E   m1 was charged 0.0715: {charge}",
-            "E   m2 was not charged: *",
+            f"E     m1 was charged 0.0715: {charge}",
+            "E     m2 was not charged: *",
         ]
     )
     assert "Hint:" not in result.stdout.str()

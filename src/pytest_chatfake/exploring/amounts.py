@@ -20,7 +20,10 @@ _FLOAT: Final = (
     "json.loads(body, parse_float=Decimal)."
 )
 
-_TWO_DECIMALS: Final = "\nHint: the price has more than two decimals. Keep all of its digits, not two decimals or cents."
+_TWO_DECIMALS: Final = (
+    "\nHint: the price has more than two decimals. Keep all of its digits, not two decimals or "
+    "cents."
+)
 
 
 def hint(expected: Any, found: Any) -> str | None:
