@@ -106,7 +106,7 @@ class WorldLog(NamedTuple):
         waiting: By number, what had not been attempted yet.
         errors: The exception classes, by the crash points that raise them.
         held: Where an attempt was held for another one, in words; empty: nowhere.
-        may_call: Whether the app calls the API, or could.
+        has_routes: Whether there are routes that the app could call.
     """
 
     attempts: Attempts
@@ -118,7 +118,7 @@ class WorldLog(NamedTuple):
     waiting: Mapping[int, LoggedAttempt] = {}
     errors: Mapping[str, str] = {}
     held: str = ""
-    may_call: bool = False
+    has_routes: bool = False
 
     @property
     def key(self) -> Key:
@@ -237,7 +237,7 @@ class _Options:
             return self._crashes(kind)
         if kind == "read_at_once":
             return self._reads(kind)
-        if row.is_late and not self.log.may_call:
+        if row.is_late and not (self.log.calls or self.log.has_routes):
             return iter(())
         return self._pauses(kind) if row.is_time else self._moves(kind)
 

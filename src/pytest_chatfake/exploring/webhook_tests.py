@@ -342,7 +342,7 @@ class WebhookTests:
             await webhook_run.judge(fake, snapshot, _UNDELIVERED)
 
         webhook_run.require_right()
-        webhook_run.explore(prepare=_never_deliver, ending=wait)
+        webhook_run.explore(prepare=lambda fake: Inside(fake).never_deliver(), ending=wait)
 
     def test_around_midnight(self, webhook_run: _WebhookRun) -> None:
         """Count days rightly: half an hour before midnight UTC, and half an hour after it."""
@@ -490,7 +490,7 @@ class _WebhookRun:
         ending: _Ending | None = None,
         compares: bool = False,
         raise_exceptions: bool = True,
-        prepare: Callable[[ChatFake], Awaitable[None]] | None = None,
+        prepare: Callable[[ChatFake], object] | None = None,
     ) -> Exploration:
         # If it compares snapshots, the scenario has to change them. If what was prepared breaks
         # the scenario itself, the test is skipped.
@@ -500,7 +500,7 @@ class _WebhookRun:
             self._is_through = False
             _check_class(type(self._tests))
             if prepare is not None:
-                await prepare(chat_fake)
+                await _performed(chat_fake, prepare(chat_fake))
             made = self._tests.connect(chat_fake, **self._fixtures)
             async with _Connected(made) as snapshot:  # not connected(), which may be overridden
                 self._check(chat_fake, snapshot)
@@ -860,15 +860,10 @@ def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
     ]
 
 
-async def _never_deliver(fake: ChatFake) -> None:
-    Inside(fake).never_deliver()
-
-
-async def _wait_for_night(fake: ChatFake, hours: int) -> None:
+def _wait_for_night(fake: ChatFake, hours: int) -> object:
     # Until 23:30 UTC tomorrow, and some hours more.
-    tomorrow = fake.clock.now + timedelta(days=1)
-    night = tomorrow.replace(hour=23, minute=30) + timedelta(hours=hours)
-    await _performed(fake, fake.clock.move_to(night))
+    tomorrow = fake.clock.now.replace(hour=23, minute=30) + timedelta(days=1, hours=hours)
+    return fake.clock.move_to(tomorrow)
 
 
 def _check_unknown(attempts: Iterable[Attempt]) -> None:

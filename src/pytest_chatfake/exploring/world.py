@@ -506,7 +506,7 @@ class World:
             },
             errors=self._environment.errors,
             held=self.held,
-            may_call=self.inside.may_be_called,
+            has_routes=self.inside.has_routes,
         )
 
     def _logged(self, entry: Ended, waiting: Callable[..., LoggedAttempt]) -> LoggedAttempt:

@@ -56,9 +56,6 @@ _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 #: The key, in a request's environment, of the function that completes its record.
 COMPLETE: Final = "pytest_chatfake.complete"
 
-#: And that of its client's socket.
-SOCKET: Final = "werkzeug.socket"
-
 
 def _has_hung_up(client: socket | None) -> bool:
     if client is None:  # the request came without a socket
@@ -201,11 +198,11 @@ class AccountApi:
 
     # Responses
 
-    def _respond_with_balance(self, asked: ApiRequest, client: socket | None) -> Reply:
+    def _respond_with_balance(self, asked: ApiRequest) -> Reply:
         self._record(asked)
         body = balance_body(self._engine.reported_balance(), self._engine.settings.currency)
         faults = self._due(asked.method, asked.path, asked.moment)
-        self._attempt_during(asked, client)
+        self._attempt_during(asked, None)
         reply = damaged(Reply(200, body), faults, asked.moment)
         asked._marks = tuple(fault._mark for fault in faults)
         asked.status = None if reply.disconnect else reply.status
@@ -233,7 +230,7 @@ class AccountApi:
                 found = self._routes.find(path, method, found[0].before)
             else:
                 response = by_handler(request) or self._not_found(asked)
-            self._attempt_during(asked, request.environ.get(SOCKET))
+            self._attempt_during(asked, request.environ.get("werkzeug.socket"))
             if faults:
                 return damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() isn't an Exception
@@ -277,7 +274,7 @@ class AccountApi:
             asked._has_webhooks_first = True
         if races or route.webhooks_first:
             asked._marks = tuple(race._mark for race in races)  # the client may not wait for it
-            self._attempt(asked, request.environ.get(SOCKET))
+            self._attempt(asked, request.environ.get("werkzeug.socket"))
         return response
 
     def _attempt(self, asked: ApiRequest, client: socket | None) -> None:

@@ -17,11 +17,10 @@ from werkzeug import Request, Response
 
 from ..base.redaction import tail
 from ..transport.server.replies import Reply, error_reply, status_line
-from .account_api import COMPLETE, SOCKET, AccountApi, ApiRequest
+from .account_api import COMPLETE, AccountApi, ApiRequest
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
-    from socket import socket
     from wsgiref.types import StartResponse, WSGIEnvironment
 
     from ..transport.server.listener import ByHandler, Listener
@@ -127,19 +126,12 @@ class Service:
 
     # Responses
 
-    def balance(
-        self,
-        key: str,
-        method: str = "GET",
-        client: socket | None = None,
-        *,
-        in_process: bool = False,
-    ) -> Reply:
+    def balance(self, key: str, method: str = "GET", *, in_process: bool = False) -> Reply:
         account = self._accounts.get(key)
         accepted = account is not None
         asked = ApiRequest(method, BALANCE_PATH, tail(key), accepted, in_process=in_process)
         if account is not None:
-            return account._respond_with_balance(asked, client)
+            return account._respond_with_balance(asked)
         self._record(asked, 401)
         return INVALID_KEY
 
@@ -151,8 +143,7 @@ class Service:
         key, path = request.headers.get("X-API-Key", "").strip(" \t"), _path(request)
         in_process = _IN_PROCESS in request.environ
         if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
-            client = request.environ.get(SOCKET)
-            return self.balance(key, request.method, client, in_process=in_process)
+            return self.balance(key, request.method, in_process=in_process)
         account = self._accounts.get(key)
         accepted = account is not None
         asked = ApiRequest(request.method, path, tail(key), accepted, in_process=in_process)

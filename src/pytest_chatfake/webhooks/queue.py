@@ -26,7 +26,6 @@ from .events import Event
 
 #: What waits for a call or a barrier comes after whatever waits for other attempts; what is held
 #: comes last.
-_AT_CALL: Final = maxsize - 2
 _AT_BARRIER: Final = maxsize - 1
 _HELD: Final = maxsize
 
@@ -78,7 +77,7 @@ class Queue:
                 self._put(self._made + others, attempt)
             case AtCall() | AtBarrier():
                 attempt._wait = wait
-                self._put(_AT_CALL if isinstance(wait, AtCall) else _AT_BARRIER, attempt)
+                self._put(_AT_BARRIER, attempt)
 
     def wait_until(self, attempt: Attempt, due: int, *, moves_clock: bool = False) -> None:
         """Schedule an attempt.
