@@ -460,6 +460,10 @@ def test_a_refusal_for_ever_is_a_failure_and_others_may_be_right(run):
             if request.event.message_id not in self.known:
                 raise LookupError("no such message")
 
+    @pytest.mark.chat_fake(opening_balance="0.05", on_insufficient_balance="fail")
+    class TestNoMoney(OfOnes):
+        answers = [204]
+
     class TestSendsNothing(Shop):
         pass
     """,
@@ -475,6 +479,8 @@ FAILED   an_unknown_message
            an event about a message that your app never sent was refused 3
            times, up to the last retry: status 503
 TestInTheEnd
+ok       an_unknown_message: 2 events
+TestNoMoney
 ok       an_unknown_message: 2 events
 TestNoRetries
 skipped  an_unknown_message
