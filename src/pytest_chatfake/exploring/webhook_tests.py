@@ -439,10 +439,8 @@ class _WebhookRun:
         self._awaits_snapshot = False
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
-        self._has_to_be_right = False
-        self.judges: bool = (
-            False  # whether worlds are compared with expected(): it fits the first one
-        )
+        self._has_to_be_right = False  # whether the first world has to be as expected() says
+        self.judges: bool = False  # whether it is, so that expected() judges other worlds as well
         self._is_async = any(
             inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
             for function in (tests.connect, tests.scenario)
@@ -869,19 +867,18 @@ def _wait_for_night(fake: ChatFake, hours: int) -> object:
 def _check_unknown(attempts: Iterable[Attempt]) -> None:
     # The last attempts of events about an unknown message.
     for attempt in attempts:
-        outcome, times = attempt.outcome, attempt.number
         if attempt.ok:
             continue
         if 400 <= (attempt.status_code or 500) < 500:
-            pytest.skip(f"refused with {outcome}: is that what your provider expects?")
-        if times == 1:
+            pytest.skip(f"refused with {attempt.outcome}: is that what your provider expects?")
+        if attempt.number == 1:
             pytest.skip(
-                f"refused with {outcome}: to see whether your app accepts a retry, pass your "
-                f"provider's schedule, as in connect(retry_after=[60, 600])"
+                f"refused with {attempt.outcome}: to see whether your app accepts a retry, pass "
+                f"your provider's schedule, as in connect(retry_after=[60, 600])"
             )
         raise AssertionError(
-            f"an event about a message that your app never sent was refused {times} times, up to "
-            f"the last retry: {outcome}"
+            f"an event about a message that your app never sent was refused {attempt.number} "
+            f"times, up to the last retry: {attempt.outcome}"
         )
 
 
