@@ -12,13 +12,15 @@ from .cards import card, cards, failed, outcomes
 SHOP = """
 import json
 import sqlite3
+import threading
 from datetime import UTC, datetime
 from decimal import Decimal
 from unittest.mock import ANY
+from urllib.request import Request, urlopen
 
 import pytest
-from pytest_chatfake import ChatFakeConfig, WebhookTests
-from tests.unit.api_clients import call_with_werkzeug, send_call
+from pytest_chatfake import WebhookTests
+from tests.unit.api_clients import send_call
 
 class Shop(WebhookTests):
     __test__ = False
@@ -507,7 +509,9 @@ def test_what_could_not_arrive_during_a_call_is_said_and_accuses_no_app(run):
         """
     class Asks(Shop):
         def ask(self):
-            call_with_werkzeug(self.fake)
+            request = Request(f"{self.fake.base_url}/v2/balance", headers=self.fake.headers)
+            with urlopen(request):
+                pass
 
         def scenario(self, chat_fake):
             yield chat_fake.send_text().deliver()
@@ -530,16 +534,22 @@ def test_what_could_not_arrive_during_a_call_is_said_and_accuses_no_app(run):
             self.prices["at the call"] = len(self.prices)
             super().ask()
 
+    @pytest.mark.chat_fake(timeout=0.5)
+    class TestLock(Asks):
+        lock = threading.Lock()
+
+        def ask(self):
+            with self.lock:
+                super().ask()
+
+        def handle(self, request):
+            with self.lock:
+                super().handle(request)
+
     class TestThread(Asks):
         def connect(self, chat_fake):
             self.rows = sqlite3.connect(":memory:")
             return super().connect(chat_fake)
-
-        def ask(self):
-            from urllib.request import Request, urlopen
-
-            with urlopen(Request(f"{self.fake.base_url}/v2/balance", headers=self.fake.headers)):
-                pass
 
         def take(self, id, price):
             self.rows.execute("SELECT 1")
@@ -554,6 +564,10 @@ TestAsks
 ok       webhooks_before_the_response: 2 worlds
 TestLate
 ok       webhooks_before_the_response: 2 worlds
+TestLock
+skipped  webhooks_before_the_response
+           the webhook can't be handled before the response: your app holds a
+           lock or a transaction while it calls
 TestSettles
 skipped  webhooks_before_the_response
            your scenario makes no API call that sends a message
