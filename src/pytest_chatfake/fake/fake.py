@@ -967,6 +967,7 @@ class ChatFake:
                 stack.callback(service.close, self.api)
                 stack.callback(self._engine.time.stop)
                 stack.callback(self._portal.close)
+                stack.callback(self._engine.drain.log.end)  # before what ends with the loop
                 stack.callback(self._engine.outbox.endpoints.close)
                 stack.callback(watchdog.remove, self._engine.drain.overdue)
         except Exception:

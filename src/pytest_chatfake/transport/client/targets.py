@@ -39,11 +39,13 @@ class Target(ABC):
         threaded: Whether `attempt_async` calls the target in a thread, which delays cancellations.
         overlaps: Whether two attempts can be made at the same time.
         in_process: Whether the app's code runs in this process.
+        printed: What a WSGI app wrote to ``wsgi.errors`` in the last attempt.
     """
 
     threaded: bool = False
     overlaps: bool = True
     in_process: bool = True
+    printed: str = ""
     _app: Any = None  # the app or function, if it runs in this process
 
     @abstractmethod
