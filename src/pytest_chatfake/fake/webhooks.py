@@ -64,6 +64,7 @@ from .forgery_check import FORGING, ForgeryCheck
 from .handles import Message, state_of
 from .paused import Concurrent, Paused, refuse_one_by_one
 from .receiver import Receiver
+from .recorded_events import check_file, check_span, recorded_events
 from .snapshots import Snapshot, check_snapshot
 
 
@@ -592,8 +593,6 @@ class Webhooks:
         check_choice(timing, "timing", ("recorded", "at once"))
         engine = self._engine
         engine.refuse_closed()
-        from .recorded_events import check_file, check_span, recorded_events
-
         check_file(path)
         naming, has_form = self._config.naming, self._config.outbound is not None
         events = recorded_events(path, naming, naming.event_type if has_form else None)

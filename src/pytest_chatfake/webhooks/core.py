@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from threading import RLock
 from typing import TypeVar, cast
 
+from ..base.forks import new_rlock
 from ..base.history import History
 from ..base.scopes import Callback, Scopes
 from ..base.tracebacks import LoggedError
@@ -37,7 +38,7 @@ class Core:
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.now: Callable[[], int] = now
-        self.lock: threading.RLock = threading.RLock()
+        self.lock: RLock = new_rlock()
         self.schedule: Schedule = Schedule()
         self.history: History = History()
         self.scopes: Scopes = Scopes()

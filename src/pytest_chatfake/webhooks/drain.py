@@ -30,6 +30,7 @@ from typing import Final
 
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
+from ..base.forks import new_lock
 from ..base.history import Record
 from ..base.marks import Mark
 from ..domain.instants import SECOND
@@ -100,7 +101,7 @@ class Drain:
         self._poster = Poster(core, portal)
         self.log: ErrorLog = self._poster.log
         self._test_thread = threading.get_ident()
-        self._drain_lock = threading.Lock()  # held by the draining thread
+        self._drain_lock = new_lock()  # held by the draining thread
         self.thread: int | None = None
         self.observer: Observer | None = None
         self.awaits_retries: bool = False

@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from ...base.arguments import cited, utf8
 from .cancellable import Cancellable, CancelledExternally
+from .http_client import HttpClient
 from .loops import GRACE_SECONDS
 from .portal import Portal
 from .responses import OutgoingRequest, Response
@@ -96,8 +97,6 @@ class UrlTarget(Target):
     def __init__(self, url: str, *, timeout: float) -> None:
         self._url = url
         self._timeout = timeout
-        from .http_client import HttpClient
-
         self._client = HttpClient(url, timeout=timeout)
         self._request: OutgoingRequest | None = None
         # The watchdog ends an attempt after its timeout, so wait at least as long.
