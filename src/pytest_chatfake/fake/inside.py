@@ -23,7 +23,7 @@ from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
-from ..report.hints import logged_error
+from ..report.hints import logged_error, shown_error
 from ..report.story import Story
 from ..transport.client.loops import has_other_tasks
 from ..webhooks.attempts import Attempt
@@ -33,6 +33,7 @@ from ..webhooks.events import Event
 from ..webhooks.faults import Concurrently, Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
+from .forgery_check import ForgeryCheck
 from .snapshots import Snapshot, difference, expect_idempotent, taken
 from .waits import pause
 
@@ -93,7 +94,7 @@ class Inside:
         self._engine.core.raise_errors()
         failed = list(overlooked(self._engine))
         if failed and self._fake._checks.strict:
-            raise UndeliveredWebhooks(undelivered(failed))
+            raise UndeliveredWebhooks(undelivered(failed, self._engine))
 
     def shut(self) -> None:
         """Close the fake without checks; plugins may look at it once more."""
@@ -163,6 +164,11 @@ class Inside:
     def difference(self, before: object, after: object, then: str) -> list[str]:
         """Return a line for each place where two snapshots differ, as :func:`.difference` does."""
         return difference(before, after, then, self._engine)
+
+    @property
+    def forgery_check(self) -> ForgeryCheck | None:
+        """The last ``assert_rejects_forgeries()``."""
+        return self._fake.webhooks._forgery_check
 
     # Endpoints
 
@@ -270,6 +276,11 @@ class Inside:
     def logged_error(attempt: Attempt) -> str:
         """Return the exception that the app logged, and where it was raised; empty if none."""
         return logged_error(attempt)
+
+    @property
+    def background_errors(self) -> Sequence[str]:
+        """The exceptions that were raised in the background, and where they were raised."""
+        return [shown_error(error) for error in self._engine.core.background]
 
     @staticmethod
     def is_new(attempt: Attempt) -> bool:
