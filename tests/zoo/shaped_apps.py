@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import threading
 from typing import TYPE_CHECKING, ClassVar
+from unittest.mock import ANY
 from urllib.parse import urlencode
 
 import pytest
@@ -143,6 +144,9 @@ class ShapedTests(WebhookTests):
         self.send = app.send
         chat_fake.webhooks.connect(wsgi=app, events="*", signer=SIGNER, headers=self.headers)
         return lambda: (app.known, app.notes)
+
+    def expected(self, chat_fake):
+        return {one.id: one.status for one in chat_fake.messages}, ANY
 
     def scenario(self, chat_fake):
         id = self.send()

@@ -79,6 +79,7 @@ class Executor:
         watchers: Follow what happens.
         due_handlers: Functions that run due work, by kind.
         move: The last clock move.
+        ignored: The types of verbs that do nothing.
         early: How many devices got a message before the test's ``deliver()``, which then counts as
             those deliveries.
     """
@@ -91,6 +92,7 @@ class Executor:
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
         self.move: ClockRecord | None = None
+        self.ignored: tuple[type[Verb], ...] = ()
         self.early: dict[MessageState, int] = {}
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
             "attempt": outbox.queue.take_due,
@@ -99,6 +101,8 @@ class Executor:
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
         """Perform a verb and its consequences."""
+        if isinstance(verb, self.ignored):
+            return
         now = self.outbox.later(now)
         if isinstance(verb, OtherVerb):
             verb.execute(self, what, line, now)
@@ -190,6 +194,8 @@ class Executor:
         # Performs what people do by themselves after each fact.
         for fact in facts:
             for verb in self.account.people.follow_ups(fact):
+                if isinstance(verb, self.ignored):
+                    continue
                 at = self.outbox.later(fact.at)
                 try:
                     consequences, events = self._decide(verb, cause.line, at, errors)

@@ -22,6 +22,7 @@ from ..webhooks.faults import (
     Crash,
     Delay,
     Duplicate,
+    DuringCall,
     Error,
     Evolve,
     Lose,
@@ -86,6 +87,8 @@ class Kind(NamedTuple):
         most: That argument's maximum.
         is_time: Whether that argument is a duration.
         moves_time: Whether it moves time further than the body does.
+        is_late: Whether it holds an event back while the app goes on, which may change what a
+            correct app does.
         ways: The values of its further arguments, one set for each way; those of crash points and
             calls vary.
         more: The names of arguments about crash points.
@@ -109,6 +112,7 @@ class Kind(NamedTuple):
     most: float = math.inf
     is_time: bool = False
     moves_time: bool = False
+    is_late: bool = False
     ways: tuple[tuple[tuple[str, Any], ...], ...] = ((),)
     more: tuple[str, ...] = ()
     concerns: str = "attempt"
@@ -190,6 +194,13 @@ KINDS: Final[Mapping[str, Kind]] = {
         (),
         (("delivered", True),),  # or numbers of devices
         needs="your scenario makes no API call that sends a message",
+    ),
+    "during_call": Kind(
+        DuringCall,
+        "{event} arrived before the response to {call}",
+        is_late=True,
+        is_unseen=True,
+        needs="no API call follows an event before a settle(), an assertion or a clock move",
     ),
     "lose": Kind(Lose, "{event} was lost", is_survivable=False),
     "read_at_once": Kind(
@@ -276,6 +287,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", _REFUSED),
     "api.lose_response": _of_a_call(api.LoseResponse, "", (), _REFUSED),
 }
+
+#: The kinds that post webhooks before the response to a call.
+EARLY: Final = ("webhooks_first", "during_call")
 
 #: The kinds that fail at crash points.
 CRASHING: Final = frozenset(name for name in KINDS if issubclass(KINDS[name].fault, Attended))

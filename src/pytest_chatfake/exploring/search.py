@@ -43,6 +43,7 @@ class LoggedAttempt(NamedTuple):
         crash: How the app crashed during it, or which error it got; empty: neither.
         is_retry: Whether the service retries it, as its request may say.
         calls: The database calls during it, by name.
+        call: The API call before whose response it was made, by a fault; empty: none.
     """
 
     number: int
@@ -57,6 +58,7 @@ class LoggedAttempt(NamedTuple):
     crash: str = ""
     is_retry: bool = False
     calls: Sequence[str] = ()
+    call: str = ""
 
 
 class LoggedCall(NamedTuple):
@@ -104,6 +106,7 @@ class WorldLog(NamedTuple):
         waiting: By number, what had not been attempted yet.
         errors: The exception classes, by the crash points that raise them.
         held: Where an attempt was held for another one, in words; empty: nowhere.
+        has_routes: Whether there are routes that the app could call.
     """
 
     attempts: Attempts
@@ -115,6 +118,7 @@ class WorldLog(NamedTuple):
     waiting: Mapping[int, LoggedAttempt] = {}
     errors: Mapping[str, str] = {}
     held: str = ""
+    has_routes: bool = False
 
     @property
     def key(self) -> Key:
@@ -233,6 +237,8 @@ class _Options:
             return self._crashes(kind)
         if kind == "read_at_once":
             return self._reads(kind)
+        if row.is_late and not (self.log.calls or self.log.has_routes):
+            return iter(())
         return self._pauses(kind) if row.is_time else self._moves(kind)
 
     def _moves(self, kind: str) -> Iterator[_Found]:

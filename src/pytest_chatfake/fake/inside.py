@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, Final
 
 from ..base.coroutines import run_at_once
 from ..base.current_test import current
@@ -17,11 +17,13 @@ from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
 from ..base.scopes import Callback
 from ..base.triggers import Trigger
+from ..domain.verbs import Arrive, Deliver, Fail, Read
 from ..engine.performer import Pending
 from ..engine.records import VerbRecord
 from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
 from ..report import active_stories
+from ..report.explanations import Explanations
 from ..report.final_checks import overlooked, undelivered
 from ..report.hints import logged_error, shown_error
 from ..report.story import Story
@@ -34,8 +36,11 @@ from ..webhooks.faults import Concurrently, Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
 from .forgery_check import ForgeryCheck
-from .snapshots import Snapshot, difference, expect_idempotent, taken
+from .snapshots import Snapshot, difference, expect_idempotent, named, taken
 from .waits import pause
+
+#: The verbs after which a message is no longer ``sent``; people cause them as well.
+_OUTCOMES: Final = (Deliver, Arrive, Read, Fail)
 
 
 class Inside:
@@ -76,6 +81,10 @@ class Inside:
     @property
     def observer(self) -> Observer | None:
         return self._engine.drain.observer
+
+    def never_deliver(self) -> None:
+        """From now on, let nothing become of messages: ``deliver()`` and others do nothing."""
+        self._engine.executor.ignored = _OUTCOMES
 
     def end_body(self) -> None:
         """Raise NotAwaited for steps that were never awaited."""
@@ -161,9 +170,18 @@ class Inside:
     async def settle(self) -> None:
         await self._engine.performed(self._engine.settle())
 
+    def named(self, text: str) -> str:
+        """Write m1 for a message's id."""
+        return named(text, self._engine)
+
     def difference(self, before: object, after: object, then: str) -> list[str]:
         """Return a line for each place where two snapshots differ, as :func:`.difference` does."""
         return difference(before, after, then, self._engine)
+
+    def charges(self) -> Iterator[str]:
+        """Return which messages were charged, and why, as failed assertions about money do."""
+        explanations = Explanations(self.story, self.story.labels)
+        return explanations.charges(*self._engine.account.messages)
 
     @property
     def forgery_check(self) -> ForgeryCheck | None:
@@ -366,6 +384,11 @@ class Inside:
         return call._last_attempt is not None or is_under_way
 
     @staticmethod
+    def call_of(attempt: Attempt) -> ApiRequest | None:
+        """Return the API call before whose response ``during_call()`` made an attempt."""
+        return attempt._call if isinstance(attempt._call, ApiRequest) else None
+
+    @staticmethod
     def is_given_up(call: ApiRequest) -> bool:
         """Return whether a call's response still waits for its webhooks, or its client gave up."""
         return call._awaits_webhooks or call._is_given_up
@@ -374,6 +397,20 @@ class Inside:
         """Return the attempts that a call has caused, including those that have not ended."""
         effects = self._engine.core.history.effects_of(call)
         return [effect for effect in effects if isinstance(effect, Attempt)]
+
+    @property
+    def made_during(self) -> Sequence[Attempt]:
+        """The attempts that ``during_call()`` has made during a call, likewise."""
+        return [each for each in self.records if isinstance(each, Attempt) and each._call]
+
+    @property
+    def has_routes(self) -> bool:
+        return bool(self._fake.api._routes.shown())
+
+    @property
+    def is_sent_by_app(self) -> bool:
+        """Whether an API call has sent a message."""
+        return any(isinstance(verb._cause, ApiRequest) for verb in self.records if verb._message)
 
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
         """Return the calls whose webhooks were posted after their response."""

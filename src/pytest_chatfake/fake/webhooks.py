@@ -38,6 +38,7 @@ from ..webhooks.faults import (
     Crash,
     Delay,
     Duplicate,
+    DuringCall,
     Error,
     Evolve,
     Fault,
@@ -446,6 +447,18 @@ class Webhooks:
             **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Reorder(by), where)
+
+    def during_call(self, **where: Unpack[EventFilter]) -> Fault:
+        """Post an event during your app's next API call, before the response (assumed).
+
+        Any call counts, the balance query as well, except one that your app makes while it handles
+        an event. The response doesn't wait longer than the attempt's ``timeout``. The event waits
+        at most until the next barrier (see :class:`Webhooks`).
+
+        Args:
+            **where: Selects the events; see :class:`Webhooks`.
+        """
+        return self._fault(DuringCall(), where)
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
         """Lose the app's response to an event that it has handled, and retry the event (assumed).

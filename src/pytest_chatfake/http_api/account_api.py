@@ -202,6 +202,7 @@ class AccountApi:
         self._record(asked)
         body = balance_body(self._engine.reported_balance(), self._engine.settings.currency)
         faults = self._due(asked.method, asked.path, asked.moment)
+        self._attempt_during(asked, None)
         reply = damaged(Reply(200, body), faults, asked.moment)
         asked._marks = tuple(fault._mark for fault in faults)
         asked.status = None if reply.disconnect else reply.status
@@ -229,6 +230,7 @@ class AccountApi:
                 found = self._routes.find(path, method, found[0].before)
             else:
                 response = by_handler(request) or self._not_found(asked)
+            self._attempt_during(asked, request.environ.get("werkzeug.socket"))
             if faults:
                 return damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() isn't an Exception
@@ -272,14 +274,25 @@ class AccountApi:
             asked._has_webhooks_first = True
         if races or route.webhooks_first:
             asked._marks = tuple(race._mark for race in races)  # the client may not wait for it
-            asked._awaits_webhooks = True
-            try:
-                self._engine.attempt_now(apart=not asked.in_process)
-            except Exception as error:  # a receiver's error, not the route's
-                self._core.errors.append(error)
-            asked._is_given_up = _has_hung_up(request.environ.get("werkzeug.socket"))
-            asked._awaits_webhooks = False
+            self._attempt(asked, request.environ.get("werkzeug.socket"))
         return response
+
+    def _attempt(self, asked: ApiRequest, client: socket | None) -> None:
+        asked._awaits_webhooks = True
+        try:
+            self._engine.attempt_now(apart=not asked.in_process)
+        except Exception as error:  # a receiver's error, not the route's
+            self._core.errors.append(error)
+        asked._is_given_up = _has_hung_up(client)
+        asked._awaits_webhooks = False
+
+    def _attempt_during(self, asked: ApiRequest, client: socket | None) -> None:
+        # Once the response is known, so that it can't show what the app does with the event.
+        if attempts := self._engine.drain.take_for(asked):
+            queue = self._engine.outbox.queue
+            with queue.holding_ready():
+                queue.ready.extend(attempts)
+                self._attempt(asked, client)
 
     def _deliver(self, asked: ApiRequest, race: WebhooksFirst) -> None:
         # This replaces the next deliveries that the test asks for.

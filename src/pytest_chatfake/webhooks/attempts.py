@@ -69,6 +69,7 @@ class Attempt(Record):
     _decisions: tuple[Decision, ...] = ()  # of faults; one that makes it fail is last
     _other_id: str | None = None  # the event id to post, if it isn't the event's own
     _retried: int = 0  # how many of the endpoint's retries are used up, including this one
+    _call: Record | None = None  # the API call before whose response a fault makes it
     _post: Post | None = None  # what is only needed while it is made
 
     # Its end

@@ -77,6 +77,12 @@ class Turn(NamedTuple):
     outlasts_barriers: bool = False
 
 
+class AtCall(NamedTuple):
+    """The app makes an API call, or a barrier comes; ``fault`` wants it."""
+
+    fault: Trigger
+
+
 class AtBarrier(NamedTuple):
     """A barrier comes, and nothing else waits for it."""
 
@@ -106,7 +112,7 @@ class Together:
 
 
 #: What a queued attempt waits for.
-Wait: TypeAlias = Until | Turn | AtBarrier | Held | Together
+Wait: TypeAlias = Until | Turn | AtCall | AtBarrier | Held | Together
 
 
 # What faults decide
@@ -163,7 +169,7 @@ class Repeat(Decision):
 class Hold(Decision):
     """The attempt is made later."""
 
-    wait: Turn | Pause
+    wait: Turn | Pause | AtCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from ..domain.instants import parse_delay, parse_length, seconds
 from ..transport.client.responses import Response
 from .attempts import Attempt
 from .attending import Attend
-from .decisions import Call, Changed, Decision, Failed, Hold, Meaning, Pause, Turn, Twice
+from .decisions import AtCall, Call, Changed, Decision, Failed, Hold, Meaning, Pause, Turn, Twice
 from .endpoints import Endpoint, Signer
 from .signing import check_signer
 from .synthetic import UNKNOWN, with_unknown
@@ -220,6 +220,15 @@ class Reorder(Fault):
         return Hold(self, self._mark, wait=Turn(self._steps, self))
 
 
+class DuringCall(Fault):
+    """Makes an attempt during the app's next API call, before its response."""
+
+    _kind, _text = "during_call", "during a call"
+
+    def _decide(self, attempt: Attempt) -> Decision:
+        return Hold(self, self._mark, wait=AtCall(self))
+
+
 class Concurrently(Fault):
     """Makes an attempt at the same time as another one, or as its own repeat."""
 
@@ -331,6 +340,7 @@ FAULTS: Final[tuple[type[Fault], ...]] = (
     Lose,
     Delay,
     Reorder,
+    DuringCall,
     LoseResponse,
     Refuse,
     Crash,
