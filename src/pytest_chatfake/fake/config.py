@@ -26,6 +26,7 @@ from ..domain.messages import DEFAULT_PRICE
 from ..domain.money import Money, amount
 from ..domain.reasons import ChargePer
 from ..engine.settings import Mode, Settings
+from ..http_api.key_header import KeyFunction, KeyHeader
 from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
 from ..wire import defaults
@@ -62,6 +63,10 @@ class ChatFakeConfig:
 
     Attributes:
         api_key: The account's key (§5); if None, each fake derives its own.
+        api_key_header: The header in which requests carry the key (§5): its name and, in its value,
+            ``{api_key}``, as in ``"Authorization: Bearer {api_key}"``. Or a function that takes the
+            request's headers and returns the key, or None if it finds none, as for Basic
+            authentication (assumed). Fakes with different headers can run side by side.
         opening_balance: The balance at the start: a ``Decimal``, an ``int`` or a string (assumed).
         currency: The three-letter code of every amount (§2.1).
         price: What a conversation or, depending on ``charge_per``, a message costs: an amount, or a
@@ -141,6 +146,7 @@ class ChatFakeConfig:
     """
 
     api_key: str | None = None
+    api_key_header: str | KeyFunction = "X-API-Key: {api_key}"
     opening_balance: Money = "100"
     currency: str = defaults.CURRENCY
     price: Price = DEFAULT_PRICE
@@ -322,6 +328,7 @@ _USUAL: Final = {item.name: item.default for item in dataclasses.fields(ChatFake
 #: The check of each field; defaults are not checked.
 _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "api_key": _check_api_key,
+    "api_key_header": lambda value, _: KeyHeader(value),
     "opening_balance": amount,
     "currency": _check_currency,
     "price": _check_price,

@@ -41,6 +41,7 @@ from ..domain.people import PersonRecord
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..http_api.account_api import AccountApi
+from ..http_api.key_header import KeyHeader
 from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span, draws_of
@@ -142,7 +143,7 @@ class ChatFake:
         self.clock: Clock = Clock(engine)
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
-        self.api: AccountApi = AccountApi(engine, key)
+        self.api: AccountApi = AccountApi(engine, key, KeyHeader(config.api_key_header))
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
         strict = config.strict is not False
@@ -767,13 +768,17 @@ class ChatFake:
 
     @property
     def api_key(self) -> str:
-        """The account's key, for the ``X-API-Key`` header (§5)."""
+        """The account's key (§5); :attr:`headers` has it in the right header."""
         return self.api._key
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header with the account's key, for a client's requests (§5)."""
-        return {"X-API-Key": self.api_key}
+        """The header with the account's key, for a client's requests (§5).
+
+        Raises:
+            ChatFakeError: The configuration's ``api_key_header`` is a function.
+        """
+        return self.api._key_header.headers(self.api_key)
 
     def rotate_key(self) -> str:
         """Replace the account's key and return the new one; the old key now gets a 401 (§5)."""

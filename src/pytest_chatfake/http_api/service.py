@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from werkzeug import Request, Response
+from werkzeug.datastructures import EnvironHeaders
 
 from ..base.redaction import tail
 from ..transport.server.replies import Reply, error_reply, status_line
 from .account_api import COMPLETE, AccountApi, ApiRequest
+from .key_header import hint_about
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from werkzeug.datastructures import Headers
 
     from ..transport.server.listener import ByHandler, Listener
 
@@ -126,30 +130,34 @@ class Service:
 
     # Responses
 
-    def balance(self, key: str, method: str = "GET", *, in_process: bool = False) -> Reply:
-        account = self._accounts.get(key)
-        accepted = account is not None
-        asked = ApiRequest(method, BALANCE_PATH, tail(key), accepted, in_process=in_process)
+    def balance(self, headers: Headers, method: str = "GET", *, in_process: bool = False) -> Reply:
+        account, asked = self._asked(headers, method, BALANCE_PATH, in_process)
         if account is not None:
             return account._respond_with_balance(asked)
-        self._record(asked, 401)
+        self._record(asked, headers, 401)
         return INVALID_KEY
+
+    def _asked(
+        self, headers: Headers, method: str, path: str, in_process: bool
+    ) -> tuple[AccountApi | None, ApiRequest]:
+        for account in self._open():
+            if account._key_header.key_in(headers) == account._key:
+                return account, ApiRequest(method, path, account._tail, True, in_process=in_process)
+        return None, ApiRequest(method, path, "", False, in_process=in_process)
 
     def respond(self, request: Request, by_handler: ByHandler) -> Response | Reply:
         """Respond to any request: without an account's key, by a handler or with a 401.
 
         A handler of pytest-httpserver may check the key itself.
         """
-        key, path = request.headers.get("X-API-Key", "").strip(" \t"), _path(request)
+        headers, path = request.headers, _path(request)
         in_process = _IN_PROCESS in request.environ
         if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
-            return self.balance(key, request.method, in_process=in_process)
-        account = self._accounts.get(key)
-        accepted = account is not None
-        asked = ApiRequest(request.method, path, tail(key), accepted, in_process=in_process)
+            return self.balance(headers, request.method, in_process=in_process)
+        account, asked = self._asked(headers, request.method, path, in_process)
         if account is not None:
             return account._respond(asked, request, by_handler)
-        request.environ[COMPLETE] = partial(self._record, asked)
+        request.environ[COMPLETE] = partial(self._record, asked, headers)
         response = by_handler(request)
         return INVALID_KEY if response is None else response
 
@@ -158,17 +166,26 @@ class Service:
         if (complete := request.environ.get(COMPLETE)) is not None:
             complete(status, body)
 
-    def _record(self, asked: ApiRequest, status: int | None, body: bytes = b"") -> None:
+    def _open(self) -> list[AccountApi]:
+        accounts = [reference() for reference in self._accounts.valuerefs()]  # a copy
+        return [account for account in accounts if account is not None]
+
+    def _record(
+        self, asked: ApiRequest, headers: Headers, status: int | None, body: bytes = b""
+    ) -> None:
         # A key of no account may have been meant for any account.
-        for reference in self._accounts.valuerefs():  # a copy
-            if (account := reference()) is None:
-                continue
-            account._record(replace(asked, status=status, body=body))
+        for account in self._open():
+            header = account._key_header
+            key, hint = tail(header.key_in(headers)), hint_about(headers, account._key)
+            account._record(
+                replace(
+                    asked, status=status, body=body, key=key, _key_header=header.shown, _hint=hint
+                )
+            )
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
-            key = environ.get("HTTP_X_API_KEY", "")
-            reply = self.balance(key, in_process=True)
+            reply = self.balance(EnvironHeaders(environ), in_process=True)
         else:
             environ[_IN_PROCESS] = True
             request = Request(environ)
