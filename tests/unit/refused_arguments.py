@@ -111,6 +111,7 @@ WRONG_KIND = {
     "str | bytes": (1,),
     "str | bytes | Mapping[str, object]": (1, *NOT_JSON),
     "str | PathLike[str]": (1,),
+    "str | PathFunction": (1, lambda: "/", awaited),
     "str | KeyFunction": (1, lambda: "key", awaited),
     "str | Recipient": (1.5,),
     "datetime | str": (1,),

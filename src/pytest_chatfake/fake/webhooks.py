@@ -29,7 +29,7 @@ from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..webhooks.attempts import Attempt
-from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
+from ..webhooks.endpoints import Endpoint, PathFunction, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.faults import (
     Concurrently,
@@ -120,7 +120,7 @@ class Webhooks:
         wsgi: Callable[..., Any] | None = None,
         asgi: Callable[..., Any] | None = None,
         handler: Callable[[WebhookRequest], object] | None = None,
-        path: str | None = None,
+        path: str | PathFunction | None = None,
         client: tuple[str, int] | None = None,
         headers: Mapping[str, str] | None = None,
         events: Iterable[str] | None = None,
@@ -141,7 +141,10 @@ class Webhooks:
             handler: A function, or an async one, that takes a
                 :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
                 ``(status, body)``, or a response.
-            path: The path to post to; only with ``wsgi`` or ``asgi``. Default ``"/"``.
+            path: The path to post to; only with ``wsgi`` or ``asgi``. Default ``"/"``. If each
+                message has its own callback URL, pass a function that takes the
+                :class:`~pytest_chatfake.Event` and returns the path (assumed); with a URL, it
+                replaces the URL's path.
             client: The caller's IP address and port; only with ``wsgi`` or ``asgi``. Default
                 ``("127.0.0.1", 50000)`` (assumed). Pass a public address to find out whether
                 your app only works because it trusts callers from its own machine.
@@ -172,7 +175,7 @@ class Webhooks:
         """
         self._engine.refuse_closed()
         config = self._config
-        target, name, label = target_of(
+        target, name, label, place = target_of(
             url,
             wsgi,
             asgi,
@@ -205,6 +208,7 @@ class Webhooks:
             _restart=restart,
             _disable_after=disable_after,
             _line=calling_line(),
+            _path=place,
             _note=self._note,
         )
         self._outbox.endpoints.connect(endpoint)

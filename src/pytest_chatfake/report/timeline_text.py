@@ -76,7 +76,7 @@ def _text(entry: Record, labels: Labels, hinted: bool) -> str:
         case Event() as event:
             return event._name
         case Attempt() as attempt:
-            to = labels.endpoint(attempt.endpoint)
+            to = f"{labels.endpoint(attempt.endpoint)}{attempt._place}"
             return f"{attempt.event._name} -> {to}: {_outcome(attempt, hinted)}"
         case ApiRequest() as request:
             body = (

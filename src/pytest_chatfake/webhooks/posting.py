@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.arguments import unexpected
 from ..base.current_test import current
+from ..base.redaction import redacted_place
 from ..base.scopes import Scopes
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
 from ..transport.client.loops import gather
@@ -127,6 +128,9 @@ def _write(post: Post) -> None:
     # The order matters, because tamper() changes the signed body.
     attempt, request, changes = post.attempt, post.request, post.attempt._changes
     event, signer, is_evolved = attempt.event, attempt.endpoint.signer, False
+    if callable(attempt.endpoint._path):
+        attempt._place = f" {redacted_place(request.path)}"
+        post.target.go_to(request.path)
     for change in changes:
         if change.content is not None:
             request.body = event._seen(change.content(request.body), request.body)
