@@ -12,6 +12,7 @@ from pytest_chatfake import (
     ChatFakeError,
     HmacSigner,
     StandardWebhooksSigner,
+    UnusedFault,
 )
 
 from .fakes import fake_with_receiver, frozen_fake, in_another_thread, received_bodies, unchanged
@@ -76,8 +77,110 @@ def test_all_attempts_post_the_same_bytes_whatever_the_function_does():
         assert received_bodies(receiver) == [b"2"]
 
 
+def posts_only(*statuses):
+    def outbound(event):
+        return nested(event) if event["chatMessage"]["status"] in statuses else None
+
+    return outbound
+
+
+def test_a_status_without_a_body_is_an_event_that_nobody_gets():
+    with fake_with_receiver(outbound=posts_only("delivered")) as (fake, receiver):
+        message = fake.send_text().deliver().read()
+
+        assert [event.status for event in message.events] == ["sent", "delivered", "read"]
+        assert [nested_status(each)["status"] for each in receiver.requests] == ["delivered"]
+        assert [attempt.event.status for attempt in fake.webhooks.attempts] == ["delivered"]
+
+
+def test_a_status_without_a_body_is_not_redelivered_or_held_back():
+    with fake_with_receiver(outbound=posts_only("delivered")) as (fake, receiver):
+        with fake.webhooks.paused() as queue:
+            message = fake.send_text().deliver()
+            assert [event.status for event in queue] == ["delivered"]
+        fake.webhooks.redeliver(message.events[0])
+
+        assert len(receiver.requests) == 1
+
+
+def test_a_status_without_a_body_needs_no_endpoint_at_the_end():
+    with frozen_fake(outbound=posts_only(), strict=True) as fake:
+        fake.webhooks.connect(handler=lambda _: 500)
+        fake.send_text()
+
+        assert len(fake.webhooks.attempts) == 0
+
+
+def test_the_timeline_says_that_a_status_has_no_body():
+    with fake_with_receiver(outbound=posts_only("delivered")) as (fake, _):
+        fake.send_text().deliver()
+
+        assert "event    sent m1 (not posted, as outbound= says)" in str(fake.timeline)
+
+
+def test_a_reaction_without_a_body_is_not_posted():
+    with fake_with_receiver(outbound=posts_only("sent", "delivered")) as (fake, receiver):
+        message = fake.send_text(to="+49151")
+        fake.recipient("+49151").opens_chat()
+        message.deliver()
+
+        assert message.status == "read"
+        assert [nested_status(each)["status"] for each in receiver.requests] == [
+            "sent",
+            "delivered",
+        ]
+
+
+def test_a_fault_for_a_status_without_a_body_never_fires():
+    outbound = posts_only("delivered")
+    with pytest.raises(UnusedFault), fake_with_receiver(outbound=outbound) as (fake, _):
+        fake.webhooks.lose(status="sent")
+        fake.send_text().deliver()
+
+
+def test_forgeries_are_made_of_the_last_event_that_has_a_body():
+    signer = HmacSigner("secret")
+    with frozen_fake(outbound=posts_only("sent")) as fake:
+        fake.webhooks.connect(
+            handler=lambda r: 200 if signer(r).items() <= r.headers.items() else 401, signer=signer
+        )
+        fake.send_text().deliver()
+        fake.webhooks.assert_rejects_forgeries()
+
+        assert {attempt.event.status for attempt in fake.webhooks.attempts} == {"sent"}
+
+
+def test_none_for_a_redelivered_event_alone_is_refused():
+    def outbound(event):
+        return {} if event["id"] == fake.events[0].id else None
+
+    with fake_with_receiver(outbound=lambda event: {} if not fake.events else outbound(event)) as (
+        fake,
+        _,
+    ):
+        fake.webhooks.duplicate(new_id=True)
+        with pytest.raises(TypeError) as error:
+            fake.send_text()
+
+    assert str(error.value) == (
+        "what the outbound= function returned: expected a body, as for the same event under its "
+        "first id, got None"
+    )
+
+
+def test_a_list_is_posted_as_json_with_exact_decimals():
+    def outbound(event):
+        return [{"price": event["chatMessage"]["totalPrice"]}, 1.5]
+
+    with fake_with_receiver(outbound=outbound) as (fake, receiver):
+        fake.send_text(price="0.10").deliver()
+
+        assert received_bodies(receiver)[-1] == b'[{"price":0.10},1.5]'
+
+
 REFUSED = [
-    (lambda _: None, TypeError),
+    (lambda _: 5, TypeError),
+    (lambda _: [{1}], TypeError),
     (lambda _: {"a": {1}}, TypeError),
     (lambda _: {"a": Decimal("NaN")}, ValueError),
     (lambda _: "\ud800", ValueError),

@@ -59,4 +59,6 @@ def test_statuses_in_a_form_of_the_service_are_tried_in_every_way(
         "TestCountsNested": ALL_TRIED | COUNTING | {"duplicates_under_another_id": "FAILED"},
         "TestKnowsAllFields": ALL_TRIED | {"a_later_version": "FAILED"},
         "TestCountsForms": ALL_TRIED | COUNTING | NOT_IN_FORMS,
+        "TestMail": ALL_TRIED,
+        "TestCountsMail": ALL_TRIED | COUNTING | {"duplicates_under_another_id": "FAILED"},
     }

@@ -587,6 +587,11 @@ class _WebhookRun:
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
+            if not any(map(inside.is_to_post, fake.events)):
+                raise ChatFakeError(
+                    "outbound=: expected a body for one of the scenario's events at least, got "
+                    "None for each: nothing was posted"
+                )
             if not inside.has_attempted:
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(

@@ -38,8 +38,9 @@ from .inbound import Shape
 #: Extra fields for the message resource, or a function of the message and the next event's status.
 Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]
 
-#: Takes a status event and returns what to post: a mapping for JSON, or the body.
-Form = Callable[[Any], Mapping[str, object] | str | bytes]
+#: Takes a status event and returns what to post: a mapping or a list for JSON, or the body; None
+#: for nothing.
+Form = Callable[[Any], Mapping[str, object] | list[Any] | str | bytes | None]
 
 #: What a message costs: an amount, or a function of the message.
 Price = Money | Callable[["Message"], Money]
@@ -120,13 +121,14 @@ class ChatFakeConfig:
             nothing in the fake. If another thread adds an inbound message in the meantime, the
             function is called again with the next id.
         outbound: Gives posted status events another shape: a function that takes the event, as
-            ``event.json()`` returns it, and returns either a mapping, which is posted as JSON with
-            exact decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
-            description's form. The function must not change anything. It is called once for each
-            body, before anything changes, so a verb is refused if the function raises. For the
-            event of a person's reaction to a verb, the function is only called when the event is
-            posted. It does not apply to inbound messages, ``emit_event()``,
-            ``replay()`` or ``emit(raw=)``.
+            ``event.json()`` returns it, and returns a mapping or a list, which is posted as JSON
+            with exact decimals, or the body as a string or bytes (assumed). If your provider
+            posts nothing for a status, return None: the event is then in ``fake.events``, but there
+            is no attempt to post it. ``fake.events`` keeps the description's form. The function
+            must not change anything. It is called once for each body, before anything changes, so
+            a verb is refused if the function raises. If it raises for a person's reaction to a
+            verb, it is called again when that event is posted. It does not apply to inbound
+            messages, ``emit_event()``, ``replay()`` or ``emit(raw=)``.
         tick: How much later each verb's events are dated than those of the verb before, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. If None, there is no

@@ -79,6 +79,7 @@ class ForgeryCheck:
             event.type: event
             for event in [*self._outbox.events, *accepted]
             if not event.synthetic and endpoint in self._outbox.endpoints.listening(event.type)
+            if event._is_posted
         }.values()
 
     async def _forge(self, event: Event, endpoint: Endpoint) -> None:

@@ -299,6 +299,11 @@ class Inside:
         return attempt._post is not None and attempt._post.is_posted
 
     @staticmethod
+    def is_to_post(event: Event) -> bool:
+        """Return whether an event has a body to post: ``outbound=`` may return None."""
+        return event._is_posted
+
+    @staticmethod
     def is_changed(attempt: Attempt) -> bool:
         return attempt._is_changed
 
@@ -358,8 +363,8 @@ class Inside:
 
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
         """Return the calls whose webhooks were posted after their response."""
-        causes = {id(record._cause) for record in self.records if isinstance(record, VerbRecord)}
-        return (call for call in self.calls if id(call) in causes and not call._has_webhooks_first)
+        late = (call for call in self.calls if not call._has_webhooks_first)
+        return (call for call in late if self.attempts_of(call))
 
     def delivered_later(self) -> Iterator[tuple[Record | None, tuple[int, ...]]]:
         """Yield what sent each message, and the deliveries that could have happened at once.
@@ -376,6 +381,7 @@ class Inside:
                 event
                 for event in islice(events, index + 1, None)
                 if event._message and event._message.conversation is message.conversation
+                if event._is_posted
             )
             at_once = takewhile(partial(self._could_be_at_once, sent), alike)
             yield verb._cause, (*Counter(id(event._cause) for event in at_once).values(),)
