@@ -92,3 +92,69 @@ def test_a_service_that_posts_nothing_at_all_fails_and_says_so(run):
     assert (
         "outbound=: expected a body for one of the scenario's events at least, got None for each"
     ) in " ".join(cards(result).split())
+
+
+SIGNED = """
+    import hashlib, hmac, json
+
+    import pytest
+    from pytest_chatfake import ChatFakeConfig, WebhookTests
+
+    def mac(text):
+        return hmac.new(b"key", text.encode(), hashlib.sha256).hexdigest()
+
+    def outbound(event):
+        message = event["chatMessage"]
+        return {"id": message["id"], "event": message["status"]}
+
+    def signer(request):
+        fields, at = request.json(), str(request.timestamp)
+        return {}, {**fields, "at": at, "signature": mac(at + fields["id"] + fields["event"])}
+
+    class OfASignedService(WebhookTests):
+        __test__ = False
+
+        @pytest.fixture
+        def chat_fake_config(self):
+            return ChatFakeConfig(outbound=outbound, signer=signer)
+
+        def connect(self, chat_fake):
+            rows = {}
+
+            def app(request):
+                if not self.is_genuine(request):
+                    return 401
+                rows[request.json()["id"]] = request.json()["event"]
+
+            chat_fake.webhooks.connect(handler=app)
+            return lambda: dict(rows)
+
+    class TestVerifies(OfASignedService):
+        def is_genuine(self, request):
+            fields, now = request.json(), request.timestamp
+            if not fields.get("at", "").isdigit() or abs(int(fields["at"]) - now) > 300:
+                return False
+            right = mac(fields["at"] + fields["id"] + fields["event"])
+            return hmac.compare_digest(fields.get("signature", ""), right)
+
+    class TestNeverVerifies(OfASignedService):
+        def is_genuine(self, request):
+            return True
+"""
+
+
+def test_forgeries_of_a_signature_in_the_body_tell_who_verifies(pytester):
+    pytester.makepyfile(SIGNED)
+    rows = outcomes(pytester.runpytest("-n", "0"))
+
+    assert {name: row["forgeries"] for name, row in rows.items()} == {
+        "TestNeverVerifies": "FAILED",
+        "TestVerifies": "ok",
+    }
+
+
+def test_a_signature_in_the_body_is_no_event_id(pytester):
+    pytester.makepyfile(SIGNED)
+    rows = outcomes(pytester.runpytest("-n", "0", "-k", "test_duplicates_under_another_id"))
+
+    assert rows["TestVerifies"]["duplicates_under_another_id"] == "skipped"

@@ -104,6 +104,8 @@ class ChatFakeConfig:
             ``timedelta``s, one for each retry (assumed: none).
         signer: A function that signs webhooks: it takes the
             :class:`~pytest_chatfake.WebhookRequest` and returns headers (§5 rule 4; assumed: none).
+            If your provider signs inside the body, return ``(headers, body)``: the same JSON or
+            form, with the fields of the signature.
         extra: Fields to add to the message resource of every event: a mapping, or a function that
             takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
             mapping (assumed: none). The function must not change anything; it is called once for

@@ -313,8 +313,9 @@ class Inside:
         if attempt._post is None:
             return False
         event, request = attempt.event, attempt._post.request
-        is_named = any(request.id in value for value in request.headers.values())
-        return request.body != event._posted(event.body) or (is_named and request.id != event.id)
+        is_named = request.id in f"{request.headers} {request.body!r}"
+        body = request.body if request._unsigned is None else request._unsigned
+        return body != event._posted(event.body) or (is_named and request.id != event.id)
 
     @staticmethod
     def number_of(event: Event) -> int:

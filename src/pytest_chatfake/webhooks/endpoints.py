@@ -158,6 +158,7 @@ class WebhookRequest:
     number: int
     endpoint: Endpoint
     _id: str | None = None
+    _unsigned: bytes | None = None  # the body, if a signer has signed inside it
 
     def __repr__(self) -> str:
         return f"<WebhookRequest {self.number} of {self.event._full_name} at {self.endpoint.label}>"
@@ -185,8 +186,11 @@ class WebhookRequest:
         return json.loads(self.body)
 
 
-#: Takes an attempt's request and returns the headers that sign it.
-Signer: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
+#: Takes an attempt's request and returns the headers that sign it, or headers and the signed body.
+Signer: TypeAlias = Callable[
+    [WebhookRequest],
+    Mapping[str, str] | tuple[Mapping[str, str], Mapping[str, Any] | list[Any] | str | bytes],
+]
 
 
 class Endpoints:

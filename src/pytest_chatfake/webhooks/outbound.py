@@ -61,10 +61,13 @@ class Outbound:
 
     def _ask(self, body: bytes) -> bytes | None:
         found = self._function(json.loads(body, parse_float=Decimal))
-        if isinstance(found, Mapping | list):
-            return encode({**found} if isinstance(found, Mapping) else found).encode()
-        if found is None:
-            return None
-        if not isinstance(found, (str, bytes)):
-            raise TypeError(unexpected(_WHAT, "a mapping, a list, a str, bytes or None", found))
-        return check_bytes(found, _WHAT)
+        return None if found is None else body_of(found, _WHAT, " or None")
+
+
+def body_of(found: object, what: str, more: str = "") -> bytes:
+    """Return a mapping or a list as JSON, and a string or bytes as they are."""
+    if isinstance(found, Mapping | list):
+        return encode({**found} if isinstance(found, Mapping) else found).encode()
+    if not isinstance(found, (str, bytes)):
+        raise TypeError(unexpected(what, f"a mapping, a list, a str or bytes{more}", found))
+    return check_bytes(found, what)

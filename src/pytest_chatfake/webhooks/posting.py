@@ -17,6 +17,7 @@ from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
 from .attempts import Attempt, Post
 from .endpoints import Signer
+from .fields import Field, with_fields
 from .logged_errors import ErrorLog
 from .signing import flaw_of, sign
 from .synthetic import evolved
@@ -139,15 +140,23 @@ def _write(post: Post) -> None:
     request.body = event._posted(request.body)
     if is_evolved:
         request.body = evolved(request.body, everywhere=event._outbound is not None)
+    fields: dict[Field, str] = {}
     if signer is not None:
         headers = sign(post.signer or signer, request)
-        request.headers = {**attempt.endpoint.headers, **headers}
+        is_changed = any(change.signer and change.tampered for change in changes)
+        if headers.unsigned is not None and not is_changed:
+            request._unsigned, request.body = request.body, headers.body
+        else:  # a forgery has fields of another request's signature
+            fields = {name: value for name, value in headers.items() if isinstance(name, Field)}
+        names = {name: value for name, value in headers.items() if not isinstance(name, Field)}
+        request.headers = {**attempt.endpoint.headers, **names}
         for change in changes:
             if change.signer is signer and change.meaning.wrong:
                 _say_flaw(attempt, change.mark.kind, signer, headers)
     for change in changes:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
+    request.body = with_fields(request.body, fields)
 
 
 def _say_flaw(attempt: Attempt, kind: str, signer: Signer, headers: Mapping[str, str]) -> None:
