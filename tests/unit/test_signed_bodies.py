@@ -153,6 +153,22 @@ def test_an_app_that_only_looks_for_a_signature_accepts_wrong_ones():
     assert "with empty headers" in found
 
 
+def test_a_number_stays_a_number_in_forgeries():
+    def signer(request):
+        return {}, {**request.json(), "at": request.timestamp, "sign": mac(str(request.timestamp))}
+
+    seen = set()
+
+    def app(request):
+        fields = request.json()
+        seen.add(type(fields.get("at", 0)))
+        return 200 if fields.get("sign") == mac(str(fields.get("at"))) else 401
+
+    found = forged(sns, signer, app)
+
+    assert (seen, "signed a day ago" in found) == ({int, str}, True)
+
+
 def test_a_stale_signature_in_the_body_is_forged():
     def never_too_old(request):
         return verify_mailgun(request, max_age=10**9)

@@ -20,21 +20,27 @@ class Field(str):
 
     Attributes:
         path: The keys and indices that lead to it.
+        is_number: Whether it is a number.
     """
 
     path: tuple[str | int, ...]
+    is_number: bool
 
-    def __new__(cls, path: tuple[str | int, ...]) -> Self:
+    def __new__(cls, path: tuple[str | int, ...], value: object) -> Self:
         name = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
         field = super().__new__(cls, f"body{name}")
-        field.path = path
+        field.path, field.is_number = path, isinstance(value, int | Decimal)
         return field
+
+    def typed(self, text: str) -> object:
+        """Return a new value as a number, if the field is a number and the text is one."""
+        return int(text) if self.is_number and text.isdecimal() else text
 
 
 def fields_of(body: bytes) -> dict[Field, Any]:
     """Return the values in a body that are neither objects nor lists; none if it has no fields."""
     opened = opened_body(body)
-    return {} if opened is None else {Field(path): value for path, value in _leaves(opened[0])}
+    return {} if opened is None else {Field(*leaf): leaf[1] for leaf in _leaves(opened[0])}
 
 
 def with_fields(body: bytes, fields: Mapping[Field, Any]) -> bytes:

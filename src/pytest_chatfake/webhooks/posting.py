@@ -140,14 +140,15 @@ def _write(post: Post) -> None:
     request.body = event._posted(request.body)
     if is_evolved:
         request.body = evolved(request.body, everywhere=event._outbound is not None)
-    fields: dict[Field, str] = {}
+    fields: dict[Field, object] = {}
     if signer is not None:
         headers = sign(post.signer or signer, request)
         is_changed = any(change.signer and change.tampered for change in changes)
         if headers.unsigned is not None and not is_changed:
             request._unsigned, request.body = request.body, headers.body
         else:  # a forgery has fields of another request's signature
-            fields = {name: value for name, value in headers.items() if isinstance(name, Field)}
+            given = headers.items()
+            fields = {name: name.typed(value) for name, value in given if isinstance(name, Field)}
         names = {name: value for name, value in headers.items() if not isinstance(name, Field)}
         request.headers = {**attempt.endpoint.headers, **names}
         for change in changes:
