@@ -272,20 +272,46 @@ def test_a_new_id_comes_in_the_form_and_tampering_changes_the_signed_body():
         assert json.loads(cut.body + b"}", parse_float=Decimal) == nested(cut.event.json())
 
 
-def test_a_later_version_adds_fields_to_all_objects_of_json_and_to_no_form():
+def test_a_later_version_adds_fields_to_all_objects_of_json():
     with fake_with_receiver(outbound=nested) as (fake, receiver):
         fake.webhooks.evolve()
         fake.send_text()
         (body,) = received_bodies(receiver)
         status = nested_status(receiver.requests[0])
+
     assert body.count(b'"addedLater":{"since":"v3"}') == 5
     assert [*status] == ["addedLater", "totalPrice", "status", "id"]
 
+
+def test_a_later_version_adds_a_field_to_a_form():
     with fake_with_receiver(outbound=form) as (fake, receiver):
-        fake.webhooks.evolve(start=2)
-        fake.send_text().deliver()
-        first, second = received_bodies(receiver)
-    assert first.replace(b"=sent", b"=delivered") == second
+        fake.webhooks.evolve()
+        message = fake.send_text()
+
+    assert received_bodies(receiver) == [
+        f"addedLater=v3&MessageStatus=sent&MessageSid={message.id}".encode()
+    ]
+
+
+def test_a_later_version_adds_fields_to_json_inside_json():
+    def outbound(event):
+        return {"Type": "Notification", "Message": json.dumps({"mail": {"id": "1"}})}
+
+    with fake_with_receiver(outbound=outbound) as (fake, receiver):
+        fake.webhooks.evolve()
+        fake.send_text()
+        inner = json.loads(receiver.requests[0].json()["Message"])
+
+    assert (inner.keys(), inner["mail"].keys()) == ({"addedLater", "mail"}, {"addedLater", "id"})
+
+
+@pytest.mark.parametrize("body", ["<status>sent</status>", "sent", ""])
+def test_a_later_version_of_a_text_is_the_same(body):
+    with fake_with_receiver(outbound=lambda _: body) as (fake, receiver):
+        fake.webhooks.evolve()
+        fake.send_text()
+
+    assert received_bodies(receiver) == [body.encode()]
 
 
 def test_an_unknown_value_that_the_form_refuses_is_left_out_alone():

@@ -96,7 +96,7 @@ class Mail(Statuses):
         for event in request.json:
             if "text" in event:
                 self.notes[event["id"]] = event["text"]
-            else:
+            elif event["event"] in RANK:
                 self.take(event["id"], event["event"])
         return
 
@@ -119,6 +119,16 @@ class CountsForms(Counts, Form):
 
 class CountsMail(Counts, Mail):
     pass
+
+
+class KnowsAllStatuses(Mail):
+    """Loses a whole list, if it does not know the status of one event."""
+
+    def read(self, request):
+        for event in request.json:
+            if event.get("event", "read") not in RANK:
+                return 400
+        return super().read(request)
 
 
 def nested(event):
@@ -233,3 +243,18 @@ class TestMail(MailTests):
 
 class TestCountsMail(MailTests):
     make = CountsMail
+
+
+class TestKnowsAllStatuses(MailTests):
+    make = KnowsAllStatuses
+
+
+class KnowsAllFieldsOfForms(Form):
+    def read(self, request):
+        if "Body" not in request.form and {*request.form} != {"MessageSid", "MessageStatus"}:
+            return 400
+        return super().read(request)
+
+
+class TestKnowsAllFieldsOfForms(FormTests):
+    make = KnowsAllFieldsOfForms

@@ -30,7 +30,7 @@ from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from .baseline import Baseline
 from .cards import Remarks, remarks_key
 from .changes import ChangeCount
-from .deviations import has_points, parse_deviations
+from .deviations import POSTED, has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
@@ -284,7 +284,7 @@ class WebhookTests:
                 await _performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
 
-        webhook_run.compare("evolve", "unknown_value", ending=unknown)
+        webhook_run.compare("evolve", *POSTED, ending=unknown)
 
     def test_people_write(self, webhook_run: _WebhookRun) -> None:
         """Handle what people write to you."""

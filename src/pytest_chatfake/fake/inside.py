@@ -299,6 +299,15 @@ class Inside:
         return attempt._post is not None and attempt._post.is_posted
 
     @staticmethod
+    def shaped_body(attempt: Attempt) -> bytes | None:
+        """Return the body that ``outbound=`` wrote, without a signature; None if it wrote none."""
+        post = attempt._post
+        if post is None or attempt.event._outbound is None:
+            return None
+        unsigned = post.request._unsigned
+        return post.request.body if unsigned is None else unsigned
+
+    @staticmethod
     def is_to_post(event: Event) -> bool:
         """Return whether an event has a body to post: ``outbound=`` may return None."""
         return event._is_posted

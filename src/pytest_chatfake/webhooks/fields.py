@@ -1,57 +1,44 @@
-"""The fields of a posted body: the values in JSON, also in JSON inside JSON, or those of a form."""
+"""The fields of a posted body: the values in JSON, also in JSON inside JSON, or those of a form.
+
+Fields have names such as ``body.entry[0].status``.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, Self
-from urllib.parse import parse_qs, urlencode
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
 
 from ..wire.exact_json import encode
+
+#: Leaves a field out.
+GONE: Final = object()
 
 #: A form's names and values. Other texts, such as XML, are no forms.
 _FORM = re.compile(r"([\w.\[\]%+-]+=[^=&]*(&|$))+")
 
 
-class Field(str):
-    """A field's name, such as ``body.entry[0].status``; a ``str``, so it can stand among headers.
-
-    Attributes:
-        path: The keys and indices that lead to it.
-        is_number: Whether it is a number.
-    """
-
-    path: tuple[str | int, ...]
-    is_number: bool
-
-    def __new__(cls, path: tuple[str | int, ...], value: object) -> Self:
-        name = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-        field = super().__new__(cls, f"body{name}")
-        field.path, field.is_number = path, isinstance(value, int | Decimal)
-        return field
-
-    def typed(self, text: str) -> object:
-        """Return a new value as a number, if the field is a number and the text is one."""
-        return int(text) if self.is_number and text.isdecimal() else text
-
-
-def fields_of(body: bytes) -> dict[Field, Any]:
+def fields_of(body: bytes) -> dict[str, Any]:
     """Return the values in a body that are neither objects nor lists; none if it has no fields."""
-    opened = opened_body(body)
-    return {} if opened is None else {Field(*leaf): leaf[1] for leaf in _leaves(opened[0])}
+    found: dict[str, Any] = {}
+    rewritten(body, found.setdefault)
+    return found
 
 
-def with_fields(body: bytes, fields: Mapping[Field, Any]) -> bytes:
-    """Return a body with other values for these fields; a field that it lacks is added."""
-    opened = opened_body(body)
-    if opened is None or not fields:
+def rewritten(body: bytes, change: Callable[[str, Any], Any]) -> bytes:
+    """Return a body with other values; a body that has no fields stays as it is.
+
+    Args:
+        body: The body.
+        change: Takes a field's name and value, and returns the new value, or :data:`GONE`.
+    """
+    if (opened := opened_body(body)) is None:
         return body
     value, write = opened
-    for field, new in fields.items():
-        value = _with(value, field.path, new)
-    return write(value).encode()
+    return write(_rewritten(value, "body", change)).encode()
 
 
 def opened_body(body: bytes) -> tuple[Any, Callable[[Any], str]] | None:
@@ -59,11 +46,8 @@ def opened_body(body: bytes) -> tuple[Any, Callable[[Any], str]] | None:
     text = body.decode(errors="replace")
     if (value := json_in(text)) is not None:
         return value, encode
-    if not _FORM.fullmatch(text):
-        return None
-    values = parse_qs(text, keep_blank_values=True)
-    form = {name: each[0] if len(each) == 1 else each for name, each in values.items()}
-    return form, lambda value: urlencode(value, doseq=True)
+    is_form = _FORM.fullmatch(text)
+    return (dict(parse_qsl(text, keep_blank_values=True)), urlencode) if is_form else None
 
 
 def json_in(text: str) -> Any:
@@ -75,23 +59,12 @@ def json_in(text: str) -> Any:
     return value if isinstance(value, dict | list) else None
 
 
-def _leaves(
-    value: Any, path: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    inner = json_in(value) if isinstance(value, str) else value
-    if isinstance(inner, dict | list):
-        for key, each in inner.items() if isinstance(inner, dict) else enumerate(inner):
-            yield from _leaves(each, (*path, key))
-    else:
-        yield path, value
-
-
-def _with(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
-    if not path:
-        return new
-    if isinstance(value, str):
-        return encode(_with(json_in(value), path, new))
-    key, *rest = path
+def _rewritten(value: Any, name: str, change: Callable[[str, Any], Any]) -> Any:
+    if isinstance(value, str) and (inner := json_in(value)) is not None:
+        return encode(_rewritten(inner, name, change))
     if isinstance(value, list):
-        return [_with(each, (*rest,), new) if at == key else each for at, each in enumerate(value)]
-    return {**value, key: _with(value.get(key, {}), (*rest,), new)}
+        return [_rewritten(each, f"{name}[{at}]", change) for at, each in enumerate(value)]
+    if not isinstance(value, dict):
+        return change(name, value)
+    fields = {key: _rewritten(value[key], f"{name}.{key}", change) for key in value}
+    return {key: new for key, new in fields.items() if new is not GONE}

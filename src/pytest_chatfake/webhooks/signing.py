@@ -28,7 +28,7 @@ from ..base.views import listed
 from ..domain.instants import SECOND, parse_offset
 from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
-from .fields import Field, fields_of
+from .fields import GONE, fields_of, rewritten
 from .outbound import body_of
 
 #: The maximum length of the signed content in reports, in bytes.
@@ -47,7 +47,7 @@ def check_signer(value: object) -> None:
 
 
 class Signature(dict[str, str]):
-    """The headers of a signature and, if it is inside the body, its :class:`.Field` objects.
+    """The headers of a signature and, if it is inside the body, its fields: ``body.signature``.
 
     Attributes:
         unsigned: The body that was signed; None: the signature is not inside it.
@@ -57,6 +57,14 @@ class Signature(dict[str, str]):
     unsigned: bytes | None = None
     body: bytes = b""
 
+    @property
+    def fields(self) -> dict[str, str]:
+        return {name: value for name, value in self.items() if _is_field(name)}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {name: value for name, value in self.items() if not _is_field(name)}
+
 
 def sign(signer: Signer, request: WebhookRequest) -> Signature:
     """Return what a signer adds; raise a TypeError if a name or a value is not a string."""
@@ -65,10 +73,8 @@ def sign(signer: Signer, request: WebhookRequest) -> Signature:
     if isinstance(headers, tuple) and len(headers) == 2:  # pyright: ignore[reportUnknownArgumentType] - a user's
         headers, body = cast("tuple[Any, object]", headers)
         signature.unsigned, signature.body = request.body, body_of(body, returned)
-        usual = fields_of(request.body)
-        for field, value in fields_of(signature.body).items():
-            if usual.get(field) != value:
-                signature[field] = str(value)
+        usual, signed = fields_of(request.body), fields_of(signature.body)
+        signature |= {name: str(signed[name]) for name in signed if signed[name] != usual.get(name)}
         if not signature:
             raise TypeError(f"{returned}: expected JSON or a form with a signature in it")
     elif isinstance(headers, Signature) and headers.unsigned == request.body:
@@ -78,9 +84,26 @@ def sign(signer: Signer, request: WebhookRequest) -> Signature:
         raise TypeError(
             unexpected(returned, "a mapping of header names to strings", cast("object", headers))
         )
-    for name, value in items:
-        signature[name if isinstance(name, Field) else str.__str__(name)] = str.__str__(value)
+    signature |= {str.__str__(name): str.__str__(value) for name, value in items}
     return signature
+
+
+def forged_body(signer: Signer, request: WebhookRequest, forged: Mapping[str, str]) -> bytes:
+    """Return a request's body with other fields of its signature; fields not given are left out."""
+    genuine = sign(signer, request)
+
+    def change(name: str, value: Any) -> Any:
+        if name not in genuine:
+            return value
+        new = forged.get(name, GONE)
+        is_number = isinstance(value, int) and isinstance(new, str) and new.isdecimal()
+        return int(cast("str", new)) if is_number else new
+
+    return rewritten(genuine.body, change)
+
+
+def _is_field(name: str) -> bool:
+    return name.startswith(("body.", "body["))
 
 
 def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> str:
