@@ -206,7 +206,17 @@ def chat_fake_url(pytestconfig: pytest.Config) -> str:
     from .suite.configuring import keep_listening
 
     keep_listening(pytestconfig)
-    return service.url
+    return service.url(tls=pytestconfig.getini("chat_fake_tls"))
+
+
+@pytest.fixture(scope="session")
+def chat_fake_ca(pytestconfig: pytest.Config) -> str:
+    """The path of the certificate that clients over https have to trust, in PEM."""
+    from .fake.fake import service
+    from .suite.configuring import keep_listening
+
+    keep_listening(pytestconfig)
+    return service.authority.path
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -156,7 +156,7 @@ def service(guarded):
         lambda service, _: service.open(SimpleNamespace(_key="another")),
         lambda service, account: service.close(account),
         lambda service, account: service.rekey(account, "another"),
-        lambda service, _: service.url,
+        lambda service, _: service.url(tls=False),
         lambda service, _: service.release(),
     ],
     ids=["open", "close", "rekey", "url", "release"],

@@ -143,6 +143,9 @@ class ChatFakeConfig:
             function, or of a fake's block. If False, a :class:`~pytest_chatfake.WebhookWarning` is
             issued instead. None means True, unless the ini option ``chat_fake_strict`` says
             otherwise.
+        tls: Whether the HTTP API's ``base_url`` is https, for clients that insist on it. This needs
+            the extra ``pytest-chatfake[tls]``. None means False, unless the ini option
+            ``chat_fake_tls`` says otherwise.
 
     Raises:
         TypeError: A value has the wrong type.
@@ -177,6 +180,7 @@ class ChatFakeConfig:
     tick: timedelta | float | None = None
     sender: str = defaults.SENDER
     strict: bool | None = None
+    tls: bool | None = None
 
     def __post_init__(self) -> None:
         # Most tests change little, and defaults need no check.
@@ -360,4 +364,5 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "tick": _check_tick,
     "sender": check_str,
     "strict": check_bool,
+    "tls": check_bool,
 }

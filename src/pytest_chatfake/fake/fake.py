@@ -153,6 +153,8 @@ class ChatFake:
         opened.add(self)
         try:
             service.open(self.api)
+            if config.tls:
+                _ = service.authority  # refuses a missing trustme
             if config.webhook_url is not None:
                 self.webhooks.connect(config.webhook_url)
         except BaseException:
@@ -791,10 +793,23 @@ class ChatFake:
     def base_url(self) -> str:
         """The URL of the HTTP API, ``http://127.0.0.1:<port>``; reading it starts the server.
 
+        With ``tls=True``, it is ``https://``, and :attr:`ca_file` is the certificate to trust.
+
         The ini option ``chat_fake_host`` makes the fixture's server listen on another address.
         """
         self._engine.refuse_closed()
-        return service.url
+        return service.url(tls=self.config.tls is True)
+
+    @property
+    def ca_file(self) -> str:
+        """The path of the certificate of the authority that signed the API's, in PEM.
+
+        A client over https has to trust it. It is the same for all fakes of the process.
+
+        Raises:
+            ChatFakeError: ``trustme`` is not installed.
+        """
+        return service.authority.path
 
     @property
     def wsgi_app(self) -> WSGIApplication:
@@ -809,7 +824,7 @@ class ChatFake:
         connections that clients keep open, and ``open_connections`` counts them.
         """
         self._engine.refuse_closed()
-        _ = service.url
+        service.url(tls=False)
         return service.listener
 
     def route(

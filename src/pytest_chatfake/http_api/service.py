@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from werkzeug.datastructures import Headers
 
+    from ..transport.server.authority import Authority
     from ..transport.server.listener import ByHandler, Listener
 
 #: Marks the environment of a request that arrived without a socket.
@@ -49,6 +50,7 @@ class Service:
         self._users = 0
         self.host: str = "127.0.0.1"
         self._listener: Listener | None = None
+        self._authority: Authority | None = None
 
     # Accounts
 
@@ -88,17 +90,30 @@ class Service:
                 from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
 
                 self._listener = Listener(self, self.host)
+            if self._authority is not None:
+                self._listener.context = self._authority.context
             return self._listener
 
     @property
-    def url(self) -> str:
-        """The listener's base URL on this machine; reading it starts the listener."""
-        listener = self.listener
+    def authority(self) -> Authority:
+        """The certificate authority of the process; from now on, clients may speak TLS."""
+        with self._lock:
+            if self._authority is None:
+                from ..transport.server.authority import Authority  # noqa: PLC0415 - few tests need it
+
+                self._authority = Authority(self.host)
+            return self._authority
+
+    def url(self, *, tls: bool) -> str:
+        """Return the listener's base URL on this machine; this starts the listener."""
+        scheme, listener = "http", self.listener
+        if tls:
+            scheme, listener.context = "https", self.authority.context
         with self._lock:
             if not listener.is_running():
                 listener.start()
         host = listener.host if listener.host != "0.0.0.0" else "127.0.0.1"  # noqa: S104
-        return f"http://{host}:{listener.port}"
+        return f"{scheme}://{host}:{listener.port}"
 
     def hold(self) -> None:
         """Keep the listener running until :meth:`release`, even if no account is open."""
