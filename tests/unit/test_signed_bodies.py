@@ -30,7 +30,7 @@ def mailgun(event):
 
 
 def signed_as_by_mailgun(request):
-    token, timestamp = mac(request.id)[:20], str(request.timestamp)
+    token, timestamp = mac(f"token of {request.timestamp}")[:20], str(request.timestamp)
     signature = {"token": token, "timestamp": timestamp, "signature": mac(timestamp + token)}
     return {}, {"signature": signature, **request.json()}
 
