@@ -131,10 +131,10 @@ def change_of(name: str, how: str) -> Callable[[bytes], bytes]:
 
 
 def _of_other_type(value: Any) -> Any:
-    if isinstance(value, int | Decimal) and not isinstance(value, bool):
-        return format(value, "f") if isinstance(value, Decimal) else str(value)
-    is_number = isinstance(value, str) and _NUMBER.fullmatch(value)
-    return json.loads(value, parse_float=Decimal) if is_number else value
+    if isinstance(value, str):
+        is_number = _NUMBER.fullmatch(value)
+        return json.loads(value, parse_float=Decimal) if is_number else value
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 def _is_number_or_none(value: Any) -> bool:
@@ -189,11 +189,15 @@ def _status_in(
 
 def _texts(value: Any, key: str = "status") -> Iterable[str]:
     # The texts in an event that the service or the test chose freely.
-    if isinstance(value, dict):
-        for name, each in value.items():
-            yield from _texts(each, name)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each, key)
-    elif isinstance(value, str) and key not in _CLOSED:
-        yield value
+    anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
+    match value:
+        case dict():
+            for name in anything:
+                yield from _texts(anything[name], name)
+        case list():
+            for each in anything:
+                yield from _texts(each, key)
+        case str() if key not in _CLOSED:
+            yield value
+        case _:
+            pass

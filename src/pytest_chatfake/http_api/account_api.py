@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from socket import MSG_PEEK, socket
-from ssl import SSLSocket
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
@@ -64,8 +63,8 @@ def _has_hung_up(client: socket | None) -> bool:
         return False
     try:
         client.setblocking(False)
-        # Below TLS, as `SSLSocket.recv` can't peek: what a waiting client sends there is an end.
-        return not socket.recv(client, 1, MSG_PEEK) or isinstance(client, SSLSocket)
+        # Below TLS, as an SSLSocket can't peek: what a waiting client sends there is an end.
+        return not socket.recv(client, 1, MSG_PEEK) or type(client) is not socket
     except BlockingIOError:  # it waits for its response
         return False
     except OSError:

@@ -53,18 +53,22 @@ def opened_body(body: bytes) -> tuple[Any, Callable[[Any], str]] | None:
 def json_in(text: str) -> Any:
     """Return the JSON object or list that a text is; None if it is none."""
     try:
-        value = json.loads(text, parse_float=Decimal)
+        value: Any = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict | list) else None
+    return value if type(value) in (dict, list) else None
 
 
 def _rewritten(value: Any, name: str, change: Callable[[str, Any], Any]) -> Any:
-    if isinstance(value, str) and (inner := json_in(value)) is not None:
-        return encode(_rewritten(inner, name, change))
-    if isinstance(value, list):
-        return [_rewritten(each, f"{name}[{at}]", change) for at, each in enumerate(value)]
-    if not isinstance(value, dict):
-        return change(name, value)
-    fields = {key: _rewritten(value[key], f"{name}.{key}", change) for key in value}
-    return {key: new for key, new in fields.items() if new is not GONE}
+    anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
+    match value:
+        case str() if (inner := json_in(value)) is not None:
+            return encode(_rewritten(inner, name, change))
+        case list():
+            found = enumerate(anything)
+            return [_rewritten(each, f"{name}[{at}]", change) for at, each in found]
+        case dict():
+            fields = {key: _rewritten(anything[key], f"{name}.{key}", change) for key in anything}
+            return {key: new for key, new in fields.items() if new is not GONE}
+        case _:
+            return change(name, value)
