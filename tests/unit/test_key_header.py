@@ -8,6 +8,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeError
 
+from .api_clients import INVALID_KEY_BODY
 from .api_clients import call_with_werkzeug as call
 
 
@@ -91,6 +92,13 @@ def test_each_fake_names_the_header_that_it_looked_for():
         "GET /v2/balance with no Authorization: 401",
         "GET /v2/balance with no API key: 401",
     ]
+
+
+def test_the_401_says_which_header_was_expected():
+    with ChatFake(api_key_header="Authorization: Bearer {api_key}") as fake:
+        error = call(fake).json()["error"]
+
+    assert error == INVALID_KEY_BODY["error"] | {"expected": "the key in Authorization"}
 
 
 def test_a_key_in_another_header_says_which_setting_takes_it():

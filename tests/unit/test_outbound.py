@@ -293,6 +293,14 @@ def test_a_later_version_adds_a_field_to_a_form():
     ]
 
 
+def test_a_later_version_keeps_repeated_fields_of_a_form():
+    with fake_with_receiver(outbound=lambda _: "a=1&b=%3D&a=2&c=") as (fake, receiver):
+        fake.webhooks.evolve()
+        fake.send_text()
+
+    assert received_bodies(receiver) == [b"addedLater=v3&c=&b=%3D&a=1&a=2"]
+
+
 def test_a_later_version_adds_fields_to_json_inside_json():
     def outbound(event):
         return {"Type": "Notification", "Message": json.dumps({"mail": {"id": "1"}})}

@@ -6,6 +6,7 @@ call it; it reads a fake's state under that fake's lock.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
@@ -150,7 +151,7 @@ class Service:
         if account is not None:
             return account._respond_with_balance(asked)
         self._record(asked, headers, 401)
-        return INVALID_KEY
+        return self._refusal()
 
     def _asked(
         self, headers: Headers, method: str, path: str, in_process: bool
@@ -174,7 +175,16 @@ class Service:
             return account._respond(asked, request, by_handler)
         request.environ[COMPLETE] = partial(self._record, asked, headers)
         response = by_handler(request)
-        return INVALID_KEY if response is None else response
+        return self._refusal() if response is None else response
+
+    def _refusal(self) -> Reply:
+        # The description's own body (§7.1) and, if keys come in other headers, their names.
+        shown = {account._key_header.shown for account in self._open()}
+        if not shown - {"X-API-Key"}:
+            return INVALID_KEY
+        body = json.loads(INVALID_KEY.body)
+        body["error"]["expected"] = f"the key in {' or '.join(sorted(shown))}"
+        return INVALID_KEY._replace(body=json.dumps(body).encode())
 
     def responded(self, request: Request, status: int | None, body: bytes) -> None:
         """Complete the record of a request other than a balance request."""

@@ -9,8 +9,9 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qs, urlencode
 
 from ..wire.exact_json import encode
 
@@ -18,7 +19,7 @@ from ..wire.exact_json import encode
 GONE: Final = object()
 
 #: A form's names and values. Other texts, such as XML, are no forms.
-_FORM = re.compile(r"([\w.\[\]%+-]+=[^=&]*(&|$))+")
+_FORM = re.compile(r"([\w.\[\]%+-]+=[^&\s<>\"]*(&|$))+")
 
 
 def fields_of(body: bytes) -> dict[str, Any]:
@@ -46,8 +47,11 @@ def opened_body(body: bytes) -> tuple[Any, Callable[[Any], str]] | None:
     text = body.decode(errors="replace")
     if (value := json_in(text)) is not None:
         return value, encode
-    is_form = _FORM.fullmatch(text)
-    return (dict(parse_qsl(text, keep_blank_values=True)), urlencode) if is_form else None
+    if not _FORM.fullmatch(text):
+        return None
+    values = parse_qs(text, keep_blank_values=True)
+    form = {name: each if len(each) > 1 else each[0] for name, each in values.items()}
+    return form, partial(urlencode, doseq=True)
 
 
 def json_in(text: str) -> Any:
