@@ -48,4 +48,4 @@ def test_on_this_machine_all_addresses_are_reached_by_the_local_one():
     service = Service()
     service._listener = SimpleNamespace(host="0.0.0.0", port=7, is_running=lambda: True)
 
-    assert service.url(tls=False) == "http://127.0.0.1:7"
+    assert service.url == "http://127.0.0.1:7"
