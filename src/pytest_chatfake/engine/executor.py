@@ -141,7 +141,7 @@ class Executor:
         # All facts of a verb show the same status, so extra= is called once. While it runs, the
         # lock is released and another thread may change the account, so the verb is decided again
         # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen, so an
-        # error of extra= is only collected, and outbound= is called later, by the attempt.
+        # error of extra= is only collected, and one of outbound= is left to the attempt.
         fields, asked = "", None
         try:
             while True:
@@ -157,7 +157,12 @@ class Executor:
                         fields = ""
                     continue
                 events = self.outbox.write_facts(facts, fields, line)
-                if errors is not None or not self.outbox.ask_outbound(events):
+                try:
+                    if not self.outbox.ask_outbound(events):
+                        return facts, events
+                except Exception:
+                    if errors is None:
+                        raise
                     return facts, events
         except BaseException:
             if verb.message.state == "submitted":

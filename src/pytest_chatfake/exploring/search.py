@@ -23,7 +23,8 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from ..webhooks.faults import Concurrently
-from .deviations import CRASHING, DEFAULT, KINDS, Call, Deviation
+from .deviations import CRASHING, DEFAULT, KINDS, POSTED, Call, Deviation
+from .posted_fields import Way
 
 
 class LoggedAttempt(NamedTuple):
@@ -107,6 +108,7 @@ class WorldLog(NamedTuple):
         errors: The exception classes, by the crash points that raise them.
         held: Where an attempt was held for another one, in words; empty: nowhere.
         has_routes: Whether there are routes that the app could call.
+        posted: The changes of fields that ``outbound=`` wrote, by kind.
     """
 
     attempts: Attempts
@@ -119,6 +121,7 @@ class WorldLog(NamedTuple):
     errors: Mapping[str, str] = {}
     held: str = ""
     has_routes: bool = False
+    posted: Mapping[str, tuple[Way, ...]] = {}
 
     @property
     def key(self) -> Key:
@@ -230,7 +233,8 @@ class _Options:
         # The nearest first.
         row = KINDS[kind]
         if row.concerns == "everything":
-            return iter([(0, Deviation(kind, 1, 0, way)) for way in row.ways])
+            ways = (*row.ways, *self.log.posted.get(kind, ()))
+            return iter([(0, Deviation(kind, 1, 0, way)) for way in ways])
         if row.concerns == "call":
             return self._calls(kind)
         if kind in CRASHING:
@@ -381,6 +385,8 @@ class Search:
         if not self._depth:
             return []
         asked = [kind for kind in self._kinds if kind not in DEFAULT or {*DEFAULT} - {*self._kinds}]
+        if {*asked} - {*POSTED}:  # only a provider's own shape has these
+            asked = [kind for kind in asked if kind not in POSTED]
         assert self._written is not None
         options = _Options(self._written, ())
         return [kind for kind in asked if next(options.of(kind), None) is None]

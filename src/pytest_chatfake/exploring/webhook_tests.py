@@ -33,7 +33,7 @@ from ..webhooks.attempts import Attempt
 from .baseline import HARMLESS, Baseline
 from .cards import Remarks, remarks_key
 from .changes import ChangeCount
-from .deviations import EARLY, has_points, parse_deviations
+from .deviations import EARLY, POSTED, has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
@@ -376,7 +376,7 @@ class WebhookTests:
                 await _performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
 
-        webhook_run.compare("evolve", "unknown_value", ending=unknown)
+        webhook_run.compare("evolve", *POSTED, ending=unknown)
 
     def test_people_write(self, webhook_run: _WebhookRun) -> None:
         """Handle what people write to you."""
@@ -754,6 +754,11 @@ class _WebhookRun:
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
+            if not any(map(inside.is_to_post, fake.events)):
+                raise ChatFakeError(
+                    "outbound=: expected a body for one of the scenario's events at least, got "
+                    "None for each: nothing was posted"
+                )
             if not inside.has_attempted:
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(

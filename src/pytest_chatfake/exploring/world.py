@@ -40,6 +40,7 @@ from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
 from .meetings import Place, Point
 from .memories import MemoryWatch
+from .posted_fields import Posted, Way, ways_to_evolve
 from .recorder import Barrier, Ended, Recorder
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
@@ -519,7 +520,17 @@ class World:
             errors=self._environment.errors,
             held=self.held,
             has_routes=self.inside.has_routes,
+            posted=self._ways_to_evolve() if self._is_written else {},
         )
+
+    def _ways_to_evolve(self) -> Mapping[str, tuple[Way, ...]]:
+        shaped = {each.event: self.inside.shaped_body(each) for each in self._attempts}
+        posted = [
+            Posted(body, event.body, event.status or "")
+            for event, body in shaped.items()
+            if body is not None
+        ]
+        return ways_to_evolve(posted) if posted else {}
 
     def _logged(self, entry: Ended, waiting: Callable[..., LoggedAttempt]) -> LoggedAttempt:
         attempt, watch = entry.attempt, self._watch_of(entry.attempt)

@@ -336,6 +336,20 @@ class Inside:
         return attempt._post is not None and attempt._post.is_posted
 
     @staticmethod
+    def shaped_body(attempt: Attempt) -> bytes | None:
+        """Return the body that ``outbound=`` wrote, without a signature; None if it wrote none."""
+        post = attempt._post
+        if post is None or attempt.event._outbound is None:
+            return None
+        unsigned = post.request._unsigned
+        return post.request.body if unsigned is None else unsigned
+
+    @staticmethod
+    def is_to_post(event: Event) -> bool:
+        """Return whether an event has a body to post: ``outbound=`` may return None."""
+        return event._is_posted
+
+    @staticmethod
     def is_changed(attempt: Attempt) -> bool:
         return attempt._is_changed
 
@@ -345,8 +359,9 @@ class Inside:
         if attempt._post is None:
             return False
         event, request = attempt.event, attempt._post.request
-        is_named = any(request.id in value for value in request.headers.values())
-        return request.body != event._posted(event.body) or (is_named and request.id != event.id)
+        is_named = request.id in f"{request.headers} {request.body!r}"
+        body = request.body if request._unsigned is None else request._unsigned
+        return body != event._posted(event.body) or (is_named and request.id != event.id)
 
     @staticmethod
     def number_of(event: Event) -> int:
@@ -414,8 +429,8 @@ class Inside:
 
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
         """Return the calls whose webhooks were posted after their response."""
-        causes = {id(record._cause) for record in self.records if isinstance(record, VerbRecord)}
-        return (call for call in self.calls if id(call) in causes and not call._has_webhooks_first)
+        late = (call for call in self.calls if not call._has_webhooks_first)
+        return (call for call in late if self.attempts_of(call))
 
     def delivered_later(self) -> Iterator[tuple[Record | None, tuple[int, ...]]]:
         """Yield what sent each message, and the deliveries that could have happened at once.
@@ -432,6 +447,7 @@ class Inside:
                 event
                 for event in islice(events, index + 1, None)
                 if event._message and event._message.conversation is message.conversation
+                if event._is_posted
             )
             at_once = takewhile(partial(self._could_be_at_once, sent), alike)
             yield verb._cause, (*Counter(id(event._cause) for event in at_once).values(),)

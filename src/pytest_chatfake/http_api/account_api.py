@@ -41,6 +41,7 @@ from .faults import (
     shown_method,
 )
 from .idempotency import FirstCalls, Repeat, respond
+from .key_header import KeyHeader
 from .routes import Route, Routes
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def _has_hung_up(client: socket | None) -> bool:
         return False
     try:
         client.setblocking(False)
-        return not client.recv(1, MSG_PEEK)
+        # Below TLS, as an SSLSocket can't peek: what a waiting client sends there is an end.
+        return not socket.recv(client, 1, MSG_PEEK) or type(client) is not socket
     except BlockingIOError:  # it waits for its response
         return False
     except OSError:
@@ -102,7 +104,8 @@ class ApiRequest(Record):
     _is_given_up: bool = False  # the client did not wait any longer
     _last_attempt: Record | None = None  # the last one that it caused before its response
     _repeat: Repeat | None = None  # if an earlier call had its idempotency key
-    _hint: str = ""  # about a 404
+    _hint: str = ""  # about a 401 or a 404
+    _key_header: str = "X-API-Key"  # where the key was expected
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -119,11 +122,11 @@ class ApiRequest(Record):
         return self._arrived
 
     def __str__(self) -> str:
-        key = f"the API key {self.key}" if self.key else "no X-API-Key"
+        key = f"the API key {self.key}" if self.key else f"no {self._key_header}"
         if self.key and not self.accepted:
             key += " (not this fake's)"
         status = "no response" if self.status is None else self.status
-        hint = self._hint if self.status == 404 else ""
+        hint = self._hint if self.status in {401, 404} else ""
         if self._repeat is not None:
             hint = f" ({self._repeat})"
         return f"{shown_method(self.method)} {self.path} with {key}: {status}{hint}"
@@ -155,11 +158,12 @@ class AccountApi:
     fault does not fire. Each fault raises ``ValueError`` for an argument that is out of range.
     """
 
-    def __init__(self, engine: Engine, key: str) -> None:
+    def __init__(self, engine: Engine, key: str, key_header: KeyHeader) -> None:
         self._engine = engine
         self._core = engine.core
         self._keys: list[str] = []  # all keys so far, which no text may show
         self._set_key(key)
+        self._key_header = key_header
         self._log: list[ApiRequest] = []
         self._routes = Routes()
         self._first_calls: FirstCalls = {}

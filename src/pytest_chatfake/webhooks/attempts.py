@@ -64,6 +64,7 @@ class Attempt(Record):
     # A failed attempt, a verb, or the event; None until the faults were asked about the attempt.
     _cause: Record | None = None
     _marks: tuple[Mark, ...] = ()
+    _place: str = ""  # the path, after a space, if a function of the event chose it
     moment: int = 0  # until it begins: when it was due, if time has jumped over that moment
     _wait: Wait | None = None  # what it waits for, while it is queued
     _decisions: tuple[Decision, ...] = ()  # of faults; one that makes it fail is last
@@ -165,7 +166,8 @@ class Attempt(Record):
     @property
     def _end(self) -> str:
         # On one line, and without secrets.
-        return redacted(f"at {self.endpoint.label}: {' '.join(self.outcome.split())}")
+        outcome = " ".join(self.outcome.split())
+        return redacted(f"at {self.endpoint.label}{self._place}: {outcome}")
 
     @property
     def _is_new(self) -> bool:
