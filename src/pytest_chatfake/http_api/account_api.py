@@ -28,6 +28,7 @@ from ..wire.bodies import balance_body
 from .faults import (
     NO_REPLY,
     ApiFault,
+    Body,
     Delay,
     Delivered,
     Disconnect,
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
+
+#: Where clients send an idempotency key, whether the route knows it or not.
+_USUAL_HEADER: Final = "Idempotency-Key"
 
 _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 
@@ -101,6 +105,7 @@ class ApiRequest(Record):
     _awaits_webhooks: bool = False  # its response waits for them
     _is_given_up: bool = False  # the client did not wait any longer
     _last_attempt: Record | None = None  # the last one that it caused before its response
+    _key_sent: str = ""  # its idempotency key
     _repeat: Repeat | None = None  # if an earlier call had its idempotency key
     _hint: str = ""  # about a 404
 
@@ -216,6 +221,8 @@ class AccountApi:
         self._record(asked)
         method, path = asked.method, asked.path
         found = self._routes.find(path, method)
+        header = (found and found[0].idempotency_header) or _USUAL_HEADER
+        asked._key_sent = request.headers.get(header, "")
         faults = self._due(method, path, asked.moment, calls_route=found is not None)
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
         if faults and not faults[-1]._takes_effect:
@@ -346,7 +353,8 @@ class AccountApi:
         *,
         code: str | None = None,
         message: str | None = None,
-        body: str | bytes | Mapping[str, object] | None = None,
+        body: Body | None = None,
+        headers: Mapping[str, str] | None = None,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond with an error, without running any route.
@@ -356,10 +364,12 @@ class AccountApi:
             code: The ``error.code``; if None, the name of the status, such as
                 ``SERVICE_UNAVAILABLE``.
             message: The ``error.message``; the same as the code if None.
-            body: The whole body, in place of the error of §7.1; a mapping is written as JSON.
+            body: The whole body, in place of the error of §7.1; a mapping is written as JSON. If
+                it begins with ``<``, its ``Content-Type`` is ``text/html``.
+            headers: Further headers, such as ``{"Retry-After": "30"}``.
             **where: Selects the requests; see :class:`AccountApi`.
         """
-        return self._add(Fail(status, code, message, body), where)
+        return self._add(Fail(status, code, message, body, headers), where)
 
     def delay(
         self,
@@ -387,15 +397,23 @@ class AccountApi:
         self,
         *,
         status: int | None = None,
+        body: Body | None = None,
+        reset: bool = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Carry out the request, and close the connection without a response.
 
         The message is sent, money is held and events are queued, but the client can't know. In
-        process, the client gets a ``ConnectionResetError``. With a ``status``, the client gets an
-        error response instead, as from a gateway that timed out.
+        process, the client gets a ``ConnectionResetError``.
+
+        Args:
+            status: Respond with this error instead, as a gateway does that has timed out.
+            body: Respond with this body instead, as for :meth:`fail`; with 200 if no ``status`` is
+                given.
+            reset: Reset the connection in place of closing it.
+            **where: Selects the requests; see :class:`AccountApi`.
         """
-        fault = self._add(LoseResponse(status), where)
+        fault = self._add(LoseResponse(status, body, reset=reset), where)
         self._engine.await_retries()
         return fault
 
@@ -412,15 +430,23 @@ class AccountApi:
 
     def rate_limit(
         self,
-        retry_after: timedelta | float,
+        retry_after: timedelta | float | str,
+        *,
+        as_date: bool = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond with 429 and ``Retry-After`` until ``retry_after`` has passed.
 
-        ``retry_after`` is a ``timedelta`` or seconds on the fake's clock, counted from the first
-        request that gets a 429. In the meantime, no route runs.
+        In the meantime, no route runs.
+
+        Args:
+            retry_after: A ``timedelta`` or seconds on the fake's clock, counted from the first
+                request that gets a 429; or the date at which the limit ends, as HTTP writes it:
+                ``"Wed, 21 Oct 2026 07:28:00 GMT"``.
+            as_date: Whether the header is a date in any case, not a number of seconds.
+            **where: Selects the requests; see :class:`AccountApi`.
         """
-        return self._add(RateLimit(retry_after), where)
+        return self._add(RateLimit(retry_after, as_date=as_date), where)
 
     def webhooks_first(
         self,
@@ -446,4 +472,7 @@ class AccountApi:
     def _add(self, fault: ApiFault, where: RequestFilter) -> ApiFault:
         self._engine.refuse_closed()
         fault._set_up(where, calling_line(3))
-        return self._faults.add(fault, self._engine.catch_up())
+        now = self._engine.catch_up()
+        if isinstance(fault, RateLimit) and fault._end is not None and fault._end <= now:
+            raise ValueError(f"retry_after: expected a date after {instant(now)}, the fake's time")
+        return self._faults.add(fault, now)

@@ -10,7 +10,9 @@ occupies one thread, until `Listener.stop` ends it.
 
 from __future__ import annotations
 
+import os
 import re
+import struct
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +22,7 @@ from email.errors import (
     MissingHeaderBodySeparatorDefect,
 )
 from io import BufferedReader, RawIOBase
-from socket import SHUT_RDWR, create_server
+from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, create_server
 from typing import Any, Protocol, TypeAlias, cast
 
 from pytest_httpserver import HTTPServer, HTTPServerError
@@ -204,6 +206,8 @@ class _Connection(WSGIRequestHandler):
         reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
+            if reply.reset:
+                self._reset()
             return
         headers, body = reply.content(self.command)
         self.send_response_only(reply.status)
@@ -213,6 +217,12 @@ class _Connection(WSGIRequestHandler):
             self.send_header("Connection", "close")  # this makes http.server close it
         self.end_headers()
         self.wfile.write(body)
+
+    def _reset(self) -> None:
+        # With this option, close() sends a reset. The socket is closed here, because the server
+        # would end the connection properly first.
+        self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(self.connection.detach())
 
     def _has_certain_end(self) -> bool:
         # If the end of the headers or the body is uncertain, so is the next request.

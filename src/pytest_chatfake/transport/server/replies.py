@@ -21,6 +21,7 @@ class Reply(NamedTuple):
         headers: Names and values beyond ``Content-Type`` and ``Content-Length``.
         delay: Real seconds to wait before the response, over a socket.
         disconnect: Whether to close the connection without a response.
+        reset: Whether the connection is then reset, so that the client gets a different error.
         declared_length: A ``Content-Length`` beyond the body: the response is cut off, and the
             connection closed after it. None: the length of the body.
         content_type: The value of ``Content-Type``.
@@ -31,6 +32,7 @@ class Reply(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
     delay: float = 0.0
     disconnect: bool = False
+    reset: bool = False
     declared_length: int | None = None
     content_type: str = "application/json"
 
