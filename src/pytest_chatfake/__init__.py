@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
+    from .exploring.send_tests import SendTests as SendTests
     from .exploring.webhook_tests import WebhookTests as WebhookTests
     from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
@@ -100,6 +101,7 @@ else:
         "UndeliveredWebhooks": "base.errors",
         "UnusedFault": "base.errors",
         "WebhookRequest": "webhooks.endpoints",
+        "SendTests": "exploring.send_tests",
         "WebhookTests": "exploring.webhook_tests",
         "WebhookWarning": "base.errors",
         "Webhooks": "fake.webhooks",

@@ -90,9 +90,13 @@ class Baseline:
             if self.until:
                 lines[0] = f"after step {self.until}: {lines[0]}"
             cause = "the snapshot depends on the order of events"
-            error = AssertionError(because(cause, lines))
-            self._differing = error, lines
-            raise error
+            raise self.error_about(cause, lines)
+
+    def error_about(self, cause: str, lines: list[str]) -> AssertionError:
+        """Return the error which says what differs in this world."""
+        error = AssertionError(because(cause, lines))
+        self._differing = error, lines
+        return error
 
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:
         """Take a snapshot between two steps, without a barrier, and keep it or compare it.

@@ -26,6 +26,7 @@ from ..transport.client.cancellable import Cancellable, around
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
 from ..transport.client.wsgi import around_call
+from .client_calls import short_name
 from .database_calls import call_and_listen
 from .injected_errors import make_error
 from .stepping import follow_into_threads, follow_new_tasks, followed, waiting_lines
@@ -172,7 +173,7 @@ class CrashWatch:
             return
         stack = dropwhile(is_ours, _calling_frames())
         lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
-        name = function.__qualname__.rpartition("<locals>.")[2]
+        name = short_name(function, self._functions[function])
         self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", *lines[:1])
         if not self.deed:
             return

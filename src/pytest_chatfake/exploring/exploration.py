@@ -35,10 +35,10 @@ from ..report.timeline_text import timeline_text
 from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
-from .deviations import CRASHING, DEFAULT, KINDS, Deviation
+from .deviations import CRASHING, DEFAULT, KINDS, OVER_A_SOCKET, Deviation
 from .memories import MemoryWatch
 from .printed_test import NoTestError, Written, body_as_written, print_test
-from .search import Search
+from .search import Search, WorldLog
 from .timeline_diff import timeline_diff
 from .world import Body, Environment, World, is_skip
 
@@ -77,10 +77,12 @@ class ReadyMadeTest(NamedTuple):
     Attributes:
         name: The test's name.
         as_written: Returns the test's code, given what a world was compared with.
+        wants: Whether it tries a deviation, given the log of the world as written.
     """
 
     name: str
     as_written: Callable[[Baseline], Written]
+    wants: Callable[[Deviation, WorldLog], bool] = lambda *_: True
 
 
 class CheckedOptions(NamedTuple):
@@ -96,6 +98,7 @@ class CheckedOptions(NamedTuple):
     all_kinds: bool = False  # "all", not single kinds
     stop_at_first: bool = False
     runs_again: bool = False  # the body as written again, if there is nothing else
+    calls_count: bool = False  # the app's calls of the API are crash points as well
 
 
 class Exploration:
@@ -306,6 +309,8 @@ class Exploration:
         candidates = search.worlds_to_try()
         tried = self._kinds_tried
         for deviations in candidates:
+            if self._row and not all(self._row.wants(each, search.written) for each in deviations):
+                continue
             now = time.monotonic()
             if deviations and now >= end:
                 search.cut = f"seconds={scope.seconds:g}"
@@ -328,7 +333,8 @@ class Exploration:
                 raise world.error
             if scope.depth and (call := world.call_in_process):
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
-                self._refuse("api.lose_response", problem, "Call chat_fake.base_url")
+                for kind in OVER_A_SOCKET:
+                    self._refuse(kind, problem, "Call chat_fake.base_url")
             search.add(world.log())
             self._note_tried(world)
             tried.update(deviation.kind for deviation in deviations)

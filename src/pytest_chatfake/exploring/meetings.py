@@ -25,6 +25,7 @@ from ..transport.client.targets import Target
 from ..transport.client.worker import Worker
 from ..transport.client.wsgi import around_call
 from ..webhooks.attending import Attend
+from .client_calls import short_name
 from .database_calls import call_and_listen
 from .stepping import follow_into_threads, follow_new_tasks, followed, waiting_lines
 from .tripwires import set_tripwire
@@ -39,6 +40,9 @@ _LEAST: Final = 0.01
 
 #: How much of the fake's timeout all holds of a meeting may take, so that they end no attempt.
 _SHARE: Final = 1 / 5
+
+#: Whether the running code is no part of a meeting, like an app that is only just being made.
+is_away: ContextVar[bool] = ContextVar("pytest_chatfake_is_away", default=False)
 
 _guest: ContextVar[Guest | None] = ContextVar("pytest_chatfake_guest", default=None)
 
@@ -87,7 +91,7 @@ class Place:
         self.ends: set[str] = set()
         self._point = point
         self._function = function
-        short = function and function.__qualname__.rpartition("<locals>.")[2]
+        short = function and short_name(function, point.name)
         self.point: Point = point._replace(name=short or point.name)
 
     def __call__(self) -> Attend:
@@ -180,6 +184,8 @@ class Meeting:
 
     def _comes(self, guest: Guest) -> threading.Event | None:
         # Returns what to wait for; None: it goes on.
+        if is_away.get():
+            return None
         with self._lock:
             self._came[guest] += 1
             nth = self._came[guest]

@@ -23,6 +23,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from ..webhooks.faults import Concurrently
+from .client_calls import is_client_call
 from .deviations import CRASHING, DEFAULT, KINDS, Call, Deviation
 
 
@@ -252,13 +253,16 @@ class _Options:
 
     def _meetings(self, start: int) -> Sequence[tuple[tuple[str, Any], ...]]:
         # Where two attempts can meet, if nothing else deviates. Database calls only matter if there
-        # are no other points. There may be many, so one world has all that have the same name.
+        # are no other points of the app's. There may be many, so one world has all that have the
+        # same name.
         attempt = self.slots[start].attempt
         points = [
             ((where, name), *[("nth", nth)] * (nth > 1)) for where, name, nth in attempt.points
         ]
         calls = [(("before", name), ("nth", None)) for name in attempt.calls]
-        return ([] if self.taken else points or calls) or [()]
+        if not all(is_client_call(name) for _, name, _ in attempt.points):
+            calls = []
+        return ([] if self.taken else [*points, *calls]) or [()]
 
     def _pauses(self, kind: str) -> Iterator[_Found]:
         # Wherever the body moves time and, if a kind moves time itself, also after a session's end.
@@ -337,14 +341,19 @@ class Search:
         """The number of different worlds that were tried."""
         return len(self._seen)
 
+    @property
+    def written(self) -> WorldLog:
+        """The log of the body as written, once it was added."""
+        assert self._written is not None
+        return self._written
+
     def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
         """Yield the deviations of one world after another; call :meth:`add` with each world's log.
 
         The first world has none: it is the body as written.
         """
         yield ()
-        assert self._written is not None
-        parents: list[_Parent] = [((), self._written)]
+        parents: list[_Parent] = [((), self.written)]
         for _ in range(self._depth):
             grown: list[_Parent] = []
             for deviations in self._grow(parents):
@@ -375,8 +384,7 @@ class Search:
         if not self._depth:
             return []
         asked = [kind for kind in self._kinds if kind not in DEFAULT or {*DEFAULT} - {*self._kinds}]
-        assert self._written is not None
-        options = _Options(self._written, ())
+        options = _Options(self.written, ())
         return [kind for kind in asked if next(options.of(kind), None) is None]
 
     def _grow(self, parents: Sequence[_Parent]) -> Iterator[tuple[Deviation, ...]]:

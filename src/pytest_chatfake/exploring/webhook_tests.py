@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import traceback
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
-from difflib import get_close_matches
 from functools import partial, wraps
 from itertools import count
 from types import CodeType
@@ -15,12 +13,11 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import pytest
 
-from ..base.arguments import check_int, check_mapping, check_str, cited
+from ..base.arguments import check_int, cited
 from ..base.calling_line import Line, users_lines
 from ..base.coroutines import run_at_once
 from ..base.current_test import current
 from ..base.errors import ChatFakeError
-from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at
 from ..base.views import counted, listed
 from ..fake.config import ChatFakeConfig
@@ -34,6 +31,15 @@ from .deviations import has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
+from .ready_made import (
+    Connected,
+    check_class,
+    fixtures_of,
+    item_of,
+    loop_for,
+    own_line,
+    set_up_class,
+)
 from .recorder import Recorder
 
 #: If this test fails, tests that would fail for the same reason are skipped.
@@ -44,9 +50,6 @@ _CHANGE: Final = "test_snapshot_changes"
 
 #: Which of these two tests have failed in this process.
 _failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
-
-#: Returned at the end of a generator.
-_END: Final = object()
 
 _NO_SNAPSHOT: Final = (
     "connect() returned no snapshot, so only responses were checked: return a function that "
@@ -66,6 +69,13 @@ _IN_ORDER: Final = (
 _NAME_IT: Final = "Name the function that writes: crash_points = [Session.commit]"
 
 _PERSON: Final = "+4915550003"
+
+#: The methods that a subclass may write, with their parameters and a hint.
+_METHODS: Final = (
+    ("connect", ("chat_fake",), "fixtures may follow"),
+    ("scenario", ("chat_fake",), "fixtures are parameters of connect()"),
+    ("forget", (), "connect() can set what it needs, as in self.cache = ..."),
+)
 
 #: A test's work after the scenario, with the fake and the snapshot, if there is one.
 _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
@@ -109,11 +119,7 @@ class WebhookTests:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        is_base = cls.connect is WebhookTests.connect
-        is_misspelt = bool(get_close_matches("connect", vars(cls)))
-        cls.__test__ = vars(cls).get("__test__", is_misspelt or not is_base)
-        if fixtures := _fixtures_of(cls):  # so that parametrized fixtures and classes work
-            pytest.mark.usefixtures(*fixtures)(cls)
+        set_up_class(cls, WebhookTests)
 
     # Yours to write
 
@@ -162,13 +168,13 @@ class WebhookTests:
         ``scenario`` is. If nothing expires, write ``def forget(self): pass``.
         """
 
-    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
+    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> Connected:
         """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
 
         In an async test, write ``async with``. If :meth:`connect` yields, it continues at the end
         of the block, like a fixture, even if the block fails.
         """
-        return _Connected(self.connect(chat_fake, **fixtures))
+        return Connected(self.connect(chat_fake, **fixtures))
 
     @pytest.fixture(name="chat_fake_config")
     def _with_tick(self, chat_fake_config: ChatFakeConfig) -> ChatFakeConfig:
@@ -342,7 +348,7 @@ class _WebhookRun:
         self._item: pytest.Item = request.node
         self._remarks = request.node.stash[remarks_key] = Remarks()
         self._name: str = request.function.__name__
-        self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
+        self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
         self._raises = True
         self._has_aged = False  # whether the test moved the clock
         self._ending: _Ending | None = None
@@ -353,15 +359,9 @@ class _WebhookRun:
         self._awaits_snapshot = False
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
-        self._is_async = any(
-            inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-            for function in (tests.connect, tests.scenario)
-        )
-        self._loop: _Loop | None = of_the_session(_Loop) if self._is_async else None
-        if self._is_async and self._loop is None:
-            self._loop = _Loop()
-            request.addfinalizer(self._loop.close)
-        if reason := _item_of(tests.expected_failures, self._name):
+        self._loop = loop_for(request, (tests.connect, tests.scenario))
+        self._is_async = self._loop is not None
+        if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
     def note(self, text: str) -> None:
@@ -398,9 +398,9 @@ class _WebhookRun:
 
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through, is_first = False, not self._was_played
-            _check_class(type(self._tests))
+            check_class(type(self._tests), WebhookTests, _METHODS)
             made = self._tests.connect(chat_fake, **self._fixtures)
-            async with _Connected(made) as snapshot:  # not connected(), which may be overridden
+            async with Connected(made) as snapshot:  # not connected(), which may be overridden
                 self._check(chat_fake, snapshot)
                 if not self._is_alone:
                     await self._check_before(snapshot, chat_fake)
@@ -425,7 +425,7 @@ class _WebhookRun:
         points = self._tests.crash_points if tries else ()
         crash_points, errors = checked_points(points, tries=tries)
         depth = 1 if kinds else 0
-        given = _item_of(self._tests.only, self._name)
+        given = item_of(self._tests.only, self._name)
         only = None if given is None else parse_deviations(given)
         scope = CheckedOptions(
             kinds,
@@ -495,8 +495,8 @@ class _WebhookRun:
     def _own(self) -> Any:
         # The function whose lines are reported for verbs.
         tests = type(self._tests)
-        function = inspect.unwrap(tests.scenario if self._has_own_scenario else tests.connect)
-        return function if inspect.isfunction(function) else WebhookTests.connect
+        function = tests.scenario if self._has_own_scenario else tests.connect
+        return own_line(function, WebhookTests.connect)
 
     # A world
 
@@ -621,43 +621,6 @@ class _WebhookRun:
         return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
 
 
-class _Connected:
-    """Connects an app for a block, given the result of ``connect()``."""
-
-    def __init__(self, made: Any) -> None:
-        self._made = made
-
-    async def __aenter__(self) -> Any:
-        snapshot = await _next_of(self._made)
-        if snapshot is _END:
-            raise ChatFakeError("connect(): expected it to yield the snapshot, got no yield")
-        return snapshot
-
-    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
-        try:
-            await _end(self._made)
-        except Exception as later:
-            if error is None:
-                raise
-            error.add_note(f"The clean-up of connect() failed as well: {later!r}")
-
-    def __enter__(self) -> Any:
-        return run_at_once(self.__aenter__())
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        run_at_once(self.__aexit__(kind, error, trace))
-
-
-class _Loop:
-    """The loop of tests whose ``connect()`` or ``scenario()`` is async."""
-
-    def __init__(self) -> None:
-        self.runner: asyncio.Runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-
-    def close(self) -> None:
-        self.runner.close()
-
-
 def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Note whether one of the first two tests has failed; after retries, the last run counts."""
     name = getattr(item, "originalname", item.name)
@@ -678,69 +641,6 @@ def _key_of(item: pytest.Item, name: str) -> tuple[object, str, str]:
     # The node of the class, the ids of parameters, and the test's own name.
     ids = item.name.removeprefix(getattr(item, "originalname", item.name))
     return item.parent, ids, name
-
-
-def _item_of(mapping: Any, name: str) -> Any:
-    # A value without items() is refused later, by _check_class().
-    return mapping.get(name) if hasattr(mapping, "get") else None
-
-
-def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
-    connect: Any = tests.connect  # not checked yet
-    if not callable(connect):
-        return []
-    others = list(inspect.signature(connect).parameters.values())[2:]
-    variable = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-    return [
-        parameter.name
-        for parameter in others
-        if parameter.kind not in variable and parameter.default is parameter.empty
-    ]
-
-
-def _check_class(tests: type[WebhookTests]) -> None:
-    name = tests.__name__
-    for method, given, fixtures, hint in (
-        ("connect", ["chat_fake"], _fixtures_of(tests), "fixtures may follow"),
-        ("scenario", ["chat_fake"], [], "fixtures are parameters of connect()"),
-        ("forget", [], [], "connect() can set what it needs, as in self.cache = ..."),
-    ):
-        try:
-            signature = inspect.signature(getattr(tests, method))
-            signature.bind(tests, *given, **dict.fromkeys(fixtures))
-        except TypeError as error:
-            expected = ", ".join(["self", *given])
-            raise TypeError(
-                f"{name}: expected {method}({expected}); {hint}; got: {error}"
-            ) from None
-    for test, reason in check_mapping(tests.expected_failures, f"{name}.expected_failures").items():
-        check_str(reason, f"{name}.expected_failures[{cited(test)}]")
-    known = {test for test in vars(WebhookTests) if test.startswith("test_")}
-    left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
-    for what, names in (
-        ("expected_failures", {*tests.expected_failures}),
-        ("only", {*check_mapping(tests.only, f"{name}.only")}),
-        ("a test set to None", left_out),
-    ):
-        if unknown := names - known:
-            raise ValueError(
-                f"{name}: {what}: expected one of {sorted(known)}, got {cited(min(unknown))}"
-            )
-
-
-async def _next_of(made: Any) -> Any:
-    # What connect() returned, or yields next.
-    if inspect.isgenerator(made):
-        return next(made, _END)
-    if inspect.isasyncgen(made):
-        return await anext(made, _END)
-    return await made if inspect.isawaitable(made) else made
-
-
-async def _end(made: Any) -> None:
-    is_generator = inspect.isgenerator(made) or inspect.isasyncgen(made)
-    if is_generator and await _next_of(made) is not _END:
-        raise ChatFakeError("connect(): expected one yield, got a second one")
 
 
 async def _played(

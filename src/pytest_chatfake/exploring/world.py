@@ -34,6 +34,7 @@ from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from .arrivals import Arrival
 from .baseline import Baseline, without_texts
+from .client_calls import client_calls
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
 from .meetings import Place, Point
@@ -62,6 +63,7 @@ class Environment:
         can crash.
         errors: The names of exception classes, by the names of the crash points that raise them.
         listens: Whether the body as written also shows which database calls the app makes.
+        calls_count: Whether the app's calls of the API are crash points as well.
         ends: How meetings ended, by point.
         spent: Nanoseconds of real time, by what took them.
     """
@@ -74,6 +76,7 @@ class Environment:
         errors: Mapping[str, str] = {},
         *,
         listens: bool = False,
+        calls_count: bool = False,
     ) -> None:
         self.config = config
         self.spent: Counter[str] = Counter()
@@ -81,6 +84,7 @@ class Environment:
         self.crash_points = crash_points
         self.errors = errors
         self.listens = listens
+        self.calls_count = calls_count
         self.ends: dict[Point, set[str]] = {}
         self._start = start
         self._is_open = False
@@ -224,7 +228,7 @@ class World:
             self.memories = MemoryWatch()
             self.memories.begin()
             if points is not None:
-                attend = partial(CrashWatch, None, points, listens=environment.listens)
+                attend = partial(self._watch, points)
         self._seen = Recorder(self.inside, baseline, environment.note, attend, self.memories)
         # Simultaneous attempts have the same order even with other ids.
         self.inside.observe(self._seen, environment.config.seed or "", only_waits=self._only_waits)
@@ -235,6 +239,11 @@ class World:
         for place in self._places:
             if "limit" in environment.ends.get(place.point, ()):
                 place.shorten()
+
+    def _watch(self, points: Mapping[FunctionType, str]) -> CrashWatch:
+        # Made for each attempt, as the app may import its client late.
+        calls = client_calls() if self._environment.calls_count else {}
+        return CrashWatch(None, {**calls, **points}, listens=self._environment.listens)
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
@@ -421,14 +430,17 @@ class World:
         """
         watches = [watch for watch in map(self._watch_of, self._attempts) if watch]
         reached = {point.name for watch in watches for point in watch.points}
+        sends = self._environment.calls_count
+        nothing, meanwhile = "no event made the app call", "while it handles an event"
+        if sends:
+            nothing, meanwhile = "the app never called", "in send() or work()"
         for name in (self._environment.crash_points or {}).values():
             if name not in reached:
                 raise ChatFakeError(
-                    f"crash_points: no event made the app call {name}: name a function that it "
-                    f"calls while it handles an event"
+                    f"crash_points: {nothing} {name}: name a function that it calls {meanwhile}"
                 )
         safe = sum(not watch.points for watch in watches)
-        if self._environment.crash_points or not safe:
+        if self._environment.crash_points or not safe or sends:
             return ""
         among = "" if safe == len(watches) else f" in {safe} of {len(watches)} attempts"
         return (

@@ -143,6 +143,7 @@ class ChatFake:
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
         self.api: AccountApi = AccountApi(engine, key)
+        self._key_reads = 0
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
         strict = config.strict is not False
@@ -768,6 +769,7 @@ class ChatFake:
     @property
     def api_key(self) -> str:
         """The account's key, for the ``X-API-Key`` header (§5)."""
+        self._key_reads += 1
         return self.api._key
 
     @property

@@ -17,6 +17,7 @@ from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
 from ..base.scopes import Callback
 from ..base.triggers import Trigger
+from ..domain.messages import MessageState
 from ..engine.records import VerbRecord
 from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
@@ -194,6 +195,10 @@ class Inside:
         """Return whether the endpoint recreates its app after a crash."""
         return endpoint._restart is not None
 
+    def reserve(self, event_type: str, endpoint: Endpoint) -> None:
+        """Let one endpoint alone get events of a type, even if others get all types."""
+        self._engine.outbox.endpoints.reserved[event_type] = endpoint
+
     # What happened
 
     @property
@@ -340,6 +345,41 @@ class Inside:
     @property
     def calls(self) -> Sequence[ApiRequest]:
         return self._fake.api._log
+
+    @property
+    def key_reads(self) -> int:
+        """How often the account's key was asked for."""
+        return self._fake._key_reads
+
+    @property
+    def can_deduplicate(self) -> bool:
+        """Whether the API takes idempotency keys, or has a route by which to look something up."""
+        return self._fake.api._routes.deduplicates
+
+    @property
+    def messages(self) -> Sequence[MessageState]:
+        return self._engine.account.messages
+
+    def call_of(self, message: MessageState) -> ApiRequest | None:
+        """Return the API call that sent a message; None if the test sent it."""
+        cause = self._engine.outbox.events_of(message)[0]._cause
+        call = cause and cause._cause
+        return call if isinstance(call, ApiRequest) else None
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether a fault was set up."""
+        return bool([*self._engine.outbox.faults.ever, *self._fake.api._faults.ever])
+
+    @staticmethod
+    def key_of(call: ApiRequest) -> str:
+        """Return the idempotency key that a call had; empty if it had none."""
+        return call._key_sent
+
+    @staticmethod
+    def is_replayed(call: ApiRequest) -> bool:
+        """Return whether a call had an earlier call's idempotency key."""
+        return call._repeat is not None
 
     def has_webhooks_before(self, call: ApiRequest) -> bool:
         """Return whether a call's webhooks were posted before its response."""
