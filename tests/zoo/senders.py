@@ -71,7 +71,7 @@ class Outbox:
         try:
             self.post(id)
         except Unclear:
-            self.save(id, "new")
+            self.save(id, "sending")
         except Refused as error:
             self.save(id, "failed" if error.status == 400 else "new")
         else:
@@ -115,6 +115,7 @@ class Outbox:
 class Tests(SendTests):
     """Ready-made tests for an outbox."""
 
+    __test__ = False
     make = Outbox
     header = "Idempotency-Key"
 
@@ -135,5 +136,233 @@ class Tests(SendTests):
         self.box.work()
 
 
+class LooksUp(Outbox):
+    """Has no key, but looks a message up before it sends it again."""
+
+    def key_for(self, id):
+        return ""
+
+    def send(self, id):
+        if not self.claim(id):
+            status, _ = self.call("GET", f"/v2/by-reference/{id}")
+            if status == 200:
+                self.save(id, "sent")
+            if status != 404:
+                return
+        super().send(id)
+
+
+class NeverTwice(Outbox):
+    """Has neither: it leaves what is unclear to a person."""
+
+    def key_for(self, id):
+        return ""
+
+    def ready(self):
+        return [id for (id,) in self.db.execute("SELECT id FROM box WHERE state = 'new'")]
+
+    def send(self, id):
+        if self.claim(id):
+            super().send(id)
+
+
 class TestWithKey(Tests):
     crash_points = [Outbox.save]
+
+
+class TestWithLookup(Tests):
+    make = LooksUp
+    header = None
+    crash_points = [Outbox.save]
+
+    def connect(self, chat_fake, tmp_path_factory):
+        @chat_fake.route("/v2/by-reference/<reference>", ["GET"])
+        def find(_, reference):
+            sent = [each for each in chat_fake.messages if each.status != "failed"]
+            known = [each.id for each in sent if reference in each.body]
+            return {"ids": known}, 200 if known else 404
+
+        yield from super().connect(chat_fake, tmp_path_factory)
+
+
+class TestNeverTwice(Tests):
+    make = NeverTwice
+    header = None
+    crash_points = [Outbox.save]
+
+    def undecided(self, snapshot):
+        return "sending" in snapshot.values()
+
+
+# Apps with a bug each
+
+
+class ShowsATimeoutAsNotSent(Outbox):
+    """Sends again under another key, because no response came; the twin keeps the key."""
+
+    bug = True
+
+    def key_for(self, id):
+        (tries,) = self.db.execute("SELECT tries FROM box WHERE id = ?", (id,)).fetchone()
+        return f"{id} {tries}" if self.bug else id
+
+    def send(self, id):
+        self.db.execute("UPDATE box SET state = 'new' WHERE id = ?", (id,))
+        super().send(id)
+
+
+class TriesForEver(Outbox):
+    """Takes a 400 for an error that passes."""
+
+    bug = True
+
+    def save(self, id, state):
+        super().save(id, "new" if self.bug and state == "failed" else state)
+
+
+class ListsErrorsAsSent(Outbox):
+    """Has a client that returns an error as a value, which nobody looks at."""
+
+    bug = True
+
+    def post(self, id):
+        try:
+            return super().post(id)
+        except Refused as error:
+            if not self.bug:
+                raise
+            return {"error": str(error)}
+
+
+class GetsStuck(Outbox):
+    """Waits for ever for a row that a crash left behind."""
+
+    bug = True
+
+    def ready(self):
+        return NeverTwice.ready(self) if self.bug else super().ready()
+
+    def send(self, id):
+        try:
+            self.claim(id)
+            self.post(id)
+        except Unclear:
+            self.save(id, "new")
+        except Refused as error:
+            self.save(id, "failed" if error.status == 400 else "new")
+        else:
+            self.save(id, "sent")
+
+
+class SendsWhatAnotherSends(NeverTwice):
+    """Looks which rows are new, and then sends them, whoever has begun to do so meanwhile."""
+
+    bug = True
+
+    def claim(self, id):
+        return super().claim(id) or self.bug
+
+
+class LosesTheRun(Outbox):
+    """Takes all rows out of the box, and stops at a response that it can't read."""
+
+    bug = True
+
+    def ready(self):
+        found = super().ready()
+        if self.bug:
+            self.db.execute("UPDATE box SET state = 'sent'")
+        return found
+
+    def read(self, status, body):
+        if self.bug and body.startswith(b"<"):
+            return json.loads(body)
+        return super().read(status, body)
+
+
+class GivesUpWithoutMoney(Outbox):
+    """Takes a lack of money for the end of a message."""
+
+    bug = True
+
+    def read(self, status, body):
+        try:
+            return super().read(status, body)
+        except Refused as error:
+            if self.bug and error.code == "BALANCE_INSUFFICIENT":
+                raise Refused(400, error.code) from None
+            raise
+
+
+class KeepsItsToken(Outbox):
+    """Asks for its token once."""
+
+    bug = True
+    token = None
+
+    def call(self, method, path, body=None, headers=None):
+        if self.token is None or not self.bug:
+            self.token = self.fetch()
+        return super().call(method, path, body, headers)
+
+    def __init__(self, path, url, key):
+        super().__init__(path, url, lambda: self.token)
+        self.fetch = key
+
+
+class SendsTheBatchAgain(Outbox):
+    """Sends all orders again, if one of them could not be sent."""
+
+    bug = True
+
+    def key_for(self, id):
+        return ""
+
+    def work(self):
+        taken = [id for id in NeverTwice.ready(self) if self.claim(id)]
+        for id in taken:
+            try:
+                self.post(id)
+            except Refused as error:
+                again = taken if self.bug else [id]
+                for each in again:
+                    self.save(each, "failed" if error.status == 400 else "new")
+                if self.bug:
+                    return
+            else:
+                self.save(id, "sent")
+
+
+class HashesWhatChanges(Outbox):
+    """Makes its key of all fields of a row, the count of its tries among them."""
+
+    bug = True
+
+    def key_for(self, id):
+        fields = "id, tries" if self.bug else "id"
+        row = self.db.execute(f"SELECT {fields} FROM box WHERE id = ?", (id,)).fetchone()
+        return hashlib.sha256(repr(row).encode()).hexdigest()
+
+    def send(self, id):
+        self.db.execute("UPDATE box SET tries = tries + 1 WHERE id = ?", (id,))
+        super().send(id)
+
+
+#: The rows that each bug fails.
+FAILED = {
+    ShowsATimeoutAsNotSent: ["lost_response", "garbled_response", "crash"],
+    TriesForEver: ["rejected_send"],
+    ListsErrorsAsSent: ["refused_send"],
+    GetsStuck: ["crash"],
+    SendsWhatAnotherSends: ["two_at_once"],
+    LosesTheRun: ["garbled_response"],
+    GivesUpWithoutMoney: ["out_of_funds"],
+    KeepsItsToken: ["rotated_key"],
+    SendsTheBatchAgain: ["refused_send"],
+    HashesWhatChanges: ["lost_response"],
+}
+
+
+def correct(app):
+    """The same app without its bug."""
+    return type(f"{app.__name__}Correct", (app,), {"bug": False})

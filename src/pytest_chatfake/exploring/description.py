@@ -12,9 +12,6 @@ from ..webhooks.faults import Concurrently, Reorder
 from .deviations import KINDS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
-#: The names of events that stand for a call of an app's own code.
-CALLS = ("send()", "work()")
-
 #: A sentence names at most this many events; if there are more, it names fewer and counts the rest.
 _NAMED = 3
 
@@ -48,6 +45,8 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     is_again = len(indexes) > 1
     between = attempts[first + 1 : second] if is_again else []
     after = f" after {_names(between)}" if between else ""
+    if subject.is_call:
+        return f"the app {subject.crash} in {event}" + ", which was called again" * is_again
     return KINDS[kind].sentence.format(
         event=event,
         after=after,
@@ -85,7 +84,7 @@ def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -
     at = f" at {listed(endpoints)}" if endpoints else ""
     is_one = len({attempt.name for attempt in attempts}) == 1
     twice = " twice" * (is_one and len(endpoints) < 2)
-    does = "ran" if subject.name in CALLS else "arrived"
+    does = "ran" if subject.is_call else "arrived"
     return f"{_names(attempts)} {does}{twice} at the same time{at}"
 
 

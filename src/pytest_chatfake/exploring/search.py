@@ -20,11 +20,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..webhooks.faults import Concurrently
 from .client_calls import is_client_call
 from .deviations import CRASHING, DEFAULT, KINDS, Call, Deviation
+
+
+#: The types of events that stand for a call of the app's own code.
+CALLS: Final = ("send()", "work()")
 
 
 class LoggedAttempt(NamedTuple):
@@ -44,6 +48,7 @@ class LoggedAttempt(NamedTuple):
         crash: How the app crashed during it, or which error it got; empty: neither.
         is_retry: Whether the service retries it, as its request may say.
         calls: The database calls during it, by name.
+        is_call: Whether it stands for a call of the app's own code, such as ``send()``.
     """
 
     number: int
@@ -58,6 +63,7 @@ class LoggedAttempt(NamedTuple):
     crash: str = ""
     is_retry: bool = False
     calls: Sequence[str] = ()
+    is_call: bool = False
 
 
 class LoggedCall(NamedTuple):

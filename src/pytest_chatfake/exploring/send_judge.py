@@ -13,6 +13,7 @@ from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT
 from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
+from .deviations import Call
 
 #: The recipient, the type and the content of a message.
 Content: TypeAlias = tuple[str, str, str]
@@ -52,6 +53,13 @@ class Books(NamedTuple):
     def posts(self) -> list[ApiRequest]:
         """The calls that may have an effect."""
         return [call for call in self.calls if call.method not in {"GET", "HEAD"}]
+
+    @property
+    def send_calls(self) -> list[Call]:
+        """The paths and methods of the calls that sent messages."""
+        calls = filter(None, map(self.inside.call_of, self.messages))
+        found = (Call.of(call.path, call.method) for call in calls)
+        return list(dict.fromkeys(filter(None, found)))
 
     def repeats(self, written: Counter[Content]) -> Iterator[str]:
         """Name the messages that were sent more often than as written, and why they could be."""
@@ -112,7 +120,8 @@ class Books(NamedTuple):
         else:
             why += ", and the send call takes no idempotency key (idempotency_header=)"
         attempt = self.calls.get(two)
-        if attempt is not None and attempt is self.calls.get(one):
+        is_alone = attempt is not None and not self.inside.round_of(attempt)
+        if attempt is not None and is_alone and attempt is self.calls.get(one):
             posts = [call for call in self.posts if self.calls[call] is attempt]
             name = self.inside.name_of(attempt.event)
             why += f"; one {name} made {counted(len(posts), 'POST')}"
@@ -120,7 +129,7 @@ class Books(NamedTuple):
 
 
 def content_of(message: MessageState) -> Content:
-    return message.recipient, message.type, message.content or message.body
+    return message.recipient, message.type, message.body or message.content or ""
 
 
 def _shown(content: Content) -> str:

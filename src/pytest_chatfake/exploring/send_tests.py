@@ -26,8 +26,7 @@ from ..fake.snapshots import Snapshot, check_snapshot
 from .baseline import Baseline
 from .cards import Remarks, remarks_key
 from .client_calls import POINTS, is_client_call
-from .deviations import Deviation, has_points, parse_deviations
-from .description import CALLS
+from .deviations import Call, Deviation, has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
@@ -41,7 +40,7 @@ from .ready_made import (
     set_up_class,
 )
 from .recorder import Recorder
-from .search import WorldLog
+from .search import CALLS, WorldLog
 from .send_judge import Books, Content, names_of, with_names
 from .sending import ROUNDS, Sending, awaited, performed
 
@@ -258,6 +257,7 @@ class _SendRun:
         self._written: Counter[Content] | None = None  # the messages of the first world
         self._judges_messages = True  # whether the last finding was about messages
         self._awaits_snapshot = False
+        self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._can_decide = False  # whether a right app can know if a call took effect
         self._value: Any = None  # the snapshot of the first world, with names for ids
         self._raw: Any = None  # the same with the ids
@@ -285,8 +285,16 @@ class _SendRun:
         self._explore()
 
         async def sends(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            fake.rotate_key()
-            sending = self._sending(fake)
+            refused = [
+                fake.api.fail(401, times=None, **call._asdict()) for call in self._send_calls
+            ]
+
+            def rotate() -> None:
+                for fault in refused:
+                    fault.remove()
+                fake.rotate_key()
+
+            sending = self._sending(fake, remedy=rotate)
             await sending.play()
             is_static = not sending.key_reads
             if is_static and [*Books.of(Inside(fake)).missing(self._expected_messages)]:
@@ -387,7 +395,7 @@ class _SendRun:
             is_first = deviation.start == 1 or deviation.kind != "api.fail_400"
             return is_first and (call.method != "GET" or deviation.start <= _QUERIES_TRIED)
         attempts = [each for each in log.attempts if each is not None]
-        own = [each.number for each in attempts if each.name.partition(" ")[0] in CALLS]
+        own = [each.number for each in attempts if each.is_call]
         if not self._can_decide and deviation.kind == "crash":
             return False
         if deviation.start not in own[:_CALLS_TRIED]:
@@ -428,6 +436,10 @@ class _SendRun:
             )
 
     @property
+    def _rejects(self) -> bool:
+        return self._name == "test_a_rejected_send"
+
+    @property
     def _expected_messages(self) -> Counter[Content]:
         assert self._written is not None
         return self._written
@@ -445,19 +457,20 @@ class _SendRun:
         if is_first := self._written is None:
             self._learn(books, is_undecided=is_undecided)
         lines = [*books.repeats(self._expected_messages)]
+        is_about_messages = bool(lines)
         if sending.endless:
             lines = [f"{sending.endless} called the API more than 100 times, and would go on"]
-        elif self._name == "test_a_rejected_send" and not is_first:
+        elif self._rejects:
             lines = self._unending(fake, books)
         elif not is_undecided:
             lines += books.missing(self._expected_messages)
-            self._judges_messages = bool(lines)
+            is_about_messages = bool(lines)
             lines += await self._differing(fake, value, baseline, is_first=is_first)
         if lines:
             if sending.told is not None:
                 lines.append(f"send() raised {type(sending.told).__name__}: {sending.told}")
-            problem = cause or "as written"
-            raise baseline.error_about(problem, lines)
+            self._judges_messages = is_about_messages
+            raise baseline.error_about(cause or "as written", lines)
 
     def _learn(self, books: Books, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
@@ -473,6 +486,7 @@ class _SendRun:
         if self._name == "test_a_lost_response" and (shared := books.shared_key()):
             raise AssertionError(shared)
         self._written = books.contents
+        self._send_calls = books.send_calls
 
     async def _differing(
         self, fake: ChatFake, value: Any, baseline: Baseline, *, is_first: bool
@@ -504,7 +518,14 @@ class _SendRun:
         wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
         given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
         lines = [f"{wait}self.play(chat_fake)"]
-        if self._judges_messages:
+        if self._rejects:
+            imports.append("from datetime import timedelta")
+            lines += [
+                f"end = chat_fake.clock.now - timedelta(hours={_LAST_ROUNDS})",
+                "late = [each for each in chat_fake.api.requests if each.at > end]",
+                "assert [each for each in late if each.method != 'GET'] == []",
+            ]
+        elif self._judges_messages:
             contents = sorted((to, body) for to, _, body in self._expected_messages.elements())
             lines += [
                 "sent = [(each.to, each.body) for each in chat_fake.messages if each.status != "

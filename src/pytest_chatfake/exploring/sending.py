@@ -20,8 +20,8 @@ from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..webhooks.endpoints import Endpoint
 from .client_calls import POINTS, client_calls
-from .description import CALLS
 from .meetings import is_away
+from .search import CALLS
 from .tripwires import set_tripwire
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Sending:
         else:
             app = serve
             endpoint = webhooks.connect(wsgi=serve, events=events, restart=restart)
-        endpoint.name = endpoint.label = type(self._tests).__name__
+        endpoint.name = endpoint.label = f"{type(self._tests).__name__}.{name}"
         endpoint._signers[-1] = None
         self._endpoints[name] = endpoint
         self._inside.reserve(name, endpoint)

@@ -40,7 +40,7 @@ from .deviations import KINDS, Call, Deviation
 from .meetings import Place, Point
 from .memories import MemoryWatch
 from .recorder import Barrier, Ended, Recorder
-from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
+from .search import CALLS, LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 #: A body: a function that takes a fake.
 Body = Callable[[ChatFake], Any]
@@ -531,14 +531,16 @@ class World:
         event: Event,
         endpoint: Endpoint,
     ) -> LoggedAttempt:
+        is_call = event.type in CALLS
         return LoggedAttempt(
             choice,
             self._environment.item(event, endpoints[endpoint]),
             self.inside.number_of(event),
             event.status or "",
             names.get(event, self.inside.name_of(event)),  # for an event from before a reset
-            self.inside.place_of(endpoint) if len(endpoints) > 1 else "",
+            self.inside.place_of(endpoint) if len(endpoints) > 1 and not is_call else "",
             self.inside.overlaps(endpoint),
+            is_call=is_call,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:

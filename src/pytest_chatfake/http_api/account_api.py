@@ -261,7 +261,9 @@ class AccountApi:
     ) -> Response | Reply | None:
         try:
             self._core.scopes.begin(asked)
-            found = respond(self._first_calls, route, request, variables, asked)
+            found = respond(
+                self._first_calls, route, request, variables, asked, has_failed=self._has_failed
+            )
             if races or route.webhooks_first:
                 self._engine.catch_up()  # an autopilot may deliver at once
             for race in races:
@@ -287,6 +289,10 @@ class AccountApi:
             asked._is_given_up = _has_hung_up(request.environ.get("werkzeug.socket"))
             asked._awaits_webhooks = False
         return response
+
+    def _has_failed(self, asked: Record) -> bool:
+        messages = (effect._message for effect in self._core.history.effects_of(asked))
+        return any(message is not None and message.state == "failed" for message in messages)
 
     def _deliver(self, asked: ApiRequest, race: WebhooksFirst) -> None:
         # This replaces the next deliveries that the test asks for.
