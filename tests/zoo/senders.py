@@ -3,11 +3,12 @@
 import hashlib
 import json
 import sqlite3
+import time
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
-from pytest_chatfake import SendTests
+from pytest_chatfake import SendTests, WebhookTests
 
 #: The customers that get a message.
 ORDERS = ["order-1", "order-2"]
@@ -31,10 +32,13 @@ class Outbox:
     The methods below are where the apps with bugs differ.
     """
 
+    header = "Idempotency-Key"
+
     def __init__(self, path, url, key):
         self.host, self.key = urlsplit(url).netloc, key
         self.db = sqlite3.connect(path, timeout=5, isolation_level=None)
-        self.db.execute("CREATE TABLE IF NOT EXISTS box (id PRIMARY KEY, state, tries DEFAULT 0)")
+        columns = "id PRIMARY KEY, state, tries DEFAULT 0, since"
+        self.db.execute(f"CREATE TABLE IF NOT EXISTS box ({columns})")
 
     def close(self):
         self.db.close()
@@ -52,8 +56,9 @@ class Outbox:
     def claim(self, id):
         """Make a row this worker's; False if another one has it."""
         claimed = self.db.execute(
-            "UPDATE box SET state = 'sending', tries = tries + 1 WHERE id = ? AND state = 'new'",
-            (id,),
+            "UPDATE box SET state = 'sending', tries = tries + 1, since = ? "
+            "WHERE id = ? AND state = 'new'",
+            (time.time(), id),
         )
         return claimed.rowcount == 1
 
@@ -117,10 +122,10 @@ class Tests(SendTests):
 
     __test__ = False
     make = Outbox
-    header = "Idempotency-Key"
+    crash_points = [Outbox.save]
 
     def connect(self, chat_fake, tmp_path_factory):
-        chat_fake.send_endpoint(idempotency_header=self.header, echo=["reference"])
+        chat_fake.send_endpoint(idempotency_header=self.make.header, echo=["reference"])
         self.path = tmp_path_factory.mktemp("outbox") / "outbox.db"
         self.restart(chat_fake)
         yield lambda: self.box.states()
@@ -137,13 +142,21 @@ class Tests(SendTests):
 
 
 class LooksUp(Outbox):
-    """Has no key, but looks a message up before it sends it again."""
+    """Has no key, but looks a message up before it sends it again, after ten minutes."""
+
+    def ready(self):
+        query = "SELECT id FROM box WHERE state = 'new' OR state = 'sending' AND since < ?"
+        return [id for (id,) in self.db.execute(query, (time.time() - 600,))]
+
+    header = None
 
     def key_for(self, id):
         return ""
 
     def send(self, id):
         if not self.claim(id):
+            if not self.claim_again(id):
+                return
             status, _ = self.call("GET", f"/v2/by-reference/{id}")
             if status == 200:
                 self.save(id, "sent")
@@ -151,9 +164,19 @@ class LooksUp(Outbox):
                 return
         super().send(id)
 
+    def claim_again(self, id):
+        """Make a row this worker's that another one has left behind."""
+        claimed = self.db.execute(
+            "UPDATE box SET since = ? WHERE id = ? AND state = 'sending' AND since < ?",
+            (time.time(), id, time.time() - 600),
+        )
+        return claimed.rowcount == 1
+
 
 class NeverTwice(Outbox):
     """Has neither: it leaves what is unclear to a person."""
+
+    header = None
 
     def key_for(self, id):
         return ""
@@ -167,13 +190,11 @@ class NeverTwice(Outbox):
 
 
 class TestWithKey(Tests):
-    crash_points = [Outbox.save]
+    pass
 
 
 class TestWithLookup(Tests):
     make = LooksUp
-    header = None
-    crash_points = [Outbox.save]
 
     def connect(self, chat_fake, tmp_path_factory):
         @chat_fake.route("/v2/by-reference/<reference>", ["GET"])
@@ -187,8 +208,6 @@ class TestWithLookup(Tests):
 
 class TestNeverTwice(Tests):
     make = NeverTwice
-    header = None
-    crash_points = [Outbox.save]
 
     def undecided(self, snapshot):
         return "sending" in snapshot.values()
@@ -310,16 +329,13 @@ class KeepsItsToken(Outbox):
         self.fetch = key
 
 
-class SendsTheBatchAgain(Outbox):
+class SendsTheBatchAgain(NeverTwice):
     """Sends all orders again, if one of them could not be sent."""
 
     bug = True
 
-    def key_for(self, id):
-        return ""
-
     def work(self):
-        taken = [id for id in NeverTwice.ready(self) if self.claim(id)]
+        taken = [id for id in self.ready() if self.claim(id)]
         for id in taken:
             try:
                 self.post(id)
@@ -348,18 +364,111 @@ class HashesWhatChanges(Outbox):
         super().send(id)
 
 
-#: The rows that each bug fails.
+class Replies:
+    """Replies to what people write, while it handles the webhook.
+
+    The bug: it accepts the webhook although the reply was refused.
+    """
+
+    bug = False
+
+    def __init__(self, fake):
+        self.fake, self.replied = fake, {}
+
+    def __call__(self, request):
+        message = json.loads(request.body).get("chatInboundMessage")
+        if message is None:
+            return 200
+        order = {"to": "+1", "type": "text", "text": {"body": "We will call you"}}
+        headers = {**self.fake.headers, "Idempotency-Key": message["id"]}
+        host = urlsplit(self.fake.base_url).netloc
+        with closing(HTTPConnection(host, timeout=60)) as connection:
+            connection.request("POST", "/v2/messages", json.dumps(order), headers)
+            try:
+                status = connection.getresponse().status
+            except OSError:
+                return 500
+        self.replied[message["id"]] = status == 200
+        return 200 if status == 200 or (self.bug and status == 429) else 503
+
+
+class DropsReplies(Replies):
+    bug = True
+
+
+class RepliesTests(WebhookTests):
+    __test__ = False
+    make = Replies
+
+    def connect(self, chat_fake):
+        chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
+        app = self.make(chat_fake)
+        chat_fake.webhooks.connect(handler=app, events="*")
+        return lambda: dict(app.replied)
+
+    def scenario(self, chat_fake):
+        yield chat_fake.recipient("+1").writes("Where is it?")
+
+
+class TestDropsReplies(RepliesTests):
+    make = DropsReplies
+
+
+class TestReplies(RepliesTests):
+    pass
+
+
+#: The tests that each bug fails, and what the first of them says.
 FAILED = {
-    ShowsATimeoutAsNotSent: ["lost_response", "garbled_response", "crash"],
-    TriesForEver: ["rejected_send"],
-    ListsErrorsAsSent: ["refused_send"],
-    GetsStuck: ["crash"],
-    SendsWhatAnotherSends: ["two_at_once"],
-    LosesTheRun: ["garbled_response"],
-    GivesUpWithoutMoney: ["out_of_funds"],
-    KeepsItsToken: ["rotated_key"],
-    SendsTheBatchAgain: ["refused_send"],
-    HashesWhatChanges: ["lost_response"],
+    ShowsATimeoutAsNotSent: (
+        ["a_lost_response", "a_garbled_response", "two_at_once", "a_crash"],
+        "the response to the 1st POST /v2/messages was lost; m3 repeats m1: same to and body, the "
+        "idempotency keys differ",
+    ),
+    TriesForEver: (
+        ["a_rejected_send"],
+        "the 1st POST /v2/messages and all later ones were refused with 400; it still tried after "
+        "15 hours, 42 times in all: a 400 never becomes a success",
+    ),
+    ListsErrorsAsSent: (
+        ["a_refused_send", "a_garbled_response", "a_rotated_key", "out_of_funds"],
+        "the 1st POST /v2/messages was refused with 503; the message 'order-1 is on its way' to +1 "
+        "was never sent",
+    ),
+    GetsStuck: (
+        ["a_crash"],
+        "the app crashed before the API call (senders.py) in work(), which was called again; the "
+        "message 'order-1 is on its way' to +1 was never sent",
+    ),
+    SendsWhatAnotherSends: (
+        ["two_at_once"],
+        "work() ran twice at the same time, and both attempts met before the API call; m3 repeats "
+        "m1: same to and body, no idempotency key",
+    ),
+    LosesTheRun: (
+        ["a_garbled_response", "a_crash"],
+        "the 1st POST /v2/messages was refused with 503 and an HTML page; the message 'order-1 is "
+        "on its way' to +1 was never sent",
+    ),
+    GivesUpWithoutMoney: (
+        ["out_of_funds"],
+        "there was no money at first, and then top_up(); the message 'order-1 is on its way' to +1 "
+        "was never sent (m1 failed with BALANCE_INSUFFICIENT)",
+    ),
+    KeepsItsToken: (
+        ["a_rotated_key"],
+        "the API key was rotated; the message 'order-1 is on its way' to +1 was never sent",
+    ),
+    SendsTheBatchAgain: (
+        ["a_refused_send", "a_garbled_response"],
+        "the 2nd POST /v2/messages was refused with 503; m2 repeats m1: same to and body, no "
+        "idempotency key",
+    ),
+    HashesWhatChanges: (
+        ["a_lost_response", "a_garbled_response", "two_at_once", "a_crash"],
+        "the response to the 1st POST /v2/messages was lost; m3 repeats m1: same to and body, the "
+        "idempotency keys differ",
+    ),
 }
 
 

@@ -26,7 +26,6 @@ from ..webhooks.faults import Concurrently
 from .client_calls import is_client_call
 from .deviations import CRASHING, DEFAULT, KINDS, Call, Deviation
 
-
 #: The types of events that stand for a call of the app's own code.
 CALLS: Final = ("send()", "work()")
 
@@ -75,12 +74,14 @@ class LoggedCall(NamedTuple):
         has_late_webhooks: Whether it caused webhooks that were posted after its response.
         delivered: To how many devices each of its messages was delivered after its response, at the
             same moment, by one verb after another.
+        is_in_attempt: Whether it was made while the app handled an event.
     """
 
     number: int
     call: Call
     has_late_webhooks: bool
     delivered: tuple[int, ...] = ()
+    is_in_attempt: bool = False
 
     def ways(self, kind: str) -> tuple[tuple[tuple[str, Any], ...], ...]:
         """Return the further arguments with which a kind can deviate the call: one set per way."""

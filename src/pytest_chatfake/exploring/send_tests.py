@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import wraps
 from types import CodeType
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import pytest
 
@@ -229,12 +229,24 @@ class SendTests:
     def test_two_at_once(self, send_run: _SendRun) -> None:
         """Send once although two processes do the same at the same time."""
         send_run.require_restart()
-        send_run.compare("duplicate_at_once")
+        send_run.compare_at_once()
 
     def test_a_crash(self, send_run: _SendRun) -> None:
         """Survive a crash before and after each call of the API, and at crash points."""
         send_run.require_restart()
         send_run.compare("crash")
+
+
+class _Known(NamedTuple):
+    """What an app has sent, and its snapshot, in a world where nothing went wrong.
+
+    Attributes:
+        messages: The messages, and how often each was sent.
+        value: The snapshot, with names for ids; None until it is known.
+    """
+
+    messages: Counter[Content]
+    value: Any = None
 
 
 class _SendRun:
@@ -254,13 +266,11 @@ class _SendRun:
         self._loop = loop_for(request, methods)
         self._is_async = self._loop is not None
         self._before: Any = None  # the snapshot after connect(), in the first world
-        self._written: Counter[Content] | None = None  # the messages of the first world
-        self._judges_messages = True  # whether the last finding was about messages
+        self._known: dict[bool, _Known] = {}  # by whether send() was called twice
+        self._failing: Counter[Content] | None = None  # what should have been sent, if that differs
         self._awaits_snapshot = False
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._can_decide = False  # whether a right app can know if a call took effect
-        self._value: Any = None  # the snapshot of the first world, with names for ids
-        self._raw: Any = None  # the same with the ids
         if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
@@ -281,6 +291,15 @@ class _SendRun:
         if meetings := exploration._meetings:
             self._remarks.notes.append(meetings)
 
+    def compare_at_once(self) -> None:
+        async def twice(fake: ChatFake, snapshot: Snapshot | None) -> None:
+            sending = self._sending(fake, twice=True)
+            await sending.play()
+            await self._judge(fake, snapshot, "", sending)
+
+        self._explore(sends=twice)
+        self.compare("duplicate_at_once")
+
     def compare_with_a_new_key(self) -> None:
         self._explore()
 
@@ -297,7 +316,7 @@ class _SendRun:
             sending = self._sending(fake, remedy=rotate)
             await sending.play()
             is_static = not sending.key_reads
-            if is_static and [*Books.of(Inside(fake)).missing(self._expected_messages)]:
+            if is_static and [*Books.of(Inside(fake)).missing(self._known[False].messages)]:
                 # Its key is a setting, so a deployment brings the new one.
                 self.require_restart()
                 await sending.make_anew()
@@ -382,8 +401,9 @@ class _SendRun:
             raise
         return exploration
 
-    def _sending(self, fake: ChatFake, remedy: Callable[[], object] | None = None) -> Sending:
-        twice = self._name == "test_two_at_once" and not Inside(fake).has_faults
+    def _sending(
+        self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
+    ) -> Sending:
         works = _writes(self._tests, "work")
         return Sending(self._tests, fake, works=works, twice=twice, remedy=remedy)
 
@@ -426,7 +446,7 @@ class _SendRun:
     async def _check_before(self, fake: ChatFake, snapshot: Snapshot) -> None:
         value = await Inside(fake).taken(snapshot)
         self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
-        if self._written is None:
+        if not self._known:
             self._before = value
         elif self._before != value:
             raise ChatFakeError(
@@ -439,11 +459,6 @@ class _SendRun:
     def _rejects(self) -> bool:
         return self._name == "test_a_rejected_send"
 
-    @property
-    def _expected_messages(self) -> Counter[Content]:
-        assert self._written is not None
-        return self._written
-
     async def _judge(
         self, fake: ChatFake, snapshot: Snapshot | None, cause: str, sending: Sending
     ) -> None:
@@ -454,25 +469,31 @@ class _SendRun:
         is_undecided = bool(await awaited(self._tests.undecided(value)))
         observer = inside.observer
         baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
-        if is_first := self._written is None:
-            self._learn(books, is_undecided=is_undecided)
-        lines = [*books.repeats(self._expected_messages)]
+        if is_first := sending.is_doubled not in self._known:
+            self._learn(books, sending, is_undecided=is_undecided)
+        known = self._known[sending.is_doubled]
+        lines = [*books.repeats(known.messages)]
         is_about_messages = bool(lines)
         if sending.endless:
             lines = [f"{sending.endless} called the API more than 100 times, and would go on"]
         elif self._rejects:
             lines = self._unending(fake, books)
         elif not is_undecided:
-            lines += books.missing(self._expected_messages)
+            lines += books.missing(known.messages)
             is_about_messages = bool(lines)
-            lines += await self._differing(fake, value, baseline, is_first=is_first)
+            if baseline.learning:
+                baseline.values.append(value)
+            named = with_names(value, names_of(inside))
+            if is_first:
+                self._known[sending.is_doubled] = known = known._replace(value=named)
+            lines += await self._differing(fake, value, named, known)
         if lines:
             if sending.told is not None:
                 lines.append(f"send() raised {type(sending.told).__name__}: {sending.told}")
-            self._judges_messages = is_about_messages
+            self._failing = known.messages if is_about_messages else None
             raise baseline.error_about(cause or "as written", lines)
 
-    def _learn(self, books: Books, *, is_undecided: bool) -> None:
+    def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
         if not books.messages:
             raise ChatFakeError(
@@ -485,22 +506,15 @@ class _SendRun:
             raise ChatFakeError("undecided(): expected False if nothing goes wrong, got True")
         if self._name == "test_a_lost_response" and (shared := books.shared_key()):
             raise AssertionError(shared)
-        self._written = books.contents
+        self._known[sending.is_doubled] = _Known(books.contents)
         self._send_calls = books.send_calls
 
-    async def _differing(
-        self, fake: ChatFake, value: Any, baseline: Baseline, *, is_first: bool
-    ) -> list[str]:
+    async def _differing(self, fake: ChatFake, value: Any, named: Any, known: _Known) -> list[str]:
         inside = Inside(fake)
         if _writes(self._tests, "expected"):
             expected = await awaited(self._tests.expected(fake))
             return [] if value == expected else inside.difference(expected, value, "expected")
-        named = with_names(value, names_of(inside))
-        if is_first:
-            self._value, self._raw = named, value
-        if baseline.learning:
-            baseline.values.append(self._raw)
-        return [] if named == self._value else inside.difference(self._value, named, "as written")
+        return [] if named == known.value else inside.difference(known.value, named, "as written")
 
     def _unending(self, fake: ChatFake, books: Books) -> list[str]:
         end = fake.clock.now - timedelta(hours=_LAST_ROUNDS)
@@ -525,8 +539,8 @@ class _SendRun:
                 "late = [each for each in chat_fake.api.requests if each.at > end]",
                 "assert [each for each in late if each.method != 'GET'] == []",
             ]
-        elif self._judges_messages:
-            contents = sorted((to, body) for to, _, body in self._expected_messages.elements())
+        elif self._failing is not None:
+            contents = sorted((to, body) for to, _, body in self._failing.elements())
             lines += [
                 "sent = [(each.to, each.body) for each in chat_fake.messages if each.status != "
                 "'failed']",

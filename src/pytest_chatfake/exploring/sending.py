@@ -51,12 +51,13 @@ class Sending:
         tests: The user's methods.
         fake: The fake.
         works: Whether there is a ``work()``.
-        twice: Whether each call is made twice.
+        twice: Whether each call is made twice, one after the other.
         remedy: Called once before the caller calls again, to end what made the send fail.
 
     Attributes:
         told: The error of the last ``send()``; None: its caller was not told of any.
         endless: The call that never stopped calling the API; empty: there was none.
+        is_doubled: Whether ``send()`` was called twice, although nothing was wrong.
         key_reads: How often the app's code asked for the account's key.
     """
 
@@ -71,6 +72,7 @@ class Sending:
     ) -> None:
         self.told: Exception | None = None
         self.endless: str = ""
+        self.is_doubled: bool = twice
         self.key_reads: int = 0
         self._tests = tests
         self._fake = fake
@@ -153,6 +155,7 @@ class Sending:
         with self._lock:
             is_second = self._running > 0 or threading.get_ident() != self._home
             self._running += 1
+            self.is_doubled |= is_second and name == SEND
             is_new, self._is_stopped = is_second or self._is_stopped, False
             self._calls = 0
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import partial, wraps
@@ -27,7 +28,7 @@ from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from .baseline import Baseline
 from .cards import Remarks, remarks_key
 from .changes import ChangeCount
-from .deviations import has_points, parse_deviations
+from .deviations import Deviation, has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
@@ -41,6 +42,8 @@ from .ready_made import (
     set_up_class,
 )
 from .recorder import Recorder
+from .search import WorldLog
+from .send_judge import Books, Content
 
 #: If this test fails, tests that would fail for the same reason are skipped.
 _FIRST: Final = "test_all_events_are_taken"
@@ -65,6 +68,10 @@ _IN_ORDER: Final = (
     "no event overtook an earlier one of its message: cause two without a settle(), an assertion "
     "or a clock move between them, or hold them back with chat_fake.webhooks.paused()"
 )
+
+_NO_CALL: Final = "your app makes no API call while it handles a webhook"
+
+_NO_KEY: Final = "it can't know whether a call took effect: pass send_endpoint(idempotency_header=)"
 
 _NAME_IT: Final = "Name the function that writes: crash_points = [Session.commit]"
 
@@ -275,6 +282,10 @@ class WebhookTests:
         """Refuse an event while the database fails, for example, and handle the retry."""
         webhook_run.compare("error")
 
+    def test_a_failing_api(self, webhook_run: _WebhookRun) -> None:
+        """Refuse an event if an API call fails while it is handled, and send once at the retry."""
+        webhook_run.compare_sends()
+
     def test_a_later_version(self, webhook_run: _WebhookRun) -> None:
         """Ignore unknown fields and types of events, and accept unknown values."""
 
@@ -350,6 +361,8 @@ class _WebhookRun:
         self._name: str = request.function.__name__
         self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
         self._raises = True
+        self._wants: Callable[[Deviation, WorldLog], bool] | None = None  # None: all deviations
+        self._can_deduplicate = False
         self._has_aged = False  # whether the test moved the clock
         self._ending: _Ending | None = None
         self._is_alone = False  # whether it only does what the test to paste does
@@ -381,6 +394,8 @@ class _WebhookRun:
     ) -> Exploration:
         self._raises = raise_exceptions
         exploration = self.explore(*kinds, ending=ending, compares=True)
+        if not exploration._deviating and self._wants is _fails_inside:
+            pytest.skip(_NO_CALL if self._can_deduplicate else f"{_NO_CALL}, or {_NO_KEY}")
         if reason := exploration._why_nothing:
             pytest.skip(reason)
         if sometimes := exploration._sometimes:
@@ -389,6 +404,20 @@ class _WebhookRun:
         for text in exploration._untried:
             self.note(text)
         return exploration
+
+    def compare_sends(self) -> None:
+        """Let API calls fail that the app makes while it handles an event, and count messages."""
+        self._wants, written = _fails_inside, list[Counter[Content]]()
+
+        async def count_messages(fake: ChatFake, _: Snapshot | None) -> None:
+            books = Books.of(Inside(fake))
+            written.append(books.contents)
+            lines = [*books.repeats(written[0]), *books.missing(written[0])]
+            observer = Inside(fake).observer
+            if lines and isinstance(observer, Recorder):
+                raise observer.baseline.error_about("an API call failed", lines)
+
+        self.compare("api.fail", "api.rate_limit", "api.lose_response", ending=count_messages)
 
     def explore(
         self, *kinds: str, ending: _Ending | None = None, compares: bool = False
@@ -441,7 +470,7 @@ class _WebhookRun:
         current().follow(code, is_called=self._has_own_scenario)
         try:
             exploration = self._explorer._explore(
-                body, scope, ReadyMadeTest(self._name, self._as_written)
+                body, scope, ReadyMadeTest(self._name, self._as_written, self._wanted)
             )
             if self._loop is not None:
                 self._loop.runner.run(exploration._explore())
@@ -460,6 +489,10 @@ class _WebhookRun:
         self._skip_if_not_aged(exploration)
         self._note_errors()
         return exploration
+
+    def _wanted(self, deviation: Deviation, log: WorldLog) -> bool:
+        is_clear = self._can_deduplicate or deviation.kind != "api.lose_response"
+        return self._wants is None or (is_clear and self._wants(deviation, log))
 
     async def age(self, fake: ChatFake, **length: float) -> None:
         """Move the clock, and let the app forget what has expired by then."""
@@ -510,6 +543,9 @@ class _WebhookRun:
         for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
             inside.never_disable(endpoint)  # the test's own faults must not count as failures
+            if self._wants is not None:
+                inside.let_retry(endpoint)
+        self._can_deduplicate = inside.can_deduplicate
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)
@@ -669,6 +705,12 @@ async def _played(
     elif inspect.isawaitable(steps):
         await steps
     await _settled(fake)
+
+
+def _fails_inside(deviation: Deviation, log: WorldLog) -> bool:
+    # Whether it concerns a call that the app made while it handled an event.
+    inside = {(each.number, each.call) for each in log.calls if each.is_in_attempt}
+    return (deviation.start, deviation.call) in inside
 
 
 def _accepted(errors: Mapping[str, str]) -> str:

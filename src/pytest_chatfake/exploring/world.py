@@ -556,7 +556,13 @@ class World:
             if request.accepted and call is not None:
                 numbers[call] += 1
                 key = id(request)
-                yield LoggedCall(numbers[call], call, key in late, delivered.get(key, ()))
+                yield LoggedCall(
+                    numbers[call],
+                    call,
+                    key in late,
+                    delivered.get(key, ()),
+                    is_in_attempt=request in self._seen.called,
+                )
 
     @property
     def accepted_errors(self) -> dict[str, str]:

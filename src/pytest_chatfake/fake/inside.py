@@ -17,6 +17,7 @@ from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
 from ..base.scopes import Callback
 from ..base.triggers import Trigger
+from ..domain.instants import SECOND
 from ..domain.messages import MessageState
 from ..engine.records import VerbRecord
 from ..engine.settings import Settings
@@ -174,6 +175,11 @@ class Inside:
     @staticmethod
     def never_disable(endpoint: Endpoint) -> None:
         endpoint._disable_after = None
+
+    @staticmethod
+    def let_retry(endpoint: Endpoint) -> None:
+        """Let the service retry failed attempts after a minute, if it would not."""
+        endpoint._retries = endpoint._retries or (60 * SECOND,)
 
     @staticmethod
     def place_of(endpoint: Endpoint) -> str:
