@@ -11,6 +11,7 @@ import pytest
 from werkzeug import Response
 from werkzeug.exceptions import abort
 
+from ..integration.listener_support import eventually
 from .api_clients import call_with_werkzeug
 from .fakes import NOON, at, fake_with_receiver, frozen_fake, stages, trail
 
@@ -245,6 +246,18 @@ def test_a_connection_that_is_reset_gets_another_error(fake):
     assert (type(reset.value), len(fake.messages)) == (ConnectionResetError, 2)
 
 
+def test_a_response_that_its_client_gave_up_on_is_none(fake):
+    fake.api.delay(1)
+    host = urlsplit(fake.base_url).netloc
+    with closing(HTTPConnection(host, timeout=0.05)) as connection:
+        connection.request("POST", "/v2/messages", ORDER, fake.headers)
+        with pytest.raises(TimeoutError):
+            connection.getresponse()
+
+    eventually(lambda: fake.api.requests[0].status is None)
+    assert "no response" in str(fake.api.requests[0])
+
+
 def test_a_reset_and_a_response_are_not_both_possible(fake):
     with pytest.raises(ValueError, match="expected either reset=True or a response, got both"):
         fake.api.lose_response(status=502, reset=True)
@@ -400,7 +413,7 @@ def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(fake, kind):
             lambda api: api.fail(404, code="GONE", message="X"),
             "api.fail(404, code='GONE', message='X')",
         ),
-        (lambda api: api.fail(418, body="teapot"), "api.fail(418, body=...)"),
+        (lambda api: api.fail(418, body="teapot"), "api.fail(418, body='teapot')"),
         (lambda api: api.truncate(5), "api.truncate(5)"),
         (lambda api: api.rate_limit(0.5, times=2), "api.rate_limit(0.5, times=2)"),
         (lambda api: api.webhooks_first(delivered=True), "api.webhooks_first(delivered=True)"),

@@ -1,4 +1,4 @@
-"""Apps that send, over a socket and with a database in a file; each has one bug, and a right twin."""
+"""Apps that send, over a socket and with a database in a file; each has a bug, and a right twin."""
 
 import hashlib
 import json
@@ -122,13 +122,13 @@ class Tests(SendTests):
 
     __test__ = False
     make = Outbox
-    crash_points = [Outbox.save]
+    crash_points = (Outbox.save,)
 
     def connect(self, chat_fake, tmp_path_factory):
         chat_fake.send_endpoint(idempotency_header=self.make.header, echo=["reference"])
         self.path = tmp_path_factory.mktemp("outbox") / "outbox.db"
         self.restart(chat_fake)
-        yield lambda: self.box.states()
+        yield lambda: self.box.states()  # noqa: PLW0108 - of the latest one
         self.box.close()
 
     def restart(self, chat_fake):
@@ -422,38 +422,52 @@ class TestReplies(RepliesTests):
 FAILED = {
     ShowsATimeoutAsNotSent: (
         ["a_lost_response", "a_garbled_response", "two_at_once", "a_crash"],
-        "the response to the 1st POST /v2/messages was lost; m3 repeats m1: same to and body, the "
-        "idempotency keys differ",
+        (
+            "the response to the 1st POST /v2/messages was lost; m3 repeats m1: same to and "
+            "body, the idempotency keys differ"
+        ),
     ),
     TriesForEver: (
         ["a_rejected_send"],
-        "the 1st POST /v2/messages and all later ones were refused with 400; it still tried after "
-        "15 hours, 42 times in all: a 400 never becomes a success",
+        (
+            "the 1st POST /v2/messages and all later ones were refused with 400; it still "
+            "tried after 15 hours, 42 times in all: a 400 never ends by itself"
+        ),
     ),
     ListsErrorsAsSent: (
         ["a_refused_send", "a_garbled_response", "a_rotated_key", "out_of_funds"],
-        "the 1st POST /v2/messages was refused with 503; the message 'order-1 is on its way' to +1 "
-        "was never sent",
+        (
+            "the 1st POST /v2/messages was refused with 503; the message 'order-1 is on its "
+            "way' to +1 was never sent"
+        ),
     ),
     GetsStuck: (
         ["a_crash"],
-        "the app crashed before the API call (senders.py) in work(), which was called again; the "
-        "message 'order-1 is on its way' to +1 was never sent",
+        (
+            "the app crashed before the API call (senders.py) in work(), which was called "
+            "again; the message 'order-1 is on its way' to +1 was never sent"
+        ),
     ),
     SendsWhatAnotherSends: (
         ["two_at_once"],
-        "work() ran twice at the same time, and both attempts met before the API call; m3 repeats "
-        "m1: same to and body, no idempotency key",
+        (
+            "work() ran twice at the same time, and both attempts met before the API call; m3"
+            " repeats m1: same to and body, no idempotency key"
+        ),
     ),
     LosesTheRun: (
         ["a_garbled_response", "a_crash"],
-        "the 1st POST /v2/messages was refused with 503 and an HTML page; the message 'order-1 is "
-        "on its way' to +1 was never sent",
+        (
+            "the 1st POST /v2/messages was refused with 503 and an HTML page; the message "
+            "'order-1 is on its way' to +1 was never sent"
+        ),
     ),
     GivesUpWithoutMoney: (
         ["out_of_funds"],
-        "there was no money at first, and then top_up(); the message 'order-1 is on its way' to +1 "
-        "was never sent (m1 failed with BALANCE_INSUFFICIENT)",
+        (
+            "there was no money at first, and then top_up(); the message 'order-1 is on its "
+            "way' to +1 was never sent (m1 failed with BALANCE_INSUFFICIENT)"
+        ),
     ),
     KeepsItsToken: (
         ["a_rotated_key"],
@@ -461,13 +475,17 @@ FAILED = {
     ),
     SendsTheBatchAgain: (
         ["a_refused_send", "a_garbled_response"],
-        "the 2nd POST /v2/messages was refused with 503; m2 repeats m1: same to and body, no "
-        "idempotency key",
+        (
+            "the 2nd POST /v2/messages was refused with 503; m2 repeats m1: same to and body,"
+            " no idempotency key"
+        ),
     ),
     HashesWhatChanges: (
         ["a_lost_response", "a_garbled_response", "two_at_once", "a_crash"],
-        "the response to the 1st POST /v2/messages was lost; m3 repeats m1: same to and body, the "
-        "idempotency keys differ",
+        (
+            "the response to the 1st POST /v2/messages was lost; m3 repeats m1: same to and "
+            "body, the idempotency keys differ"
+        ),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""``SendTests`` finds the bug of each app that sends twice or not at all, and accuses no right one."""
+"""``SendTests`` finds the bug of each app that sends twice or never, and accuses no right one."""
 
 import re
 

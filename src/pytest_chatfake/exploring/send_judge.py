@@ -55,10 +55,16 @@ class Books(NamedTuple):
         return [call for call in self.calls if call.method not in {"GET", "HEAD"}]
 
     @property
+    def can_deduplicate(self) -> bool:
+        """Whether the service takes idempotency keys, or lets an app look something up."""
+        sends = filter(None, map(self.inside.call_of, self.messages))
+        return self.inside.has_queries or all(map(self.inside.takes_key, sends))
+
+    @property
     def send_calls(self) -> list[Call]:
         """The paths and methods of the calls that sent messages."""
-        calls = filter(None, map(self.inside.call_of, self.messages))
-        found = (Call.of(call.path, call.method) for call in calls)
+        sends = filter(None, map(self.inside.call_of, self.messages))
+        found = (Call.of(call.path, call.method) for call in sends)
         return list(dict.fromkeys(filter(None, found)))
 
     def repeats(self, written: Counter[Content]) -> Iterator[str]:

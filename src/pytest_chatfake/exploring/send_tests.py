@@ -58,8 +58,8 @@ _METHODS: Final = (
 _UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncate"})
 
 _NO_KEY: Final = (
-    "your app can't know whether the call took effect: pass send_endpoint(idempotency_header=), add "
-    "a GET route() by which it can look the message up, or write undecided(self, snapshot)"
+    "your app can't know whether the call took effect: pass send_endpoint(idempotency_header=), "
+    "add a GET route() by which it can look the message up, or write undecided(self, snapshot)"
 )
 
 _NO_RESTART: Final = (
@@ -164,7 +164,8 @@ class SendTests:
         later.
         """
         raise NotImplementedError(
-            f"{type(self).__name__}: expected a method send(self, chat_fake) that makes the app send"
+            f"{type(self).__name__}: expected a method send(self, chat_fake) that makes the app "
+            f"send"
         )
 
     def work(self, chat_fake: ChatFake) -> Any:
@@ -464,7 +465,6 @@ class _SendRun:
     ) -> None:
         inside = Inside(fake)
         books = Books.of(inside)
-        self._can_decide = inside.can_deduplicate or _writes(self._tests, "undecided")
         value = None if snapshot is None else await inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
         observer = inside.observer
@@ -506,6 +506,7 @@ class _SendRun:
             raise ChatFakeError("undecided(): expected False if nothing goes wrong, got True")
         if self._name == "test_a_lost_response" and (shared := books.shared_key()):
             raise AssertionError(shared)
+        self._can_decide = books.can_deduplicate or _writes(self._tests, "undecided")
         self._known[sending.is_doubled] = _Known(books.contents)
         self._send_calls = books.send_calls
 
@@ -520,10 +521,9 @@ class _SendRun:
         end = fake.clock.now - timedelta(hours=_LAST_ROUNDS)
         if all(call.at <= end for call in books.posts):
             return []
-        return [
-            f"it still tried after {ROUNDS - _LAST_ROUNDS} hours, "
-            f"{counted(len(books.posts), 'time')} in all: a 400 never becomes a success"
-        ]
+        times = counted(len(books.posts), "time")
+        hours = ROUNDS - _LAST_ROUNDS
+        return [f"it still tried after {hours} hours, {times} in all: a 400 never ends by itself"]
 
     # The test to paste
 
@@ -542,9 +542,8 @@ class _SendRun:
         elif self._failing is not None:
             contents = sorted((to, body) for to, _, body in self._failing.elements())
             lines += [
-                "sent = [(each.to, each.body) for each in chat_fake.messages if each.status != "
-                "'failed']",
-                f"assert sorted(sent) == {contents!r}",
+                "sent = [each for each in chat_fake.messages if each.status != 'failed']",
+                f"assert sorted((each.to, each.body) for each in sent) == {contents!r}",
             ]
         elif baseline.values and (expected := as_code(baseline.values[0], names, imports)):
             taken = f"{'await ' * self._awaits_snapshot}snapshot()"

@@ -1,8 +1,8 @@
-"""Lets a fake call an app's ``send()`` and ``work()``, so that a call can crash or meet another one.
+"""Lets a fake call an app's ``send()`` and ``work()``, so that a call can crash or meet another.
 
-Each call is an attempt of the fake, at an endpoint that only gets events of that name. So the faults
-of webhooks work for it: after a crash, the app is made anew and the call is retried, and two calls at
-the same time meet at a point.
+Each call is an attempt of the fake, at an endpoint that only gets events of that name. So the
+faults of webhooks work for it: after a crash, the app is made anew and the call is retried, and two
+calls at the same time meet at a point.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Sending:
             await self.continue_sending()
 
     async def continue_sending(self) -> None:
-        """Let the caller send again if it was told of an error, and the scheduler work for hours."""
+        """Let the caller send again if it was told of an error, and the scheduler work."""
         if self.told is not None:
             await performed(self._fake, self._fake.clock.advance(minutes=_AGAIN))
             await self._call(SEND)

@@ -412,6 +412,7 @@ class _WebhookRun:
         async def count_messages(fake: ChatFake, _: Snapshot | None) -> None:
             books = Books.of(Inside(fake))
             written.append(books.contents)
+            self._can_deduplicate = books.can_deduplicate
             lines = [*books.repeats(written[0]), *books.missing(written[0])]
             observer = Inside(fake).observer
             if lines and isinstance(observer, Recorder):
@@ -545,7 +546,6 @@ class _WebhookRun:
             inside.never_disable(endpoint)  # the test's own faults must not count as failures
             if self._wants is not None:
                 inside.let_retry(endpoint)
-        self._can_deduplicate = inside.can_deduplicate
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)

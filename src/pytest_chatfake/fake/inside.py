@@ -358,9 +358,14 @@ class Inside:
         return self._fake._key_reads
 
     @property
-    def can_deduplicate(self) -> bool:
-        """Whether the API takes idempotency keys, or has a route by which to look something up."""
-        return self._fake.api._routes.deduplicates
+    def has_queries(self) -> bool:
+        """Whether the API has a route of the user's by which to look something up."""
+        return self._fake.api._routes.has_queries
+
+    @staticmethod
+    def takes_key(call: ApiRequest) -> bool:
+        """Return whether a call's route takes idempotency keys."""
+        return call._takes_key
 
     @property
     def messages(self) -> Sequence[MessageState]:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
@@ -23,7 +22,7 @@ from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import instant
 from ..engine.engine import Engine
-from ..transport.server.replies import Reply, error_reply, plain, server_error
+from ..transport.server.replies import Reply, error_reply, has_hung_up, plain, server_error
 from ..wire.bodies import balance_body
 from .faults import (
     NO_REPLY,
@@ -61,20 +60,6 @@ _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 COMPLETE: Final = "pytest_chatfake.complete"
 
 
-def _has_hung_up(client: socket | None) -> bool:
-    if client is None:  # the request came without a socket
-        return False
-    try:
-        client.setblocking(False)
-        return not client.recv(1, MSG_PEEK)
-    except BlockingIOError:  # it waits for its response
-        return False
-    except OSError:
-        return True
-    finally:
-        client.setblocking(True)
-
-
 @dataclass(slots=True, eq=False)
 class ApiRequest(Record):
     """A request to the fake. The status is set when the response leaves.
@@ -106,6 +91,7 @@ class ApiRequest(Record):
     _is_given_up: bool = False  # the client did not wait any longer
     _last_attempt: Record | None = None  # the last one that it caused before its response
     _key_sent: str = ""  # its idempotency key
+    _takes_key: bool = False  # as its route says
     _repeat: Repeat | None = None  # if an earlier call had its idempotency key
     _hint: str = ""  # about a 404
 
@@ -128,6 +114,8 @@ class ApiRequest(Record):
         if self.key and not self.accepted:
             key += " (not this fake's)"
         status = "no response" if self.status is None else self.status
+        if self._is_given_up:
+            status = f"{status}, but its client had given up"
         hint = self._hint if self.status == 404 else ""
         if self._repeat is not None:
             hint = f" ({self._repeat})"
@@ -221,8 +209,9 @@ class AccountApi:
         self._record(asked)
         method, path = asked.method, asked.path
         found = self._routes.find(path, method)
-        header = (found and found[0].idempotency_header) or _USUAL_HEADER
-        asked._key_sent = request.headers.get(header, "")
+        header = found and found[0].idempotency_header
+        asked._takes_key = header is not None
+        asked._key_sent = request.headers.get(header or _USUAL_HEADER, "")
         faults = self._due(method, path, asked.moment, calls_route=found is not None)
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
         if faults and not faults[-1]._takes_effect:
@@ -286,7 +275,7 @@ class AccountApi:
                 self._engine.attempt_now(apart=not asked.in_process)
             except Exception as error:  # a receiver's error, not the route's
                 self._core.errors.append(error)
-            asked._is_given_up = _has_hung_up(request.environ.get("werkzeug.socket"))
+            asked._is_given_up = has_hung_up(request.environ.get("werkzeug.socket"))
             asked._awaits_webhooks = False
         return response
 

@@ -148,7 +148,7 @@ class Fail(ApiFault):
             if code is not None or message is not None:
                 raise ValueError("body: expected either body= or code= and message=, got both")
             error = _reply_with(body, status)
-            shown = ["body=..."]
+            shown = [f"body={cited(body)}"]
         if headers is not None:
             error = _with_headers(error, headers)
             shown.append(f"headers={dict(headers)!r}")
@@ -196,7 +196,7 @@ class LoseResponse(ApiFault):
         elif reset:
             self._error = _CUT_OFF._replace(reset=True)
         shown = shown_arguments(status=status)
-        shown += ["body=..."] * (body is not None) + ["reset=True"] * reset
+        shown += [f"body={cited(body)}"] * (body is not None) + ["reset=True"] * reset
         super().__init__(*shown)
 
 

@@ -118,12 +118,9 @@ class Routes:
         ]
 
     @property
-    def deduplicates(self) -> bool:
-        """Whether a route takes idempotency keys, or can be used to look something up."""
-        return any(
-            "GET" in (rule.methods or ()) or rule.endpoint.idempotency_header
-            for rule in self._rules
-        )
+    def has_queries(self) -> bool:
+        """Whether a route can be used to look something up."""
+        return any("GET" in (rule.methods or ()) for rule in self._rules)
 
     def methods(self, path: str) -> list[str]:
         methods = set(bound(self._map, path).allowed_methods(path))

@@ -36,7 +36,7 @@ from werkzeug.serving import (
     WSGIRequestHandler,
 )
 
-from .replies import Reply, plain, server_error
+from .replies import Reply, has_hung_up, plain, server_error
 
 # How often a running listener checks whether it should stop, in real seconds.
 POLL_SECONDS = 0.02
@@ -209,6 +209,8 @@ class _Connection(WSGIRequestHandler):
             if reply.reset:
                 self._reset()
             return
+        if reply.delay and has_hung_up(self.connection):
+            self._listener.api.responded(request, None, b"")
         headers, body = reply.content(self.command)
         self.send_response_only(reply.status)
         for name, value in headers:

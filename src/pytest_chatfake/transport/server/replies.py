@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from http.client import responses as REASONS  # noqa: N812 - a constant under a lower-case name
+from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -63,6 +64,21 @@ def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
     body = b"".join(response.iter_encoded())
     response.close()
     return Reply(response.status_code, body, fields, content_type=content_type)
+
+
+def has_hung_up(client: socket | None) -> bool:
+    """Return whether a client no longer waits for its response; None: it has no socket."""
+    if client is None:
+        return False
+    try:
+        client.setblocking(False)
+        return not client.recv(1, MSG_PEEK)
+    except BlockingIOError:  # it waits for its response
+        return False
+    except OSError:
+        return True
+    finally:
+        client.setblocking(True)
 
 
 def error_body(status: int, code: str, message: str) -> dict[str, Any]:
