@@ -149,10 +149,11 @@ def test_two_messages_with_one_key_are_named(run):
         "-k",
         "a_lost_response",
     )
-    assert first_lines(result) == [
+    (found,) = first_lines(result)
+    assert found == (
         "a_lost_response: send() made two POST /v2/messages calls with the same idempotency key, "
         "so the second one sent nothing: give each message its own"
-    ]
+    )
 
 
 def test_a_retry_without_end_is_ended(run):
@@ -169,10 +170,11 @@ def test_a_retry_without_end_is_ended(run):
         "-k",
         "a_rejected_send",
     )
-    assert first_lines(result) == [
+    (found,) = first_lines(result)
+    assert found == (
         "a_rejected_send: the 1st POST /v2/messages and all later ones were refused with 400; "
         "send() called the API more than 100 times, and would go on"
-    ]
+    )
 
 
 def test_what_no_app_can_know_is_skipped(run):
@@ -200,7 +202,7 @@ def test_what_no_app_can_know_is_skipped(run):
         "two_at_once": no_restart,
         "a_crash": no_restart,
     }
-    assert "a_refused_send: 3 worlds" in cards(result)
+    assert f"a_refused_send: 3 worlds; api.disconnect was not tried: {no_key}" in cards(result)
 
 
 def test_an_app_that_only_replies_is_left_to_webhook_tests(run):

@@ -19,7 +19,7 @@ from ..base.coroutines import run_at_once
 from ..base.current_test import current
 from ..base.errors import ChatFakeError
 from ..base.tracebacks import raised_at
-from ..base.views import counted
+from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, check_snapshot
@@ -289,6 +289,8 @@ class _SendRun:
             pytest.skip(exploration._why_nothing or self._why_nothing(kinds))
         self._remarks.extent = counted(exploration._deviating, "world")
         self._remarks.notes += exploration._untried
+        if not self._can_decide and (unclear := [kind for kind in kinds if kind in _UNCLEAR]):
+            self._remarks.notes.append(f"{listed(unclear)} was not tried: {_NO_KEY}")
         if meetings := exploration._meetings:
             self._remarks.notes.append(meetings)
 
