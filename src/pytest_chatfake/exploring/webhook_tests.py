@@ -89,7 +89,7 @@ _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
 class WebhookTests:
-    """Is your webhook handler idempotent? Write ``connect()``, and get fourteen tests.
+    """Is your webhook handler idempotent? Write ``connect()``, and get fifteen tests.
 
     Subclass it in a test module, and connect a new app in each call::
 
