@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..base.coroutines import run_at_once
 from ..fake.fake import ChatFake
@@ -23,9 +23,6 @@ from .client_calls import POINTS, client_calls
 from .meetings import is_away
 from .search import CALLS
 from .tripwires import set_tripwire
-
-if TYPE_CHECKING:
-    from .send_tests import SendTests
 
 SEND, WORK = CALLS
 
@@ -48,7 +45,7 @@ class Sending:
     """Plays one business send in a fake: by its caller, and then by a scheduler.
 
     Args:
-        tests: The user's methods.
+        tests: An object with the user's methods: ``send()``, ``work()`` and ``restart()``.
         fake: The fake.
         works: Whether there is a ``work()``.
         twice: Whether each call is made twice, one after the other.
@@ -63,7 +60,7 @@ class Sending:
 
     def __init__(
         self,
-        tests: SendTests,
+        tests: Any,
         fake: ChatFake,
         *,
         works: bool,
