@@ -77,12 +77,12 @@ class ReadyMadeTest(NamedTuple):
     Attributes:
         name: The test's name.
         as_written: Returns the test's code, given what a world was compared with.
-        wants: Whether it tries a deviation, given the log of the world as written.
+        wants: Whether it tries a deviation, given the log of the world as written; None: all.
     """
 
     name: str
     as_written: Callable[[Baseline], Written]
-    wants: Callable[[Deviation, WorldLog], bool] = lambda *_: True
+    wants: Callable[[Deviation, WorldLog], bool] | None = None
 
 
 class CheckedOptions(NamedTuple):
@@ -309,7 +309,8 @@ class Exploration:
         candidates = search.worlds_to_try()
         tried = self._kinds_tried
         for deviations in candidates:
-            if self._row and not all(self._row.wants(each, search.written) for each in deviations):
+            wants = None if self._row is None else self._row.wants
+            if wants and not all(wants(each, search.written) for each in deviations):
                 continue
             now = time.monotonic()
             if deviations and now >= end:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from functools import partial
@@ -20,7 +20,7 @@ from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..webhooks.endpoints import Endpoint
 from .client_calls import POINTS, client_calls
-from .meetings import is_away
+from .meetings import away
 from .search import CALLS
 from .tripwires import set_tripwire
 
@@ -159,11 +159,8 @@ class Sending:
             if is_new:
                 # Another process has an app of its own.
                 tests = copy(tests) if is_second else tests
-                token = is_away.set(True)
-                try:
+                with away():
                     await awaited(tests.restart(fake))
-                finally:
-                    is_away.reset(token)
             before = self._inside.key_reads
             try:
                 await awaited(getattr(tests, name.removesuffix("()"))(fake))
@@ -182,7 +179,7 @@ class Sending:
             self.told = error
 
     @contextmanager
-    def _limit(self) -> Iterator[None]:
+    def _limit(self) -> Generator[None]:
         # Ends a call that would go on for ever.
         with ExitStack() as stack:
             for function, name in client_calls().items():
