@@ -14,6 +14,8 @@ MODULE = """
 
     import httpx
     import pytest
+    import time
+
     import requests
     from requests.adapters import HTTPAdapter
     from urllib3 import Retry
@@ -263,6 +265,46 @@ def test_the_printed_test_fails_like_the_world(run, pytester):
     again = pytester.runpytest("-p", "no:inline_snapshot", "-k", "the_exploration_found")
     again.assert_outcomes(failed=1)
     assert "Left contains one more item: ('+1', 'Hello')" in again.stdout.str()
+
+
+def test_a_process_that_starts_slowly_is_waited_for(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def connect(self, chat_fake):
+            chat_fake.send_endpoint()
+            self.fake, self.sent = chat_fake, {}
+            return lambda: list(self.sent)
+
+        def restart(self, chat_fake):
+            time.sleep(0.5)
+
+        def send(self, chat_fake):
+            if not self.sent:
+                self.post("order-1")
+    """,
+        "-k",
+        "two_at_once",
+    )
+    assert failed(result) == {"TestSends": ["two_at_once"]}
+
+
+def test_an_error_of_a_worker_is_swallowed_unless_nothing_is_sent(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def work(self, chat_fake):
+            raise LookupError("nothing to do")
+
+    class TestNothing(TestSends):
+        def send(self, chat_fake):
+            pass
+    """,
+        "-k",
+        "a_refused_send",
+    )
+    assert first_lines(result) == ["a_refused_send: LookupError: nothing to do"]
+    assert failed(result) == {"TestNothing": ["a_refused_send"], "TestSends": []}
 
 
 def test_only_one_world_is_tried_if_it_is_named(run):

@@ -490,13 +490,16 @@ class _SendRun:
                 self._known[sending.is_doubled] = known = known._replace(value=named)
             lines += await self._differing(fake, value, named, known)
         if lines:
-            if sending.told is not None:
-                lines.append(f"send() raised {type(sending.told).__name__}: {sending.told}")
+            for call, error in (("send()", sending.told), ("work()", sending.swallowed)):
+                if error is not None:
+                    lines.append(f"{call} raised {type(error).__name__}: {error}")
             self._failing = known.messages if is_about_messages else None
             raise baseline.error_about(cause or "as written", lines)
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
+        if not books.messages and sending.swallowed is not None:
+            raise sending.swallowed
         if not books.messages:
             raise ChatFakeError(
                 "send(): expected it to send a message, or work() after it, got none: call "

@@ -7,8 +7,10 @@ calls at the same time meet at a point.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import threading
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from copy import copy
@@ -53,6 +55,7 @@ class Sending:
 
     Attributes:
         told: The error of the last ``send()``; None: its caller was not told of any.
+        swallowed: The last error of ``work()``, which a scheduler only logs.
         endless: The call that never stopped calling the API; empty: there was none.
         is_doubled: Whether ``send()`` was called twice, although nothing was wrong.
         key_reads: How often the app's code asked for the account's key.
@@ -68,6 +71,7 @@ class Sending:
         remedy: Callable[[], object] | None = None,
     ) -> None:
         self.told: Exception | None = None
+        self.swallowed: Exception | None = None
         self.endless: str = ""
         self.is_doubled: bool = twice
         self.key_reads: int = 0
@@ -80,6 +84,7 @@ class Sending:
         self._home = threading.get_ident()
         self._lock = threading.Lock()
         self._running = 0
+        self._has_restarted = False
         self._is_stopped = False  # it crashed, and was not made anew yet
         self._calls = 0
         for name in (SEND, *[WORK] * works):
@@ -119,7 +124,7 @@ class Sending:
         return [*self._endpoints.values()]
 
     async def play(self) -> None:
-        """Send, and let the scheduler work. Errors are noted, and raised if no fault is set up."""
+        """Send, and let the scheduler work; raise an error of ``send()`` if no fault is set up."""
         with self._limit():
             await self._call(SEND)
             await self._call(WORK)
@@ -135,9 +140,14 @@ class Sending:
         for _ in range(ROUNDS):
             await performed(self._fake, self._fake.clock.advance(minutes=_APART))
             await self._call(WORK)
+        if self._has_restarted:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # no process closes anything as it crashes
+                gc.collect()
 
     async def make_anew(self) -> None:
         """Restart the app."""
+        self._has_restarted = True
         await awaited(self._tests.restart(self._fake))
 
     async def _call(self, name: str) -> None:
@@ -158,6 +168,7 @@ class Sending:
         try:
             if is_new:
                 # Another process has an app of its own.
+                self._has_restarted = True
                 tests = copy(tests) if is_second else tests
                 with away():
                     await awaited(tests.restart(fake))
@@ -173,10 +184,12 @@ class Sending:
         finally:
             with self._lock:
                 self._running -= 1
-        if error is not None and not (self._inside.has_faults or self._remedy or self._twice):
-            raise error
-        if name == SEND:
+        if name == WORK:
+            self.swallowed = error or self.swallowed
+        elif error is None or self._inside.has_faults or self._remedy or self._twice:
             self.told = error
+        else:
+            raise error
 
     @contextmanager
     def _limit(self) -> Generator[None]:
