@@ -14,8 +14,6 @@ MODULE = """
 
     import httpx
     import pytest
-    import time
-
     import requests
     from requests.adapters import HTTPAdapter
     from urllib3 import Retry
@@ -276,12 +274,16 @@ def test_a_process_that_starts_slowly_is_waited_for(run):
             self.fake, self.sent = chat_fake, {}
             return lambda: list(self.sent)
 
-        def restart(self, chat_fake):
-            time.sleep(0.5)
+        async def restart(self, chat_fake):
+            await asyncio.sleep(0.5)
 
-        def send(self, chat_fake):
-            if not self.sent:
-                self.post("order-1")
+        async def send(self, chat_fake):
+            if self.sent:
+                return
+            async with httpx.AsyncClient(verify=False, timeout=60) as client:
+                url = f"{self.fake.base_url}/v2/messages"
+                await client.post(url, json=ORDER, headers=self.fake.headers)
+            self.sent["order-1"] = "sent"
     """,
         "-k",
         "two_at_once",
