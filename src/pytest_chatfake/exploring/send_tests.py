@@ -415,8 +415,11 @@ class _SendRun:
         if call is not None:
             if deviation.kind in _UNCLEAR and not self._can_decide:
                 return False
-            is_first = deviation.start == 1 or deviation.kind != "api.fail_400"
-            return is_first and (call.method != "GET" or deviation.start <= _QUERIES_TRIED)
+            # Other calls, such as one for a token, may be tried for ever.
+            is_send = deviation.start == 1 and call in self._send_calls
+            if deviation.kind == "api.fail_400" and not is_send:
+                return False
+            return call.method != "GET" or deviation.start <= _QUERIES_TRIED
         attempts = [each for each in log.attempts if each is not None]
         own = [each.number for each in attempts if each.is_call]
         if not self._can_decide and deviation.kind == "crash":

@@ -20,7 +20,6 @@ from typing import Any, Final
 from ..base.coroutines import run_at_once
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..webhooks.endpoints import Endpoint
 from .client_calls import POINTS, client_calls
 from .meetings import away
 from .search import CALLS
@@ -80,14 +79,14 @@ class Sending:
         self._inside = Inside(fake)
         self._twice = twice
         self._remedy = remedy
-        self._endpoints: dict[str, Endpoint] = {}
+        self._names: list[str] = [SEND, *[WORK] * works]
         self._home = threading.get_ident()
         self._lock = threading.Lock()
         self._running = 0
         self._has_restarted = False
         self._is_stopped = False  # it crashed, and was not made anew yet
         self._calls = 0
-        for name in (SEND, *[WORK] * works):
+        for name in self._names:
             self._connect(name)
 
     def _connect(self, name: str) -> None:
@@ -106,22 +105,14 @@ class Sending:
             self._is_stopped = True
             return app
 
-        events = [name]
         if self._inside.is_async:
             app = handle
-            endpoint = webhooks.connect(handler=handle, events=events, restart=restart)
+            endpoint = webhooks.connect(handler=app, restart=restart, retry_after=())
         else:
             app = serve
-            endpoint = webhooks.connect(wsgi=serve, events=events, restart=restart)
+            endpoint = webhooks.connect(wsgi=app, restart=restart, retry_after=())
         endpoint.name = endpoint.label = f"{type(self._tests).__name__}.{name}"
-        endpoint._signers[-1] = None
-        self._endpoints[name] = endpoint
-        self._inside.reserve(name, endpoint)
-
-    @property
-    def endpoints(self) -> list[Endpoint]:
-        """The endpoints that stand for the app's own code."""
-        return [*self._endpoints.values()]
+        self._inside.reserve(endpoint, name)
 
     async def play(self) -> None:
         """Send, and let the scheduler work; raise an error of ``send()`` if no fault is set up."""
@@ -151,7 +142,7 @@ class Sending:
         await awaited(self._tests.restart(self._fake))
 
     async def _call(self, name: str) -> None:
-        if name not in self._endpoints or self.endless:
+        if name not in self._names or self.endless:
             return
         for _ in range(1 + self._twice):
             await performed(self._fake, self._fake.webhooks.emit_event(name, body=b""))

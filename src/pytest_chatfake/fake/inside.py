@@ -201,8 +201,9 @@ class Inside:
         """Return whether the endpoint recreates its app after a crash."""
         return endpoint._restart is not None
 
-    def reserve(self, event_type: str, endpoint: Endpoint) -> None:
-        """Let one endpoint alone get events of a type, even if others get all types."""
+    def reserve(self, endpoint: Endpoint, event_type: str) -> None:
+        """Let an endpoint get events of this type, unsigned; nothing else, and no other does."""
+        endpoint.events, endpoint._signers = frozenset([event_type]), [None]
         self._engine.outbox.endpoints.reserved[event_type] = endpoint
 
     # What happened
