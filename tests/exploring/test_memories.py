@@ -344,6 +344,61 @@ skipped  duplicates_days_later
 """)
 
 
+@pytest.fixture
+def idle_thread():
+    is_over = threading.Event()
+    thread = threading.Thread(target=is_over.wait)
+    thread.start()
+    yield
+    is_over.set()
+    thread.join()
+
+
+def test_an_idle_thread_does_not_hide_what_was_forgotten(run, idle_thread):
+    result = run("""
+    class TestForgets(OfAShop):
+        __test__ = True
+        def forget(self):
+            self.seen.clear()
+
+    class TestForgetsRightly(TestForgets):
+        wrong = False
+    """)
+
+    assert cards(result) == snapshot("""\
+TestForgets
+FAILED   duplicates_days_later
+           redelivering sent m1 changed the snapshot; ["sent"]: 3; before: 2
+TestForgetsRightly
+ok       duplicates_days_later: 6 events\
+""")
+
+
+def test_a_slow_worker_is_not_taken_for_a_wrong_app(run, idle_thread):
+    result = run("""
+    class TestWorksLater(OfAShop):
+        __test__ = True
+
+        def take(self, request):  # as a worker that is one event behind
+            behind, self.behind = getattr(self, "behind", None), request
+            if behind:
+                super().take(behind)
+
+        def forget(self):
+            pass
+    """)
+
+    assert cards(result) == snapshot("""\
+TestWorksLater
+FAILED   duplicates_days_later
+           ChatFakeError: assert_idempotent() can't tell: redelivering all
+           events again changed nothing, so the app may have made this change in
+           the background, for an earlier event. Wait for it first, as in
+           chat_fake.wait_until(lambda: app.is_idle()). redelivering sent m1
+           changed the snapshot; ["failed"]: 1; before: missing\
+""")
+
+
 def test_with_forget_the_row_judges(run):
     result = run("""
     class TestForgets(OfAShop):

@@ -1223,34 +1223,20 @@ UNSAID = (
 def test_the_cause_fails_each_test_unless_the_first_one_has_failed_of_it(run):
     assert cards(run(UNSAID, "-k", "all_events or duplicates_at")) == snapshot("""\
 TestDead
-FAILED   all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+FAILED   all_events_are_taken: sent m1 to TestDead.take(): status 500
 skipped  duplicates_at_once: test_all_events_are_taken fails
 TestExpected
-expected all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+expected all_events_are_taken: sent m1 to TestDead.take(): status 500
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestLeftOut
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestMarked
-expected all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+expected all_events_are_taken: sent m1 to TestDead.take(): status 500
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestNotSetUp
 FAILED   all_events_are_taken
            assert 'all_events' not in 'test_all_events_are_taken'
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)\
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500\
 """)
     alone = failed(run(DEAD, "-k", "changes or duplicates_at"))
     assert alone == {"TestDead": ["snapshot_changes", "duplicates_at_once"]}
@@ -1758,9 +1744,93 @@ ok       duplicates_days_later: 3 events
 ok       duplicates_at_once: 6 worlds; both attempts met before Shop.save
 expected forgeries
            forgeries got through: unsigned, with empty headers, with malformed
-           headers, signed with another secret, changed after it was signed,
-           with its signature cut off, with another event's signature, signed a
-           day ago, signed a day ahead\
+           headers, with a bare signature, with another scheme's prefix, with a
+           wrong signature, signed with another secret, changed after it was
+           signed, with its signature cut off, with another event's signature,
+           signed a day ago, signed a day ahead\
+""")
+
+
+#: Apps that verify signatures, and know no limit of age.
+AGELESS = """
+    import hmac
+    from pytest_chatfake import HmacSigner, WebhookTests
+
+    class TestAgeless(WebhookTests):
+        signer = HmacSigner("secret")
+        known_forgeries = {known}
+
+        def connect(self, chat_fake):
+            seen = []
+            def receive(request):
+                if self.signer(request).items() <= request.headers.items() or self.is_old(request):
+                    seen.append(request.event.status)
+                    return 204
+                return 401
+            chat_fake.webhooks.connect(handler=receive, signer=self.signer)
+            return lambda: seen
+
+        def is_old(self, request):
+            at, _, given = request.headers.get("X-Signature", "").removeprefix("t=").partition(",")
+            signed = at.encode() + b"." + request.body
+            return given == "s=" + hmac.new(b"secret", signed, "sha256").hexdigest()
+"""
+
+
+def test_known_forgeries_are_named_beside_an_ok(run):
+    known = {"signed a day ago": "#14", "signed a day ahead": "#14"}
+    result = run(AGELESS.format(known=known), "-k", "test_forgeries")
+
+    assert cards(result) == snapshot("""\
+TestAgeless
+ok       forgeries
+           10 forgeries; known: signed a day ago (#14); known: signed a day
+           ahead (#14)
+""")
+
+
+def test_a_known_forgery_that_no_longer_gets_through_fails(run):
+    known = {"signed a day ago": "#14", "signed a day ahead": "#14", "unsigned": "#15"}
+    result = run(AGELESS.format(known=known), "-k", "test_forgeries")
+
+    assert cards(result) == snapshot("""\
+TestAgeless
+FAILED   forgeries: unsigned no longer gets through: remove it from known=\
+""")
+
+
+@pytest.mark.parametrize(
+    ("known", "says"),
+    [
+        (["unsigned"], "TypeError: TestAgeless.known_forgeries: expected a mapping*"),
+        ({"unsigned": 1}, "TypeError: TestAgeless.known_forgeries['unsigned']: expected a str*"),
+        ({"late": "x"}, "ValueError: known: unknown forgery 'late': use 'unsigned', *"),
+    ],
+)
+def test_known_forgeries_that_are_not_tried_are_refused(run, known, says):
+    result = run(AGELESS.format(known=known), "-k", "test_forgeries")
+
+    result.stdout.fnmatch_lines([f"E*{says.replace('[', '[[]')}"])
+
+
+def test_what_could_not_be_forged_is_named_beside_an_ok(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class TestKey(WebhookTests):
+        def connect(self, chat_fake):
+            key = {"Authorization": "Bearer 0123456789"}
+            chat_fake.webhooks.connect(
+                handler=lambda request: 204 if key.items() <= request.headers.items() else 401,
+                signer=lambda request: key,
+            )
+    """
+    assert cards(run(code, "-k", "test_forgeries")) == snapshot("""\
+TestKey
+ok       forgeries
+           7 forgeries; left out: signed with another secret, changed after it
+           was signed, with another event's signature, signed a day ago, signed
+           a day ahead, at <lambda>()
 """)
 
 

@@ -363,6 +363,7 @@ TOGETHER = {
         (TypeError, "secret", {}),
         (TypeError, "secret", {"secret": "s", "secrets": ["t"]}),
         (ValueError, "offset", {**BODY_ALONE, "offset": 1}),
+        (ValueError, "rotation", {"secrets": ["s", "t"], "rotation": "cutover"}),
     ],
     "advance": [
         (TypeError, "one duration", {}),

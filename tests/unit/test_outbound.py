@@ -204,8 +204,8 @@ def test_an_unknown_value_that_the_form_refuses_is_left_out_alone():
         assert is_unknown == [False, False, True, True]
 
 
-@pytest.mark.parametrize(("outbound", "left_out"), [(nested, False), (form, True)])
-def test_of_two_events_with_the_same_bytes_no_signature_is_another_one_s(outbound, left_out):
+@pytest.mark.parametrize("outbound", [nested, form])
+def test_bodies_with_and_without_an_id_are_forged_in_every_way(outbound):
     signer = HmacSigner("secret")
     with frozen_fake(outbound=outbound) as fake:
 
@@ -218,4 +218,4 @@ def test_of_two_events_with_the_same_bytes_no_signature_is_another_one_s(outboun
 
         forged = [mark.text for one in fake.webhooks.attempts for mark in one.marks]
         assert "forgery check, with its signature cut off" in forged
-        assert left_out is ("forgery check, with another event's signature" not in forged)
+        assert "forgery check, with another event's signature" in forged

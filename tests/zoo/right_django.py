@@ -111,7 +111,7 @@ urlpatterns = [path("hooks/chat", receive), path("send", send)]
 
 @pytest.mark.django_db(transaction=True)
 class TestCommitted(WebhookTests):
-    crash_points = (models.Model.save,)
+    crash_points = (models.Model.save, transaction.Atomic.__exit__)
 
     def connect(self, chat_fake: ChatFake) -> Callable[[], object]:
         Message.objects.all().delete()

@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from ..exploring.cards import cards, failed
-from . import apps, crashes, days, races, unproven_apps
+from . import apps, crashes, days, forged_apps, races, unproven_apps
 from .apps import correct
 
 #: The rows of the card that an app fails, for each kind of bug that a row finds.
@@ -159,3 +159,17 @@ def test_apps_that_send_fail_for_their_bugs_and_their_twins_never(pytester, monk
     pytester.makepyfile("from tests.zoo.early import *\ndel OfAShop")
     result = pytester.runpytest("-k", "before_the_response")
     assert cards(result) == EARLY
+
+
+def test_apps_that_let_forgeries_through_fail_and_their_twins_pass(pytester):
+    pytester.makepyfile(f"from {forged_apps.__name__} import *")
+    result = pytester.runpytest("-p", "no:inline_snapshot", "-k", "test_forgeries")
+
+    found = [name for name, rows in failed(result).items() if rows]
+    assert found == [
+        "TestComparesNothing",
+        "TestIgnoresTheAge",
+        "TestOnlyRefusesDuplicates",
+        "TestVerifiesOneForm",
+    ]
+    assert {row for rows in failed(result).values() for row in rows} == {"forgeries"}

@@ -17,6 +17,9 @@ _APART: Final = 0.005
 #: After so many of these pauses, 0.3 s, such an app counts as having finished its work.
 _PATIENCE: Final = 60
 
+#: Added to the refusal of an event, if it did no harm.
+HARMLESS: Final = ", and the snapshot is as written: return 2xx, or the service keeps retrying"
+
 #: No two snapshots in a row were equal.
 _RESTLESS: Final = object()
 
@@ -37,6 +40,8 @@ class Baseline:
         last_step: The number of steps in the first world's scenario.
         learns_steps: Whether the snapshots after each step are kept.
         steps: By step: which attempts had been made, and the snapshot.
+        remark: What to add to the refusal of an event; empty unless this world's last snapshot was
+            as written.
         differs_after: The steps after which this world's snapshot differed.
         had_background: Whether the app's code may have run by itself, as of the last snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
@@ -53,6 +58,7 @@ class Baseline:
         self.last_step: int = 0
         self.learns_steps: bool = False
         self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
+        self.remark: str = ""
         self.differs_after: list[int] = []
         self.had_background: bool = False
         self.is_restless: bool = False
@@ -64,6 +70,7 @@ class Baseline:
         self.learning, self._is_new = self._is_new, False
         self.compares = compares
         self.differs_after = []
+        self.remark = ""
 
     async def compare(self, snapshot: Snapshot, inside: Inside) -> None:
         """Take a snapshot; keep it while learning, else compare it with the one that was kept."""
@@ -77,6 +84,7 @@ class Baseline:
         index, self._index = self._index, self._index + 1
         value = await self._taken(snapshot, inside, index)
         is_comparable = self.compares and not (self.until and inside.has_delivered_early)
+        self.remark = HARMLESS * (is_comparable and not self.learning)  # unless it differs
         if self.learning:
             self.values.append(value)
         elif index >= len(self.values):

@@ -55,7 +55,7 @@ _RUNS: Final = 3
 
 _REMEDY: Final = (
     "Create the app inside the body, and let nothing in it depend on chance, real time, or an "
-    "earlier run."
+    "earlier run"
 )
 
 _ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
@@ -97,6 +97,7 @@ class CheckedOptions(NamedTuple):
     errors: Mapping[str, str] = {}  # the errors that they raise, by name
     all_kinds: bool = False  # "all", not single kinds
     stop_at_first: bool = False
+    may_miss_points: bool = False  # those that the app never calls are left out
     runs_again: bool = False  # the body as written again, if there is nothing else
     calls_count: bool = False  # the app's calls of the API are crash points as well
 
@@ -136,6 +137,7 @@ class Exploration:
         self._worlds = 0
         self._complete = False
         self._cannot_crash = ""
+        self._missed = ""  # the crash points of a base class that the app never reached
         self._is_reordered = False  # whether threads acted in another order in a second run
         self._uncompared = set[int]()  # the steps after which no snapshot could be compared
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
@@ -179,13 +181,18 @@ class Exploration:
         return self._complete
 
     @property
+    def _remedy(self) -> str:
+        return f"{_REMEDY}{shared_folder(self._item)}."
+
+    @property
     def _failed_as_written(self) -> bool:
         return self._failing is None
 
     @property
     def _why_nothing(self) -> str:
         # Empty if a world with snapshots to compare was tried.
-        reasons = [*self._search.left_out.values(), self._cannot_crash]
+        left_out = self._search.left_out.values()
+        reasons = [*[self._missed] * bool(self._missed), *left_out, self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
         return "" if compares and self._worlds > 1 else reasons[0]
 
@@ -209,7 +216,7 @@ class Exploration:
             is_none = len(steps) == self._baseline.last_step - 1
             some = f"the state after step {listed(steps)} was not compared"
             untried.append("only the final state was compared" if is_none else some)
-        return untried + [self._cannot_crash] * bool(self._cannot_crash)
+        return [*untried, *filter(None, [self._cannot_crash, self._missed])]
 
     def _note_tried(self, world: World) -> None:
         if self._row is None or self._has_another_order:
@@ -353,6 +360,8 @@ class Exploration:
     def _note_left_out(self) -> None:
         search, tried = self._search, self._kinds_tried
         search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
+        if "crash" in tried and (why := self._unfired.get("crash")):
+            self._cannot_crash = "; ".join(filter(None, [why, self._cannot_crash]))
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
@@ -511,8 +520,25 @@ class Exploration:
             for kind in sorted(CRASHING):
                 self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            why = written.why_safe()  # which refuses points that the app never reaches
-            self._cannot_crash = why if "crash" in self._scope.kinds else ""
+            self._require_points(written.unreached_points)
+            self._cannot_crash = written.why_safe if "crash" in self._scope.kinds else ""
+
+    def _require_points(self, unreached: list[str]) -> None:
+        if not unreached:
+            return
+        problem = f"no event made the app call {listed(unreached)}"
+        meanwhile = "while it handles an event"
+        if self._scope.calls_count:
+            problem = f"the app never called {listed(unreached)}"
+            meanwhile = "in send() or work()"
+        if not self._scope.may_miss_points:
+            raise ChatFakeError(
+                f"crash_points: {problem}: name a function that it calls {meanwhile}"
+            )
+        self._missed = (
+            f"{problem}, which the base class names in its crash_points: write crash_points = [...]"
+            f" in this class as well"
+        )
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         # If all kinds were requested, one that can't be tried is just left out.
@@ -567,7 +593,7 @@ class Exploration:
             if is_alike and (is_same or may_vary):
                 return
             if not (left and may_vary):
-                _refuse_difference(first, second)
+                _refuse_difference(first, second, self._remedy)
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
@@ -578,7 +604,7 @@ class Exploration:
         self._found.result = "failed as written when it was run again"
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
-            error = NotRepeatable(f"{error}\n{_REMEDY}")
+            error = NotRepeatable(f"{error}\n{self._remedy}")
         self._show_timeline(again, error)
         raise error
 
@@ -665,7 +691,7 @@ class Exploration:
         return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
 
-def _refuse_difference(first: World, second: World) -> NoReturn:
+def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
     error = second.error
     pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
     differences = (
@@ -684,15 +710,24 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
         problem = difference
     else:
         problem = (
-            "the body is not repeatable: with other ids the snapshot of "
-            "assert_order_independent() differs in more than strings. Does it contain real time, "
-            "or what an earlier world did?"
+            "the body is not repeatable: with other ids the snapshot differs in more than strings. "
+            "Does it contain real time, or what an earlier world did?"
         )
     lines = [problem]
     if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):
         lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
     sides = timeline_diff(first.inside.story, second.inside.story)
-    raise NotRepeatable("\n".join([*lines, *sides, _REMEDY])) from error
+    raise NotRepeatable("\n".join([*lines, *sides, remedy])) from error
+
+
+def shared_folder(item: Any) -> str:
+    """Return a hint if the test's worlds share a folder that looks as if it were empty."""
+    if "tmp_path" not in getattr(item, "fixturenames", ()):
+        return ""
+    return (
+        ". tmp_path is one folder for all worlds of a test: take tmp_path_factory, and call "
+        'tmp_path_factory.mktemp("world") for each'
+    )
 
 
 def body_name(body: Body) -> str:

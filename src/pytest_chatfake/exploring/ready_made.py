@@ -114,8 +114,9 @@ def check_class(
             raise TypeError(
                 f"{name}: expected {method}({expected}); {hint}; got: {error}"
             ) from None
-    for test, reason in check_mapping(tests.expected_failures, f"{name}.expected_failures").items():
-        check_str(reason, f"{name}.expected_failures[{cited(test)}]")
+    for what in ("expected_failures", "known_forgeries"):
+        for key, reason in check_mapping(getattr(tests, what, {}), f"{name}.{what}").items():
+            check_str(reason, f"{name}.{what}[{cited(key)}]")
     known = {test for test in vars(base) if test.startswith("test_")}
     left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
     for what, names in (

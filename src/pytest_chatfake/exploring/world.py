@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from traceback import walk_tb
 from types import FunctionType
 from typing import Any, Final
@@ -22,6 +23,7 @@ from ..base.arguments import cited
 from ..base.errors import ChatFakeError, ClosedError
 from ..base.tracebacks import related, text_of
 from ..base.triggers import Trigger
+from ..base.views import listed
 from ..domain.ids import derived_key
 from ..engine.process_time import Travel
 from ..engine.records import VerbRecord
@@ -291,6 +293,10 @@ class World:
         )
         return not all(self.inside.is_made_anew(attempt.endpoint) for attempt in crashed)
 
+    @property
+    def _watches(self) -> list[CrashWatch]:
+        return [watch for watch in map(self._watch_of, self._attempts) if watch is not None]
+
     def _watch_of(self, attempt: Attempt) -> CrashWatch | None:
         attendant = self.inside.attendant_of(attempt)
         return attendant if isinstance(attendant, CrashWatch) else None
@@ -363,8 +369,11 @@ class World:
 
     @property
     def unfired(self) -> dict[str, str]:
-        """Why deviations changed nothing, by kind."""
+        """Why deviations changed nothing, or prove nothing, by kind."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
+        for watch in self._watches:
+            if watch.swallower is not None:
+                why["crash"] = str(watch.swallower)
         kinds = [deviation.kind for deviation in self.deviations if KINDS[deviation.kind].unchanged]
         made = [attempt for attempt in self._attempts if self.inside.is_posted(attempt)]
         for kind in kinds:
@@ -422,36 +431,36 @@ class World:
             f"nothing to explore: the body {problem}. {remedy}, or pass depth=0 to run it once."
         )
 
-    def why_safe(self) -> str:
-        """Say which attempts can't crash without crash points; empty if all can.
+    @property
+    def unreached_points(self) -> list[str]:
+        """The crash points that no attempt reached."""
+        reached = {point.name for watch in self._watches for point in watch.points}
+        return [
+            name for name in (self._environment.crash_points or {}).values() if name not in reached
+        ]
 
-        Raises:
-            ChatFakeError: No attempt reached one of the crash points.
-        """
-        watches = [watch for watch in map(self._watch_of, self._attempts) if watch]
-        reached = {point.name for watch in watches for point in watch.points}
-        sends = self._environment.calls_count
-        nothing, meanwhile = "no event made the app call", "while it handles an event"
-        if sends:
-            nothing, meanwhile = "the app never called", "in send() or work()"
-        for name in (self._environment.crash_points or {}).values():
-            if name not in reached:
-                raise ChatFakeError(
-                    f"crash_points: {nothing} {name}: name a function that it calls {meanwhile}"
-                )
+    @property
+    def why_safe(self) -> str:
+        """Which attempts can't crash without crash points, or only in part; empty if all can."""
+        watches = self._watches
+        waiting = not any(watch.has_point_in_thread for watch in watches)
+        found = [[*watch.started, *[*watch.awaited] * waiting] for watch in watches]
+        lines = list(dict.fromkeys(chain.from_iterable(found)))
+        threads = f"worker threads weren't crashed ({listed(lines)})" if lines else ""
         safe = sum(not watch.points for watch in watches)
-        if self._environment.crash_points or not safe or sends:
-            return ""
+        if self._environment.crash_points or not safe or self._environment.calls_count:
+            return threads
         among = "" if safe == len(watches) else f" in {safe} of {len(watches)} attempts"
+        but = f", except for worker threads ({listed(lines)})" if lines else ""
         return (
-            f"nowhere to crash{among}: your handler never awaits. Name functions: crash_points "
-            f"= [Session.commit]"
+            f"nowhere to crash{among}: your handler never awaits{but}. Name functions: "
+            f"crash_points = [Session.commit]"
         )
 
     @property
     def has_app_in_process(self) -> bool:
         """Whether an attempt was watched for crashes."""
-        return any(map(self._watch_of, self._attempts))
+        return bool(self._watches)
 
     @property
     def call_in_process(self) -> str:
@@ -566,7 +575,7 @@ class World:
 
     @property
     def accepted_errors(self) -> dict[str, str]:
-        """The exceptions that the app logged, each with an event that it accepted anyway."""
+        """The exceptions that the app logged, each with an event that it accepted; see Recorder."""
         return self._seen.accepted_errors()
 
     @property

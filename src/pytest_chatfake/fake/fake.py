@@ -29,6 +29,7 @@ from ..base.arguments import (
 from ..base.calling_line import calling_line, is_by_package
 from ..base.current_test import current, is_of_outer_test
 from ..base.errors import ChatFakeError
+from ..base.forks import call_in_children
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -45,8 +46,10 @@ from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span, draws_of
 from ..people.scripts import Scripts
-from ..report import active_stories
+from ..report import active_stories, failure_texts
+from ..report.explanations import explanation
 from ..report.final_checks import FinalChecks, warn_of_unclosed
+from ..report.section import Section
 from ..report.story import Story
 from ..transport.client.headers import check_header
 from ..transport.client.portal import Portal
@@ -74,6 +77,7 @@ _V = TypeVar("_V", bound="Callable[..., Any]")
 
 #: One HTTP API serves all fakes of the process; the plugin keeps it up for the session.
 service: Service = Service()
+call_in_children(service.leave_to_parent)
 
 #: Keys are numbered within each test, so they don't depend on earlier tests.
 _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
@@ -565,8 +569,6 @@ class ChatFake:
         value = signed(expected, "amount")
         self._engine.settle_before_read()
         state = None if message is None else self._state_of(message)
-        from ..report import failure_texts
-
         _fail(failure_texts.amount_failure(self._story, what, value, state))
 
     def assert_statuses(self, message: Message, *statuses: str) -> None:
@@ -587,8 +589,6 @@ class ChatFake:
                 emitted = (event.status for event in self._engine.outbox.events if event.status)
                 check_choice(status, "status", dict.fromkeys([*STATUSES, *emitted]))
         self._engine.settle_before_read()
-        from ..report import failure_texts
-
         _fail(failure_texts.statuses_failure(self._story, self._state_of(message), statuses))
 
     def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
@@ -608,8 +608,6 @@ class ChatFake:
         if times is not None:
             check_int(times, "times", 0)
         self._engine.settle_before_read()
-        from ..report import failure_texts
-
         _fail(failure_texts.requests_failure(self._story, method, path, times))
 
     def expect_charge(self, amount: Money) -> AbstractContextManager[None]:
@@ -640,8 +638,6 @@ class ChatFake:
             ValueError: The message belongs to another fake.
         """
         self._engine.settle_before_read()
-        from ..report.explanations import explanation
-
         return explanation(self._story, self._state_of(message))
 
     def _state_of(self, message: Message) -> MessageState:
@@ -791,7 +787,7 @@ class ChatFake:
         The ini option ``chat_fake_host`` makes the fixture's server listen on another address.
         """
         self._engine.refuse_closed()
-        return service.url
+        return service.url_of(self.api)
 
     @property
     def wsgi_app(self) -> WSGIApplication:
@@ -930,11 +926,8 @@ class ChatFake:
         if exc_value is None:
             self.close()
         else:  # the block's own error matters more
-            if not active_stories.is_in_a_test():
-                from ..report.section import Section
-
-                if text := str(Section(self._story, exc_value)):
-                    exc_value.add_note(text)
+            if not active_stories.is_in_a_test() and (text := str(Section(self._story, exc_value))):
+                exc_value.add_note(text)
             self._shut()
 
     def close(self) -> None:
@@ -969,6 +962,7 @@ class ChatFake:
                 stack.callback(service.close, self.api)
                 stack.callback(self._engine.time.stop)
                 stack.callback(self._portal.close)
+                stack.callback(self._engine.drain.log.end)  # before what ends with the loop
                 stack.callback(self._engine.outbox.endpoints.close)
                 stack.callback(watchdog.remove, self._engine.drain.overdue)
         except Exception:
@@ -1001,8 +995,6 @@ class _ExpectedCharge:
                 "expect_charge() can't tell: the fake was reset in its block. Reset it before"
             )
         found = EXACT.subtract(ledger.charged, self._charged)
-        from ..report import failure_texts
-
         entries = ledger.entries[self._count :]
         _fail(failure_texts.charge_failure(self._story, self._amount, found, entries))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice, takewhile
@@ -19,12 +19,13 @@ from ..base.scopes import Callback
 from ..base.triggers import Trigger
 from ..domain.instants import SECOND
 from ..domain.messages import MessageState
+from ..engine.performer import Pending
 from ..engine.records import VerbRecord
 from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
 from ..report import active_stories
 from ..report.final_checks import overlooked, undelivered
-from ..report.hints import logged_error
+from ..report.hints import logged_error, shown_error
 from ..report.story import Story
 from ..transport.client.loops import has_other_tasks
 from ..webhooks.attempts import Attempt
@@ -34,7 +35,8 @@ from ..webhooks.events import Event
 from ..webhooks.faults import Concurrently, Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
-from .snapshots import Snapshot, difference, taken
+from .forgery_check import ForgeryCheck
+from .snapshots import Snapshot, difference, expect_idempotent, taken
 from .waits import pause
 
 
@@ -94,7 +96,7 @@ class Inside:
         self._engine.core.raise_errors()
         failed = list(overlooked(self._engine))
         if failed and self._fake._checks.strict:
-            raise UndeliveredWebhooks(undelivered(failed))
+            raise UndeliveredWebhooks(undelivered(failed, self._engine))
 
     def shut(self) -> None:
         """Close the fake without checks; plugins may look at it once more."""
@@ -151,12 +153,24 @@ class Inside:
         finally:
             scopes.open.discard(callback)
 
+    def expect_idempotent(
+        self, snapshot: Snapshot, once_more: Callable[[], Awaitable[None]]
+    ) -> Pending[None]:
+        """Assert what assert_idempotent() does, and call ``once_more`` before its second try."""
+        check = partial(expect_idempotent, self._engine, snapshot, once_more)
+        return self._engine.check("assert_idempotent()", check)
+
     async def settle(self) -> None:
         await self._engine.performed(self._engine.settle())
 
     def difference(self, before: object, after: object, then: str) -> list[str]:
         """Return a line for each place where two snapshots differ, as :func:`.difference` does."""
         return difference(before, after, then, self._engine)
+
+    @property
+    def forgery_check(self) -> ForgeryCheck | None:
+        """The last ``assert_rejects_forgeries()``."""
+        return self._fake.webhooks._forgery_check
 
     # Endpoints
 
@@ -274,6 +288,11 @@ class Inside:
     def logged_error(attempt: Attempt) -> str:
         """Return the exception that the app logged, and where it was raised; empty if none."""
         return logged_error(attempt)
+
+    @property
+    def background_errors(self) -> Sequence[str]:
+        """The exceptions that were raised in the background, and where they were raised."""
+        return [shown_error(error) for error in self._engine.core.background]
 
     @staticmethod
     def is_new(attempt: Attempt) -> bool:

@@ -6,8 +6,10 @@ import copy
 import inspect
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any, Final
@@ -16,6 +18,7 @@ from ..base.arguments import check_takes, cited, shortened, written
 from ..base.errors import ChatFakeError
 from ..base.views import counted
 from ..domain.facts import Verb
+from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..transport.client.asgi import AsgiTarget
 from ..webhooks.events import Event
@@ -32,6 +35,12 @@ _SHARED: Final = 20
 _LONG: Final = 80
 
 _NOTHING: Final = object()
+
+#: A hint if all that differs are times.
+_LEAVE_OUT: Final = "the time of the last change? Leave it out of the snapshot"
+
+#: A number counts as a time if it is that close to the present, two years.
+_CLOSE: Final = 2 * 365 * 86_400 * SECOND
 
 #: The address in an object's ``repr()``.
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
@@ -62,6 +71,8 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
         engine: The fake's engine.
     """
     lines = list(_differences(before, after, "", then))
+    if _differ_in_times(before, after, engine.core.now()):
+        lines[0] += f" ({_LEAVE_OUT})"
     if len(lines) > _LISTED:
         lines[_LISTED - 1 :] = [f"and {len(lines) - _LISTED + 1} more"]
     text = "\n".join(lines)
@@ -83,6 +94,25 @@ def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]
     if not is_told:
         is_now, was = _shown(after, before)
         yield f"{path or 'snapshot'}: {is_now}; {then}: {was}"
+
+
+def _differ_in_times(before: Any, after: Any, now: int) -> bool:
+    # Whether each difference is between two times.
+    parts = [(one, other) for _, one, other in _parts(before, after) if one != other]
+    if parts:
+        return all(_differ_in_times(one, other, now) for one, other in parts)
+    return before != after and _is_time(before, now) and _is_time(after, now)
+
+
+def _is_time(value: Any, now: int) -> bool:
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return len(value) > len("20260101") and bool(datetime.fromisoformat(value))
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        # Since the epoch, in seconds, milliseconds, microseconds or nanoseconds.
+        number: Any = value
+        return any(abs(number * unit - now) < _CLOSE for unit in (SECOND, 10**6, 10**3, 1))
+    return isinstance(value, date | time)
 
 
 def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
@@ -196,8 +226,17 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
     return f"{path or 'snapshot'}: {cited(value)}" if is_alone or value != copied else ""
 
 
-async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
-    """Attempt each accepted event again, and fail if the snapshot changes."""
+async def expect_idempotent(
+    engine: Engine, snapshot: Snapshot, once_more: Callable[[], Awaitable[None]] | None = None
+) -> None:
+    """Attempt each accepted event again, and fail if the snapshot changes.
+
+    Args:
+        engine: The fake's engine.
+        snapshot: The app's state.
+        once_more: Makes for a second try what was made for the first: an app that forgets after a
+            time changes again only if that time has passed again.
+    """
     await engine.performed(engine.settle())
     before = await taken(snapshot, engine)
     outbox = engine.outbox
@@ -222,6 +261,9 @@ async def expect_idempotent(engine: Engine, snapshot: Snapshot) -> None:
     if not changed:
         return
     # Background work for an earlier event happens only once, so a second try tells them apart.
+    if once_more is not None:
+        await once_more()
+        state = await taken(snapshot, engine)
     for event in accepted:
         await _attempt_again(event, engine)
         if state != await taken(snapshot, engine):

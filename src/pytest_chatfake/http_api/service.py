@@ -6,16 +6,17 @@ call it; it reads a fake's state under that fake's lock.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from werkzeug import Request, Response
 
+from ..base.forks import new_lock
 from ..base.redaction import tail
+from ..transport.server.listener import ByHandler, Listener
 from ..transport.server.replies import Reply, error_reply, status_line
 from .account_api import COMPLETE, AccountApi, ApiRequest
 from .routes import BALANCE_PATH
@@ -23,7 +24,6 @@ from .routes import BALANCE_PATH
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-    from ..transport.server.listener import ByHandler, Listener
 
 #: Marks the environment of a request that arrived without a socket.
 _IN_PROCESS: Final = "pytest_chatfake.in_process"
@@ -39,12 +39,14 @@ class Service:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         # Weak, so that a fake that was never closed goes with the last reference to it.
         self._accounts: WeakValueDictionary[str, AccountApi] = WeakValueDictionary()
         self._users = 0
         self.host: str = "127.0.0.1"
         self._listener: Listener | None = None
+        # In a forked child: where its parent serves the accounts that both have.
+        self._urls_of_parent: WeakKeyDictionary[AccountApi, str] = WeakKeyDictionary()
 
     # Accounts
 
@@ -81,8 +83,6 @@ class Service:
         """Our server on pytest-httpserver, which may not be running."""
         with self._lock:
             if self._listener is None:
-                from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
-
                 self._listener = Listener(self, self.host)
             return self._listener
 
@@ -93,8 +93,23 @@ class Service:
         with self._lock:
             if not listener.is_running():
                 listener.start()
-        host = listener.host if listener.host != "0.0.0.0" else "127.0.0.1"  # noqa: S104
-        return f"http://{host}:{listener.port}"
+        return _address(listener)
+
+    def url_of(self, account: AccountApi) -> str:
+        """The base URL at which an account is served: in a forked child, its parent's too."""
+        return self._urls_of_parent.get(account) or self.url
+
+    def take_over(self) -> None:
+        """In a forked child, serve its copies of the parent's accounts from now on."""
+        self._urls_of_parent.clear()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child, leave the listener to the parent; a new one starts on demand."""
+        listener = self._listener
+        if listener is not None and listener.server is not None:
+            for account in self._accounts.values():
+                self._urls_of_parent.setdefault(account, _address(listener))
+            listener.leave_to_parent()
 
     def hold(self) -> None:
         """Keep the listener running until :meth:`release`, even if no account is open."""
@@ -179,6 +194,11 @@ class Service:
         headers, body = reply.content(environ["REQUEST_METHOD"])
         start_response(status_line(reply.status), headers)
         return [body]
+
+
+def _address(listener: Listener) -> str:
+    host = listener.host if listener.host != "0.0.0.0" else "127.0.0.1"  # noqa: S104
+    return f"http://{host}:{listener.port}"
 
 
 def _path(request: Request) -> str:

@@ -17,7 +17,7 @@ from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import redacted
-from ..base.tracebacks import text_of
+from ..base.tracebacks import LoggedError, text_of
 from ..domain.ids import other_id
 from ..domain.instants import instant
 from ..domain.messages import MessageState
@@ -37,7 +37,6 @@ from .decisions import (
 )
 from .endpoints import Endpoint, Signer, WebhookRequest
 from .events import Event, under_id
-from .logged_errors import LoggedError
 
 _NO_RESPONSE = Response(None)
 

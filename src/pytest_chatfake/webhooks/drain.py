@@ -30,6 +30,7 @@ from typing import Final
 
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
+from ..base.forks import new_lock
 from ..base.marks import Mark
 from ..domain.instants import SECOND
 from ..transport.client.django_bridge import has_broken_transaction
@@ -55,6 +56,7 @@ from .decisions import (
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .faults import Concurrently, Disabled
+from .logged_errors import ErrorLog
 from .observing import Observer
 from .outbox import Outbox
 from .overdue import Overdue
@@ -73,6 +75,7 @@ class Drain:
     """Makes the attempts of a fake.
 
     Attributes:
+        log: Notes what apps log.
         thread: The thread that is draining the queue, if any.
         observer: The extra that observes attempts, if any.
         awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
@@ -94,9 +97,10 @@ class Drain:
         self._core = core
         self._outbox = outbox
         self._queue = outbox.queue
-        self._poster = Poster(core.scopes, portal)
+        self._poster = Poster(core, portal)
+        self.log: ErrorLog = self._poster.log
         self._test_thread = threading.get_ident()
-        self._drain_lock = threading.Lock()  # held by the draining thread
+        self._drain_lock = new_lock()  # held by the draining thread
         self.thread: int | None = None
         self.observer: Observer | None = None
         self.awaits_retries: bool = False
@@ -130,13 +134,12 @@ class Drain:
     def __enter__(self) -> None:
         # A turn, for which the drain lock was acquired.
         self.thread = threading.get_ident()
-        self._poster.log.begin()
+        self.log.begin()
 
     def __exit__(self, kind: object, *_: object) -> None:
         raised = self._raised
         self._event = self._raised = self.thread = self.overdue.current = None
         self._outbox.depth = 0
-        self._poster.log.end()
         self._drain_lock.release()
         if raised is None:
             return

@@ -9,12 +9,12 @@ from typing import Any
 
 from ..base.arguments import unexpected
 from ..base.current_test import current
-from ..base.scopes import Scopes
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
 from ..transport.client.loops import gather
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
 from .attempts import Attempt, Post
+from .core import Core
 from .endpoints import Signer
 from .logged_errors import ErrorLog
 from .signing import flaw_of, sign
@@ -28,17 +28,17 @@ class Poster:
     URLs and WSGI apps are called in threads, which tasks wait for.
 
     Args:
-        scopes: Knows which code is part of an attempt.
+        core: Knows which code is part of an attempt.
         portal: Runs the tasks if the caller is plain code.
 
     Attributes:
         log: Notes what apps log.
     """
 
-    def __init__(self, scopes: Scopes, portal: Portal) -> None:
-        self._scopes = scopes
+    def __init__(self, core: Core, portal: Portal) -> None:
+        self._scopes = core.scopes
         self._portal = portal
-        self.log: ErrorLog = ErrorLog(scopes)
+        self.log: ErrorLog = ErrorLog(core)
 
     def post(
         self, posts: Sequence[Post], *, plain: bool
@@ -117,10 +117,10 @@ class Poster:
                 post.attendant.end()  # last, when nothing holds the app's frames any more
         outcome = post.outcome
         status = outcome.status if isinstance(outcome, Response) else None
-        logged = self.log.take(post.attempt, status or 0)
-        if status is not None:
+        logged = self.log.take(post.attempt, status or 0, post.target.printed)
+        if status is not None and logged is not None:
             post.attempt._logged = logged
-        self._scopes.open.discard(post.attempt)
+        self._scopes.end(post.attempt)
 
 
 def _write(post: Post) -> None:

@@ -10,6 +10,7 @@ import binascii
 import copy
 import hashlib
 import hmac
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from string import Formatter
@@ -127,8 +128,9 @@ class HmacSigner:
         secrets: Several secrets in place of ``secret``, the newest first; each one signs.
         header: The name of the header.
         format: The value of the header. ``{timestamp}`` is in Unix seconds; ``{signature}`` is
-            encoded as ``encoding`` says. With several secrets, the parts of the value that depend
-            on the secret are repeated, separated by commas, as in ``t=1,s=...,s=...``.
+            encoded as ``encoding`` says. With several secrets, only the part with the signature
+            is repeated, separated as the format's parts are: ``t=1,s=...,s=...``,
+            ``ts=1;h1=...;h1=...``. If the format has one part, commas separate the signatures.
         content: The template for what is signed; ``{body}`` stands for the exact bytes of the
             attempt.
         timestamp_header: The name of a second header, which has only the timestamp.
@@ -136,6 +138,10 @@ class HmacSigner:
         encoding: ``"hex"``, in lower case, or ``"base64"``.
         offset: A ``timedelta`` or seconds to add to the timestamp: negative for a stale signature,
             positive for one from the future.
+        rotation: What :meth:`Webhooks.rotate_secret` does: ``"overlap"`` signs with the old secret
+            as well until it is retired, and ``"cutover"`` signs with the new one only. If None, a
+            format with one part, such as ``sha256={signature}``, has no room for two signatures, so
+            it cuts over, unless several ``secrets`` are given; every other format overlaps.
 
     Raises:
         TypeError: Both ``secret`` and ``secrets`` are given, or neither.
@@ -155,6 +161,7 @@ class HmacSigner:
         digest: str = "sha256",
         encoding: Literal["hex", "base64"] = "hex",
         offset: timedelta | float = 0,
+        rotation: Literal["overlap", "cutover"] | None = None,
     ) -> None:
         self._secrets = _keys(_secret, secret, secrets)
         self._header = check_header(header, "header")
@@ -183,6 +190,16 @@ class HmacSigner:
             )
         if self._offset and not carried:
             raise ValueError("offset: expected 0, because this scheme has no timestamp")
+        self._separator, self._repeated = _repeated(format)
+        has_room = self._separator or len(self._secrets) > 1
+        usual = "overlap" if has_room else "cutover"
+        choices = (None, "overlap", "cutover")
+        self._overlaps = (check_choice(rotation, "rotation", choices) or usual) == "overlap"
+        if len(self._secrets) > 1 and not self._overlaps:
+            raise ValueError(
+                "rotation: expected 'overlap' or None, because several secrets= sign at once, got "
+                "'cutover'"
+            )
 
     def __repr__(self) -> str:
         shift = f", offset={self._offset}" if self._offset else ""
@@ -192,11 +209,11 @@ class HmacSigner:
         timestamp, content = request.timestamp + self._offset, self._content_of(request)
         encode = bytes.hex if self._encoding == "hex" else _base64
         first, *others = (
-            self._format.format(timestamp=timestamp, signature=encode(mac))
-            for mac in (hmac.digest(secret, content, self._digest) for secret in self._secrets)
+            encode(hmac.digest(secret, content, self._digest)) for secret in _signing(self)
         )
-        more = [part for other in others for part in other.split(",") if part not in first]
-        headers = {self._header: ",".join([first, *more])}
+        parts = [self._format.format(timestamp=timestamp, signature=first)]
+        parts += [self._repeated.format(timestamp=timestamp, signature=mac) for mac in others]
+        headers = {self._header: (self._separator or ",").join(parts)}
         if self._timestamp_header is not None:
             headers[self._timestamp_header] = str(timestamp)
         return headers
@@ -249,13 +266,14 @@ class StandardWebhooksSigner:
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
         timestamp, signed = request.timestamp + self._offset, self._content_of(request)
-        macs = [hmac.digest(secret, signed, "sha256") for secret in self._secrets]
+        macs = [hmac.digest(secret, signed, "sha256") for secret in _signing(self)]
         return {
             "webhook-id": request.id,
             "webhook-timestamp": str(timestamp),
             "webhook-signature": " ".join("v1," + _base64(mac) for mac in macs),
         }
 
+    _overlaps = True
     _scheme = "webhook-signature as v1,{signature}: HMAC-SHA256 in base64"
 
     def _content_of(self, request: WebhookRequest) -> bytes:
@@ -265,6 +283,32 @@ class StandardWebhooksSigner:
 
 #: Our own signers, whose secrets are known.
 OwnSigner: TypeAlias = HmacSigner | StandardWebhooksSigner
+
+
+def _signing(signer: OwnSigner) -> tuple[bytes, ...]:
+    # After a cut-over, the old secret no longer signs, but an app may still know it.
+    return signer._secrets if signer._overlaps else signer._secrets[:1]
+
+
+def _repeated(format_: str) -> tuple[str, str]:
+    """Return what separates several signatures in a header, and the part to repeat for each.
+
+    If there is no room for several, that is nothing, and the whole.
+    """
+    if re.fullmatch(r"v\d+,{signature}", format_):  # as in Standard Webhooks
+        return " ", format_
+    before, _, after = format_.partition("{signature}")
+    for separator in (";", "&", ",", " "):
+        start, end = before.rfind(separator) + 1, after.find(separator)
+        part = (before[start:] + "{signature}" + (after if end < 0 else after[:end])).strip()
+        others = [each.strip() for each in format_.split(separator)]
+        others.remove(part)
+        # In "Bearer {signature}", the rest belongs to the signature, and a quoted parameter has one
+        # value.
+        are_parts = all("=" in each or each == "{timestamp}" for each in others)
+        if others and are_parts and '"' not in part and " " not in "".join(others):
+            return separator, part
+    return "", format_
 
 
 def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tuple[bytes, ...]:

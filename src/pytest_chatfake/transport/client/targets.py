@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from ...base.arguments import cited, utf8
 from .cancellable import Cancellable, CancelledExternally
+from .http_client import HttpClient
 from .loops import GRACE_SECONDS
 from .portal import Portal
 from .responses import OutgoingRequest, Response
@@ -39,11 +40,13 @@ class Target(ABC):
         threaded: Whether `attempt_async` calls the target in a thread, which delays cancellations.
         overlaps: Whether two attempts can be made at the same time.
         in_process: Whether the app's code runs in this process.
+        printed: What a WSGI app wrote to ``wsgi.errors`` in the last attempt.
     """
 
     threaded: bool = False
     overlaps: bool = True
     in_process: bool = True
+    printed: str = ""
     _app: Any = None  # the app or function, if it runs in this process
 
     @abstractmethod
@@ -94,8 +97,6 @@ class UrlTarget(Target):
     def __init__(self, url: str, *, timeout: float) -> None:
         self._url = url
         self._timeout = timeout
-        from .http_client import HttpClient
-
         self._client = HttpClient(url, timeout=timeout)
         self._request: OutgoingRequest | None = None
         # The watchdog ends an attempt after its timeout, so wait at least as long.

@@ -24,7 +24,7 @@ from .url import checked_client, checked_path
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from _typeshed import OptExcInfo
     from _typeshed.wsgi import WSGIApplication
@@ -95,16 +95,19 @@ class WsgiTarget(Target):
         environ = {**self._environ, **_variables(tuple(request.headers.items()))}
         environ["CONTENT_LENGTH"] = str(len(request.body))
         environ["wsgi.input"] = BytesIO(request.body)
-        environ["wsgi.errors"] = sys.stderr
+        environ["wsgi.errors"] = errors = _Errors()
         exchange = _Exchange()
-        parts = self._app(environ, exchange.start)
         try:
-            for part in parts:
-                exchange.write(part)
+            parts = self._app(environ, exchange.start)
+            try:
+                for part in parts:
+                    exchange.write(part)
+            finally:
+                close = getattr(parts, "close", None)
+                if close is not None:
+                    close()
         finally:
-            close = getattr(parts, "close", None)
-            if close is not None:
-                close()
+            self.printed = "".join(errors.parts)
         return exchange.response()
 
 
@@ -118,6 +121,25 @@ def _variables(headers: Headers) -> Mapping[str, str]:
         # Repeated headers become one, with commas.
         variables[key] = f"{variables[key]},{value}" if key in variables else value
     return variables
+
+
+class _Errors:
+    """Standard error, which also keeps what is written to it."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.parts.append(text)
+        return self._stream.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class _Exchange:

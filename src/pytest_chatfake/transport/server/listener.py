@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 import struct
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from email.errors import (
@@ -22,7 +21,9 @@ from email.errors import (
     MissingHeaderBodySeparatorDefect,
 )
 from io import BufferedReader, RawIOBase
-from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, create_server
+from socket import AF_INET, SHUT_RDWR, SO_LINGER, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
+from socketserver import BaseServer
+from threading import Event, Thread
 from typing import Any, Protocol, TypeAlias, cast
 
 from pytest_httpserver import HTTPServer, HTTPServerError
@@ -261,20 +262,41 @@ class _Connection(WSGIRequestHandler):
 class _Server(ThreadedWSGIServer):
     """Serves each client in its own thread.
 
+    The server outlives a test that mocks sockets, threads or files, so it takes none of them from
+    where a mock would replace them.
+
     Attributes:
         stopped: Set once clients are no longer served.
     """
 
-    def __init__(self, listener: Listener, fd: int) -> None:
-        app = Request.application(listener.application)
-        super().__init__(listener.host, listener.port, app, handler=_Connection, fd=fd)
+    def __init__(self, listener: Listener, listening: socket) -> None:
+        # Not werkzeug's own, which makes a socket and reads werkzeug's metadata from disk.
+        BaseServer.__init__(self, listening.getsockname(), _Connection)
+        self.host, self.port = listening.getsockname()
+        self.socket = listening
         self.socket.setblocking(False)  # a client may be gone before it is accepted
+        self.app = Request.application(listener.application)
+        self.ssl_context, self.passthrough_errors = None, False
+        self._server_version = "Werkzeug"
         self.listener = listener
-        self.stopped = threading.Event()
+        self.stopped = Event()
+
+    def get_request(self) -> tuple[socket, Any]:
+        """Accept a client, as a real socket: ``accept()`` would make a mock of it."""
+        descriptor, address = cast("Any", self.socket)._accept()
+        return socket(fileno=descriptor), address
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a client in its own thread."""
+        Thread(
+            target=self.process_request_thread,
+            args=(request, client_address),
+            name="chatfake-listener-client",
+            daemon=True,
+        ).start()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Serve a client in its own thread, and keep errors for the test."""
-        threading.current_thread().name = "chatfake-listener-client"
+        """Serve a client, and keep errors for the test."""
         try:
             super().finish_request(request, client_address)
         except (OSError, ClientDisconnected):
@@ -299,6 +321,10 @@ class Listener(HTTPServer):
         self.api = api
         self.connections: set[_Connection] = set()
 
+    def is_running(self) -> bool:
+        """Return whether a thread serves; a test may have kept it from starting."""
+        return self.server_thread is not None and self.server_thread.is_alive()
+
     def start(self) -> None:
         """Listen, and serve from our own threads.
 
@@ -308,18 +334,22 @@ class Listener(HTTPServer):
         """
         if self.is_running():
             raise HTTPServerError("the listener is already running")
-        # We open the socket, because werkzeug would exit the process if the port is taken.
-        with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
-            self.server = server = _Server(self, listening.fileno())
-        self.port = server.port
-        thread = threading.Thread(
+        if self.server is not None:
+            self.server.server_close()
+        server = _Server(self, _listen(self.host, self.port))
+        thread = Thread(
             target=server.serve_forever,
             args=(POLL_SECONDS,),
             name="chatfake-listener",
             daemon=True,
         )
-        self.server_thread: threading.Thread | None = thread
-        thread.start()
+        try:
+            thread.start()
+        except BaseException:
+            server.server_close()
+            raise
+        self.server, self.port = server, server.port
+        self.server_thread: Thread | None = thread
 
     def stop(self) -> None:
         """Stop listening and close every connection; delayed responses are not sent.
@@ -333,6 +363,14 @@ class Listener(HTTPServer):
         super().stop()
         for connection in list(self.connections):
             connection.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child, leave the server and its clients to the parent, but keep handlers."""
+        if self.server is not None:
+            self.server.server_close()  # this process's end only
+        self.server = self.server_thread = None
+        self.port = 0
+        self.connections.clear()
 
     def close_idle_connections(self) -> None:
         """Close every open connection, but finish responses that are being written."""
@@ -388,3 +426,17 @@ class Listener(HTTPServer):
             self.add_assertion(error)
         else:
             self.handler_errors.append(cast("Exception", error))
+
+
+def _listen(host: str, port: int) -> socket:
+    # Not `create_server()`, which a mock may replace, and which uses what replaces `socket`.
+    listening = socket(AF_INET, SOCK_STREAM)
+    try:
+        if os.name == "posix":  # elsewhere, it would let two servers listen on one port
+            listening.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(LISTEN_QUEUE)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
