@@ -231,7 +231,18 @@ def chat_fake_url(pytestconfig: pytest.Config) -> str:
 
     keep_listening(pytestconfig)
     pytestconfig.stash[_url_key] = os.getpid()
-    return service.url
+    is_secured = pytestconfig.getini("chat_fake_tls")
+    return service.secured(service.url) if is_secured else service.url
+
+
+@pytest.fixture(scope="session")
+def chat_fake_ca(pytestconfig: pytest.Config) -> str:
+    """The path of the certificate that clients over https have to trust, in PEM."""
+    from .fake.fake import service
+    from .suite.configuring import keep_listening
+
+    keep_listening(pytestconfig)
+    return service.authority.path
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -124,6 +124,10 @@ SENDING = """
         def scenario(self, fake):
             self.shop.send()
             yield fake.find_message().deliver().read()
+
+        def expected(self, fake):
+            status = {message.id: message.status for message in fake.messages}
+            return {"status": status, "spent": float(fake.balance.charged), "sent": len(status)}
 """
 RIGHT, WRONG = WHOLE.format(mistake=""), WHOLE.format(mistake="order")
 
@@ -189,10 +193,11 @@ def only_of(result):
 def test_an_app_without_a_mistake_passes_all_of_them_in_their_order(run):
     result = run(RIGHT + SENDING, "-k", "TestSends")
 
-    expected = ["all_events_are_taken", "snapshot_changes", "duplicates"]
+    expected = ["all_events_are_taken", "snapshot_changes", "snapshot_is_right", "duplicates"]
     expected += ["duplicates_under_another_id", "duplicates_days_later", "duplicates_at_once"]
     expected += ["another_order", "a_read_at_once", "webhooks_before_the_response", "a_crash"]
-    expected += ["an_error", "a_failing_api", "a_later_version", "people_write", "forgeries"]
+    expected += ["an_error", "a_failing_api", "an_unknown_message", "a_month_later"]
+    expected += ["around_midnight", "a_later_version", "people_write", "forgeries"]
     ends = dict.fromkeys(expected, "ok") | {"a_failing_api": "skipped"}  # it sends no replies
     assert [*card(result).items()] == [*ends.items()]
     assert len(expected) == ROWS
@@ -725,6 +730,8 @@ def test_async_apps_need_no_plugin(run):
 TestReturns
 ok       all_events_are_taken: 2 events
 ok       snapshot_changes
+skipped  snapshot_is_right
+           nothing says what is right: write expected(self, chat_fake)
 ok       duplicates: 3 worlds
 ok       duplicates_under_another_id: 2 worlds
 ok       duplicates_days_later: 2 events
@@ -741,6 +748,11 @@ skipped  an_error
            no call that can fail: name your database or broker calls:
            crash_points = [Session.commit]
 skipped  a_failing_api: your app makes no API call while it handles a webhook
+ok       an_unknown_message: 2 events
+skipped  a_month_later
+           nothing says what is right: write expected(self, chat_fake)
+skipped  around_midnight
+           nothing says what is right: write expected(self, chat_fake)
 ok       a_later_version: 4 worlds; no unknown event type: connect(events="*")
 skipped  people_write
            your endpoint does not listen for chat.inbound_message.received:
@@ -750,6 +762,8 @@ skipped  forgeries
 TestYields
 ok       all_events_are_taken: 2 events
 ok       snapshot_changes
+skipped  snapshot_is_right
+           nothing says what is right: write expected(self, chat_fake)
 ok       duplicates: 3 worlds
 ok       duplicates_under_another_id: 2 worlds
 ok       duplicates_days_later: 2 events
@@ -766,6 +780,11 @@ skipped  an_error
            no call that can fail: name your database or broker calls:
            crash_points = [Session.commit]
 skipped  a_failing_api: your app makes no API call while it handles a webhook
+ok       an_unknown_message: 2 events
+skipped  a_month_later
+           nothing says what is right: write expected(self, chat_fake)
+skipped  around_midnight
+           nothing says what is right: write expected(self, chat_fake)
 ok       a_later_version: 4 worlds; no unknown event type: connect(events="*")
 skipped  people_write
            your endpoint does not listen for chat.inbound_message.received:
@@ -924,12 +943,14 @@ FAILED   snapshot_changes
 TestUnknownOnly
 FAILED   all_events_are_taken
            ValueError: TestUnknownOnly: only: expected one of ['test_a_crash',
-           'test_a_failing_api', 'test_a_later_version', 'test_a_read_at_once',
-           'test_all_events_are_taken', 'test_an_error', 'test_another_order',
-           'test_duplicates', 'test_duplicates_at_once',
+           'test_a_failing_api', 'test_a_later_version', 'test_a_month_later',
+           'test_a_read_at_once', 'test_all_events_are_taken', 'test_an_error',
+           'test_an_unknown_message', 'test_another_order',
+           'test_around_midnight', 'test_duplicates', 'test_duplicates_at_once',
            'test_duplicates_days_later', 'test_duplicates_under_another_id',
            'test_forgeries', 'test_people_write', 'test_snapshot_changes',
-           'test_webhooks_before_the_response'], got 'test_x'
+           'test_snapshot_is_right', 'test_webhooks_before_the_response'], got
+           'test_x'
 skipped  snapshot_changes: test_all_events_are_taken fails\
 """)
 
@@ -939,7 +960,8 @@ def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
 
     expected = dict.fromkeys(card(result), "skipped") | {"all_events_are_taken": "FAILED"}
     assert card(result) == expected
-    assert cards(result).count(": test_all_events_are_taken fails") == ROWS - 1
+    assert cards(result).count(": test_all_events_are_taken fails") == ROWS - 4
+    assert cards(result).count("nothing says what is right: write expected(") == 3
 
 
 #: What makes a test of one's own green, or silent, where an app has refused an event.
@@ -1682,13 +1704,16 @@ def test_quiet_runs_have_one_line_for_a_class_that_passes(run):
     result = run(code, "-q", "-k", "not forgeries")
     _, _, shown = result.stdout.str().partition("[100%]\n")
     assert "\n".join(shown.splitlines()[:-1]) == snapshot("""\
-test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 13
+test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 17
   skipped: snapshot_changes, duplicates, duplicates_under_another_id,
   duplicates_days_later, duplicates_at_once, another_order, a_read_at_once,
   webhooks_before_the_response, a_crash, an_error, a_failing_api,
   a_later_version (connect() returned no snapshot, so only responses were
   checked: return a function that returns your app's state, as in lambda:
-  dict(app.statuses)); people_write (your endpoint does not listen for
+  dict(app.statuses)); snapshot_is_right, a_month_later, around_midnight
+  (nothing says what is right: write expected(self, chat_fake));
+  an_unknown_message (your app sends nothing, so it knows none of the messages
+  anyway); people_write (your endpoint does not listen for
   chat.inbound_message.received: connect(events="*"))\
 """)
 

@@ -47,7 +47,7 @@ class Scheme:
             return flaw == "skips what it can't read"
         if flaw == "compares nothing":
             return len(given) == len(right)
-        if flaw == "compares a prefix" and len(given) > 4:
+        if flaw == "compares a prefix" and len(given) >= len(right) - 4:
             right = right[: len(given)]
         is_fresh = at is None or flaw == "ignores age" or abs(time.time() - at) < 300
         return bool(given) and hmac.compare_digest(right, given) and is_fresh

@@ -10,6 +10,7 @@ from ..base.errors import ChatFakeError
 from ..base.views import counted
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
+from .amounts import hint
 
 #: Real seconds between two snapshots of an app that may still be busy in the background.
 _APART: Final = 0.005
@@ -45,6 +46,7 @@ class Baseline:
         differs_after: The steps after which this world's snapshot differed.
         had_background: Whether the app's code may have run by itself, as of the last snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
+        is_judged: Whether the last difference was from what the snapshot has to be.
     """
 
     def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
@@ -62,6 +64,7 @@ class Baseline:
         self.differs_after: list[int] = []
         self.had_background: bool = False
         self.is_restless: bool = False
+        self.is_judged: bool = False
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
     def begin(self, *, compares: bool) -> None:
@@ -97,13 +100,24 @@ class Baseline:
             lines = inside.difference(self.values[index], value, then)
             if self.until:
                 lines[0] = f"after step {self.until}: {lines[0]}"
-            cause = "the snapshot depends on the order of events"
-            raise self.error_about(cause, lines)
+            raise self.error_about("the snapshot depends on the order of events", lines)
+
+    async def judge(self, expected: object, snapshot: Snapshot, inside: Inside, cause: str) -> None:
+        """Take a snapshot, and compare it with what it has to be."""
+        value = await inside.taken(snapshot)
+        if value == expected:
+            return
+        error = self.error_about(cause, inside.difference(expected, value, "expected"))
+        self.is_judged = True
+        charges = [*inside.charges()]
+        if (how := hint(expected, value)) is not None:
+            error.add_note("\n  ".join(["The fake's books:", *charges]) + how)
+        raise error
 
     def error_about(self, cause: str, lines: list[str]) -> AssertionError:
         """Return the error which says what differs in this world."""
         error = AssertionError(because(cause, lines))
-        self._differing = error, lines
+        self._differing, self.is_judged = (error, lines), False
         return error
 
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:

@@ -35,7 +35,7 @@ from ..report.timeline_text import timeline_text
 from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
-from .deviations import CRASHING, DEFAULT, KINDS, OVER_A_SOCKET, Deviation
+from .deviations import CRASHING, DEFAULT, EARLY, KINDS, OVER_A_SOCKET, Deviation
 from .memories import MemoryWatch
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search, WorldLog
@@ -59,6 +59,8 @@ _REMEDY: Final = (
 )
 
 _ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
+
+_ONLY_LATE: Final = "the body fails if the event is late, even if it arrives during no call"
 
 _BY_HAND: Final = (
     "write a test that moves the clock, deletes what has expired by then, and calls "
@@ -211,7 +213,11 @@ class Exploration:
         # What was left out, although something was tried.
         why = "only" if self._scope.only is not None else self._search.cut
         untried = [f"other worlds were left out by {why}"] * bool(why)
-        untried += [f"{kind} was not tried: {why}" for kind, why in self._search.left_out.items()]
+        untried += [
+            f"{kind} was not tried: {why}"
+            for kind, why in self._search.left_out.items()
+            if kind not in EARLY or why != KINDS[kind].needs  # most scenarios only have one of them
+        ]
         if steps := [*map(str, sorted(self._uncompared))]:
             is_none = len(steps) == self._baseline.last_step - 1
             some = f"the state after step {listed(steps)} was not compared"
@@ -359,12 +365,12 @@ class Exploration:
 
     def _note_left_out(self) -> None:
         search, tried = self._search, self._kinds_tried
-        search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         if "crash" in tried and (why := self._unfired.get("crash")):
             self._cannot_crash = "; ".join(filter(None, [why, self._cannot_crash]))
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
+        search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         if why := self._why_not_aged:
             moving = {kind for kind in tried if KINDS[kind].moves_time}
             search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
@@ -392,7 +398,8 @@ class Exploration:
         # None: nothing deviated, or there is no verdict.
         world = await self._ran(deviations, self._baseline)
         if why := world.why_too_early:  # each further world would wait for a timeout as well
-            self._search.left_out["webhooks_first"] = why
+            early = (each.kind for each in deviations if each.kind in EARLY)
+            self._search.left_out |= dict.fromkeys(early, why)
             return None
         for _ in range(_RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
@@ -412,12 +419,16 @@ class Exploration:
             sentences = "; ".join(describe(each, log) for each in world.deviations)
             self._sometimes = f"failed in one run and passed in another: {sentences}; {shown}"
         last = await self._at_its_step(last)
-        moving = [each.kind for each in last.deviations if KINDS[each.kind].moves_time]
-        if last.error is None or not moving:
+        kinds = {each.kind: KINDS[each.kind] for each in last.deviations}
+        waiting = {name: kind for name, kind in kinds.items() if kind.moves_time or kind.is_late}
+        if last.error is None or not waiting:
             return last
         judged = await self._compared(last, Baseline(only_waits=True))
         if judged is None:
-            self._unfired |= dict.fromkeys(moving, _ONLY_TIME)
+            self._unfired |= {
+                name: _ONLY_TIME if kind.moves_time else _ONLY_LATE
+                for name, kind in waiting.items()
+            }
         return judged
 
     async def _confirmed(self, world: World) -> World:
@@ -660,7 +671,7 @@ class Exploration:
             body = body_as_written(self._body, world.deviations, settles=world.body_ended)
         else:
             body = row.as_written(baseline)
-        seed = world.seed_of_ids_in(repr(baseline.values))
+        seed = world.seed_of_ids_in(repr([baseline.values, world.deviations]))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
         alone = await self._ran(world.deviations, baseline, by_hand=True)
         if type(alone.error) is not type(world.error) or alone.outline() != world.outline():

@@ -127,10 +127,10 @@ class Explorer:
                   ``"lose_response"``, ``"refuse"`` and ``"webhooks_first"``; the others are
                   ``"lose"``, ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``,
                   ``"crash"``, ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``,
-                  ``"unknown_value"``, ``"read_at_once"``, ``"api.fail"`` and
-                  ``"api.lose_response"``; and, left out by ``"all"``, ``"api.rate_limit"``,
-                  ``"api.disconnect"``, ``"api.truncate"``, ``"api.fail_page"``,
-                  ``"api.fail_400"`` and ``"api.fail_401"``.
+                  ``"unknown_value"``, ``"unknown_type"``, ``"unknown_event"``, ``"read_at_once"``,
+                  ``"during_call"``, ``"api.fail"`` and ``"api.lose_response"``; and, left out by
+                  ``"all"``, ``"api.rate_limit"``, ``"api.disconnect"``, ``"api.truncate"``,
+                  ``"api.fail_page"``, ``"api.fail_400"`` and ``"api.fail_401"``.
                 - ``limit=500``: The maximum number of worlds.
                 - ``depth=2``: The maximum number of deviations in a world; with 0, only the body as
                   written is run.

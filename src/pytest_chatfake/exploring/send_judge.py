@@ -57,13 +57,13 @@ class Books(NamedTuple):
     @property
     def can_deduplicate(self) -> bool:
         """Whether the service takes idempotency keys, or lets an app look something up."""
-        sends = filter(None, map(self.inside.call_of, self.messages))
+        sends = filter(None, map(self.inside.send_call_of, self.messages))
         return self.inside.has_queries or all(map(self.inside.takes_key, sends))
 
     @property
     def send_calls(self) -> list[Call]:
         """The paths and methods of the calls that sent messages."""
-        sends = filter(None, map(self.inside.call_of, self.messages))
+        sends = filter(None, map(self.inside.send_call_of, self.messages))
         found = (Call.of(call.path, call.method) for call in sends)
         return list(dict.fromkeys(filter(None, found)))
 
@@ -112,7 +112,7 @@ class Books(NamedTuple):
 
     def _why(self, first: MessageState, second: MessageState) -> str:
         why = "same to and body"
-        calls = [self.inside.call_of(message) for message in (first, second)]
+        calls = [self.inside.send_call_of(message) for message in (first, second)]
         one, two = calls
         if one is None or two is None:
             return why

@@ -42,6 +42,7 @@ from ..domain.people import PersonRecord
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..http_api.account_api import AccountApi
+from ..http_api.key_header import KeyHeader
 from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span, draws_of
@@ -146,7 +147,7 @@ class ChatFake:
         self.clock: Clock = Clock(engine)
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
-        self.api: AccountApi = AccountApi(engine, key)
+        self.api: AccountApi = AccountApi(engine, key, KeyHeader(config.api_key_header))
         self._key_reads = 0
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
@@ -157,6 +158,8 @@ class ChatFake:
         opened.add(self)
         try:
             service.open(self.api)
+            if config.tls:
+                _ = service.authority  # refuses a missing trustme
             if config.webhook_url is not None:
                 self.webhooks.connect(config.webhook_url)
         except BaseException:
@@ -764,14 +767,18 @@ class ChatFake:
 
     @property
     def api_key(self) -> str:
-        """The account's key, for the ``X-API-Key`` header (§5)."""
+        """The account's key (§5); :attr:`headers` has it in the right header."""
         self._key_reads += 1
         return self.api._key
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header with the account's key, for a client's requests (§5)."""
-        return {"X-API-Key": self.api_key}
+        """The header with the account's key, for a client's requests (§5).
+
+        Raises:
+            ChatFakeError: The configuration's ``api_key_header`` is a function.
+        """
+        return self.api._key_header.headers(self.api_key)
 
     def rotate_key(self) -> str:
         """Replace the account's key and return the new one; the old key now gets a 401 (§5)."""
@@ -784,10 +791,24 @@ class ChatFake:
     def base_url(self) -> str:
         """The URL of the HTTP API, ``http://127.0.0.1:<port>``; reading it starts the server.
 
+        With ``tls=True``, it is ``https://``, and :attr:`ca_file` is the certificate to trust.
+
         The ini option ``chat_fake_host`` makes the fixture's server listen on another address.
         """
         self._engine.refuse_closed()
-        return service.url_of(self.api)
+        url = service.url_of(self.api)
+        return service.secured(url) if self.config.tls else url
+
+    @property
+    def ca_file(self) -> str:
+        """The path of the certificate of the authority that signed the API's, in PEM.
+
+        A client over https has to trust it. It is the same for all fakes of the process.
+
+        Raises:
+            ChatFakeError: ``trustme`` is not installed.
+        """
+        return service.authority.path
 
     @property
     def wsgi_app(self) -> WSGIApplication:

@@ -144,7 +144,8 @@ class ForgeryCheck:
         }.values()
 
     def _may_be_forged(self, event: Event, endpoint: Endpoint) -> bool:
-        return not event.synthetic and endpoint in self._outbox.endpoints.listening(event.type)
+        is_heard = endpoint in self._outbox.endpoints.listening(event.type)
+        return is_heard and event._is_posted and not event.synthetic
 
     def _case(self, event: Event, endpoint: Endpoint) -> _Case:
         now = self._engine.core.now() // SECOND

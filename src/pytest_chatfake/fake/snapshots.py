@@ -75,10 +75,14 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
         lines[0] += f" ({_LEAVE_OUT})"
     if len(lines) > _LISTED:
         lines[_LISTED - 1 :] = [f"and {len(lines) - _LISTED + 1} more"]
-    text = "\n".join(lines)
+    return named("\n".join(lines), engine).split("\n")
+
+
+def named(text: str, engine: Engine) -> str:
+    """Write m1 for a message's id."""
     for message in engine.account.messages:
         text = text.replace(message.id, f"m{message.number}")
-    return text.split("\n")
+    return text
 
 
 def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]:
@@ -130,6 +134,15 @@ def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
         for field in fields(before):
             if field.compare:
                 yield f".{field.name}", getattr(before, field.name), getattr(after, field.name)
+
+
+def unequal_parts(before: Any, after: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the innermost values in which two snapshots differ; a missing one is an object."""
+    parts = [(old, new) for _, old, new in _parts(before, after) if old != new]
+    if not parts:
+        yield before, after
+    for part in parts:
+        yield from unequal_parts(*part)
 
 
 def _other_items(before: Any, after: Any, then: str) -> str:

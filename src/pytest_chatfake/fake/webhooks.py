@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -31,13 +32,14 @@ from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..webhooks.attempts import Attempt
-from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
+from ..webhooks.endpoints import Endpoint, PathFunction, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.faults import (
     Concurrently,
     Crash,
     Delay,
     Duplicate,
+    DuringCall,
     Error,
     Evolve,
     Fault,
@@ -124,7 +126,7 @@ class Webhooks:
         wsgi: Callable[..., Any] | None = None,
         asgi: Callable[..., Any] | None = None,
         handler: Callable[[WebhookRequest], object] | None = None,
-        path: str | None = None,
+        path: str | PathFunction | None = None,
         client: tuple[str, int] | None = None,
         headers: Mapping[str, str] | None = None,
         events: Iterable[str] | None = None,
@@ -145,7 +147,10 @@ class Webhooks:
             handler: A function, or an async one, that takes a
                 :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
                 ``(status, body)``, or a response.
-            path: The path to post to; only with ``wsgi`` or ``asgi``. Default ``"/"``.
+            path: The path to post to; only with ``wsgi`` or ``asgi``. Default ``"/"``. If each
+                message has its own callback URL, pass a function that takes the
+                :class:`~pytest_chatfake.Event` and returns the path (assumed); with a URL, it
+                replaces the URL's path.
             client: The caller's IP address and port; only with ``wsgi`` or ``asgi``. Default
                 ``("127.0.0.1", 50000)`` (assumed). Pass a public address to find out whether
                 your app only works because it trusts callers from its own machine.
@@ -176,7 +181,7 @@ class Webhooks:
         """
         self._engine.refuse_closed()
         config = self._config
-        target, name, label = target_of(
+        target, name, label, place = target_of(
             url,
             wsgi,
             asgi,
@@ -209,6 +214,7 @@ class Webhooks:
             _restart=restart,
             _disable_after=disable_after,
             _line=calling_line(),
+            _path=place,
             _note=self._note,
         )
         self._outbox.endpoints.connect(endpoint)
@@ -414,25 +420,45 @@ class Webhooks:
         """
         return self._fault(Sign(signer), where)
 
-    def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
+    def evolve(
+        self,
+        *,
+        unknown: str | None = None,
+        how: Literal["value", "type", "event"] = "value",
+        **where: Unpack[EventFilter],
+    ) -> Fault:
         """Write events as a later version of the service might, with fields that don't exist yet.
 
         The envelope, the resource and its conversation each get a field ``addedLater``, and their
         keys change order (assumed). If ``outbound=`` writes the event, every JSON object in it is
-        changed like that. The bodies in ``fake.events`` stay the same, and so does a body that is
-        not JSON.
+        changed like that, also in JSON inside JSON, and a form gets a field. The bodies in
+        ``fake.events`` stay the same, and so does a body that is neither JSON nor a form.
 
         Args:
             unknown: A field of the message that gets an unknown value instead, in events that have
                 the field (assumed): ``"conversation.originType"``, ``"conversation.type"``,
-                ``"errorCode"``, ``"status"`` or ``"type"``.
+                ``"errorCode"``, ``"status"`` or ``"type"``. Or a field of the posted body, as
+                failures print it: ``"body.entry[0].status.group"``.
+            how: What is unknown about a field of the posted body: its ``"value"``, its ``"type"``
+                (a number is written as text, or a text as a number), or the ``"event"`` around it:
+                the body, a list, then begins with a copy of the event, with an unknown value.
             **where: Selects the events; see :class:`Webhooks`. ``times`` is None by default, so
                 every event is affected until the fault is removed.
 
         Raises:
-            ValueError: ``unknown`` isn't one of these fields.
+            ValueError: ``unknown`` isn't one of these fields, or ``how`` is given with another one
+                than a field of the posted body.
         """
-        return self._fault(Evolve(unknown, self._config.naming.message_key), where)
+        check_choice(how, "how", ("value", "type", "event"))
+        change = None
+        if isinstance(unknown, str) and re.match(r"body[.\[]", unknown):
+            change = extra("exploring.posted_fields", "evolve()").change_of(unknown, how)
+        elif how != "value":
+            raise ValueError(
+                f"how: expected 'value', unless unknown= is a field of the posted body, such as "
+                f"'body.status', got {how!r}"
+            )
+        return self._fault(Evolve(unknown, self._config.naming.message_key, how, change), where)
 
     # Faults that decide whether and when an attempt is made
 
@@ -446,6 +472,18 @@ class Webhooks:
             **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Reorder(by), where)
+
+    def during_call(self, **where: Unpack[EventFilter]) -> Fault:
+        """Post an event during your app's next API call, before the response (assumed).
+
+        Any call counts, the balance query as well, except one that your app makes while it handles
+        an event. The response doesn't wait longer than the attempt's ``timeout``. The event waits
+        at most until the next barrier (see :class:`Webhooks`).
+
+        Args:
+            **where: Selects the events; see :class:`Webhooks`.
+        """
+        return self._fault(DuringCall(), where)
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
         """Lose the app's response to an event that it has handled, and retry the event (assumed).

@@ -211,7 +211,7 @@ def undelivered(attempts: Sequence[Attempt], engine: Engine) -> str:
 def _failed_line(attempt: Attempt, what: str) -> str:
     body = "" if attempt._logged else beginning_of_body(attempt.body)
     how = f"{attempt.outcome}{hint(attempt)}{body and f': {body}'}"
-    return f"{what} to {attempt.endpoint._shown}: {how}"
+    return f"{what} to {attempt.endpoint._shown}{attempt._place}: {how}"
 
 
 def _listed(

@@ -238,6 +238,8 @@ class Outbox:
     def _send(
         self, event: Event, cause: Record | None = None, marks: tuple[Mark, ...] = ()
     ) -> None:
+        if not event._is_posted:
+            return
         attempts = [
             Attempt(event, endpoint, self.depth, 1, cause, marks)
             for endpoint in self.endpoints.listening(event.type)

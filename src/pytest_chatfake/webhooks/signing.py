@@ -29,6 +29,8 @@ from ..base.views import listed
 from ..domain.instants import SECOND, parse_offset
 from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
+from .fields import GONE, fields_of, rewritten
+from .outbound import body_of
 
 #: The maximum length of the signed content in reports, in bytes.
 _BEGINNING = 24
@@ -45,16 +47,64 @@ def check_signer(value: object) -> None:
         check_function(value, "signer", 'lambda request: {"X-Signature": "..."}', "the request")
 
 
-def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
-    """Return a signer's headers; raise a TypeError if a name or a value is not a string."""
+class Signature(dict[str, str]):
+    """The headers of a signature and, if it is inside the body, its fields: ``body.signature``.
+
+    Attributes:
+        unsigned: The body that was signed; None: the signature is not inside it.
+        body: The same body with the signature.
+    """
+
+    unsigned: bytes | None = None
+    body: bytes = b""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return {name: value for name, value in self.items() if _is_field(name)}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {name: value for name, value in self.items() if not _is_field(name)}
+
+
+def sign(signer: Signer, request: WebhookRequest) -> Signature:
+    """Return what a signer adds; raise a TypeError if a name or a value is not a string."""
     headers: Any = signer(request)
+    returned, signature = f"what the signer {cited(signer)} returned", Signature()
+    if isinstance(headers, tuple) and len(headers) == 2:  # pyright: ignore[reportUnknownArgumentType] - a user's
+        headers, body = cast("tuple[Any, object]", headers)
+        signature.unsigned, signature.body = request.body, body_of(body, returned)
+        usual, signed = fields_of(request.body), fields_of(signature.body)
+        signature |= {name: str(signed[name]) for name in signed if signed[name] != usual.get(name)}
+        if not signature:
+            raise TypeError(f"{returned}: expected JSON or a form with a signature in it")
+    elif isinstance(headers, Signature) and headers.unsigned == request.body:
+        signature.unsigned, signature.body = headers.unsigned, headers.body
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
-        returned = f"what the signer {cited(signer)} returned"
         raise TypeError(
             unexpected(returned, "a mapping of header names to strings", cast("object", headers))
         )
-    return {str.__str__(name): str.__str__(value) for name, value in items}
+    signature |= {str.__str__(name): str.__str__(value) for name, value in items}
+    return signature
+
+
+def forged_body(signer: Signer, request: WebhookRequest, forged: Mapping[str, str]) -> bytes:
+    """Return a request's body with other fields of its signature; fields not given are left out."""
+    genuine = sign(signer, request)
+
+    def change(name: str, value: Any) -> Any:
+        if name not in genuine:
+            return value
+        new = forged.get(name, GONE)
+        is_number = isinstance(value, int) and isinstance(new, str) and new.isdecimal()
+        return int(cast("str", new)) if is_number else new
+
+    return rewritten(genuine.body, change)
+
+
+def _is_field(name: str) -> bool:
+    return name.startswith(("body.", "body["))
 
 
 def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> str:
@@ -90,7 +140,7 @@ def how_signed(request: WebhookRequest) -> str:
         content = signer._content_of(request)
         over = f"{len(content):,} bytes, {content[:_BEGINNING]!r}..."
         return f"signed in {signer._scheme} over {over}"
-    own = listed(name for name in request.headers if name not in usual)
+    own = listed(name for name in request.headers if name not in usual) or "its body"
     return f"signed in {own} by the signer= function"
 
 

@@ -49,10 +49,14 @@ class HttpClient:
     Args:
         url: Where to post, see `parse_url`.
         timeout: Real seconds for connecting. After that, the caller has to `abort`.
+
+    Attributes:
+        path: The path and query to post to; at first, those of the URL.
     """
 
     def __init__(self, url: str, *, timeout: float) -> None:
         self._address = parse_url(url)
+        self.path: str = self._address.target
         self._timeout = timeout
         self._keeps = True
         self._was_watched = False
@@ -67,7 +71,7 @@ class HttpClient:
         """
         complete = complete_headers(headers.items(), self._address.authority)
         lines = [
-            f"POST {self._address.target} HTTP/1.1",
+            f"POST {self.path} HTTP/1.1",
             *[f"{name}: {value}" for name, value in complete],
         ]
         head = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""])

@@ -53,6 +53,9 @@ class Target(ABC):
     def clone(self) -> Target:
         """Return another target for the same place, for a concurrent attempt."""
 
+    def go_to(self, path: str) -> None:  # noqa: B027 - a function has no path
+        """From the next attempt on, post to another path of the same app or server."""
+
     @abstractmethod
     def attempt(self, request: Any) -> Response:
         """Make one attempt and wait for it."""
@@ -107,6 +110,9 @@ class UrlTarget(Target):
         clone = UrlTarget(self._url, timeout=self._timeout)
         clone._client.close()
         return clone
+
+    def go_to(self, path: str) -> None:
+        self._client.path = path
 
     def attempt(self, request: OutgoingRequest) -> Response:
         """Post; the response has any error of the connection."""

@@ -45,16 +45,12 @@ class WsgiTarget(Target):
     def __init__(
         self, app: WSGIApplication, *, path: str, client: tuple[str, int] | None = None
     ) -> None:
-        raw_path, _, query = checked_path(path).partition("?")
         address, port = checked_client(client)
         self._app = app
         self._worker = Worker("chatfake-wsgi")
         self._environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
             "SCRIPT_NAME": "",
-            # PEP 3333: bytes are decoded as Latin-1, whatever their encoding.
-            "PATH_INFO": unquote_to_bytes(raw_path).decode("latin-1"),
-            "QUERY_STRING": query,
             "SERVER_NAME": "testserver",
             "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
@@ -68,6 +64,13 @@ class WsgiTarget(Target):
             # As with most servers, the app can read to the end without counting bytes.
             "wsgi.input_terminated": True,
         }
+        self.go_to(checked_path(path))
+
+    def go_to(self, path: str) -> None:
+        raw_path, _, query = path.partition("?")
+        # PEP 3333: bytes are decoded as Latin-1, whatever their encoding.
+        info = unquote_to_bytes(raw_path).decode("latin-1")
+        self._environ = {**self._environ, "PATH_INFO": info, "QUERY_STRING": query}
 
     def clone(self) -> WsgiTarget:
         """Return a target with its own thread, and with ``wsgi.multithread`` set."""

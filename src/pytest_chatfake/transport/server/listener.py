@@ -21,8 +21,18 @@ from email.errors import (
     MissingHeaderBodySeparatorDefect,
 )
 from io import BufferedReader, RawIOBase
-from socket import AF_INET, SHUT_RDWR, SO_LINGER, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
+from socket import (
+    AF_INET,
+    MSG_PEEK,
+    SHUT_RDWR,
+    SO_LINGER,
+    SO_REUSEADDR,
+    SOCK_STREAM,
+    SOL_SOCKET,
+    socket,
+)
 from socketserver import BaseServer
+from ssl import SSLContext, SSLSocket
 from threading import Event, Thread
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -55,6 +65,9 @@ _STRAY = re.compile(rb"\r(?!\n)|\0|\A[ \t]")
 
 #: The line before a chunk, because ``int()`` would also accept ``0x5``, ``0_5`` and ``+5``.
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(;.*)?\r?\n")
+
+#: The first byte of a client that speaks TLS.
+_TLS = b"\x16"
 
 #: Lets a pytest-httpserver handler respond to a request; returns None if no handler matches.
 ByHandler: TypeAlias = "Callable[[Request], Response | None]"
@@ -142,14 +155,31 @@ class _Connection(WSGIRequestHandler):
         if self._stopped.is_set():  # only now, so that `stop` doesn't miss a client
             self.close()
 
+    def handle(self) -> None:
+        context = self._listener.context
+        if context is not None and self.connection.recv(1, MSG_PEEK) == _TLS:
+            self.request = self.connection = context.wrap_socket(
+                self.connection, server_side=True, do_handshake_on_connect=False
+            )
+            if self._stopped.is_set():  # only now, so that `stop` doesn't miss the new socket
+                self.close()
+            self.connection.do_handshake()
+            super().setup()
+            self.rfile = self._reader = _Reader(cast("RawIOBase", self.rfile))
+        super().handle()
+
     def finish(self) -> None:
         self._listener.connections.discard(self)
-        super().finish()
+        try:
+            super().finish()
+        finally:
+            if isinstance(self.connection, SSLSocket):  # the server only knows the plain socket
+                self.connection.close()
 
     def close(self) -> None:
         """From another thread, end the connection."""
         with suppress(OSError):
-            self.connection.shutdown(SHUT_RDWR)
+            socket.shutdown(self.connection, SHUT_RDWR)  # below TLS, which the other thread uses
 
     def retire(self) -> None:
         """From another thread, end the connection, but finish the response that is under way."""
@@ -164,7 +194,7 @@ class _Connection(WSGIRequestHandler):
             return
         begin = self._reader.peek(1)[:1]
         self._is_idle = False
-        if begin not in (b"", b"\x16"):  # the client hung up, or speaks TLS and would wait for ever
+        if begin not in (b"", _TLS):  # the client hung up, or speaks TLS and would wait for ever
             try:
                 super().handle_one_request()
             except _Malformed:
@@ -193,6 +223,8 @@ class _Connection(WSGIRequestHandler):
         if not self._continues():
             self._refuse(417)
             return
+        if isinstance(self.connection, SSLSocket):
+            environ["wsgi.url_scheme"] = "https"
         if "wsgi.input_terminated" in environ:
             environ["wsgi.input"] = _Chunks(self._reader)
         if self.requestline.split()[1].startswith("//"):  # http.server merges the slashes
@@ -207,8 +239,7 @@ class _Connection(WSGIRequestHandler):
         reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
-            if reply.reset:
-                self._reset()
+            self._reset_if(reply.reset)
             return
         if reply.delay and has_hung_up(self.connection):
             self._listener.api.responded(request, None, b"")
@@ -221,7 +252,9 @@ class _Connection(WSGIRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _reset(self) -> None:
+    def _reset_if(self, asked: bool) -> None:
+        if not asked:
+            return
         # With this option, close() sends a reset. The socket is closed here, because the server
         # would end the connection properly first.
         self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
@@ -308,6 +341,8 @@ class _Server(ThreadedWSGIServer):
 class Listener(HTTPServer):
     """Serves the API, and the handlers that a test adds, on a free port.
 
+    Clients may also speak TLS on the same port, once there is a ``context`` for it.
+
     Three things differ from pytest-httpserver. A request that matches no handler goes to the API,
     and isn't a failed assertion unless an ordered handler was next. ``log`` only has the requests
     that reached a handler. And a streamed response is read to its end before it is sent.
@@ -319,6 +354,7 @@ class Listener(HTTPServer):
     def __init__(self, api: Api, host: str = "127.0.0.1") -> None:
         super().__init__(host, 0, threaded=True)
         self.api = api
+        self.context: SSLContext | None = None
         self.connections: set[_Connection] = set()
 
     def is_running(self) -> bool:

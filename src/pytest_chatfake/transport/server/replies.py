@@ -72,7 +72,8 @@ def has_hung_up(client: socket | None) -> bool:
         return False
     try:
         client.setblocking(False)
-        return not client.recv(1, MSG_PEEK)
+        # Below TLS, as an SSLSocket can't peek: what a waiting client sends there is an end.
+        return not socket.recv(client, 1, MSG_PEEK) or type(client) is not socket
     except BlockingIOError:  # it waits for its response
         return False
     except OSError:
