@@ -29,3 +29,6 @@ class TestWebhooks(WebhookTests):
         books = Books()
         chat_fake.webhooks.connect(handler=books.receive, events="*")
         return lambda: books.prices
+
+    def expected(self, chat_fake):
+        return {message.id: message.charged for message in chat_fake.messages if message.charged}

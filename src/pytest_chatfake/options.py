@@ -73,6 +73,14 @@ _INI: IniOptions = {
             "or session (one for all) (default: function)"
         ),
     ),
+    "chat_fake_tls": (
+        False,
+        "bool",
+        (
+            "whether chat_fake.base_url is https, with a certificate authority made for the run "
+            "(default: false; needs pytest-chatfake[tls])"
+        ),
+    ),
     "chat_fake_host": (
         "127.0.0.1",
         None,
@@ -148,11 +156,12 @@ def check(config: pytest.Config) -> None:
             raise pytest.UsageError(
                 f"the ini option {name}: expected {', '.join(others)} or {last}, got {value!r}"
             )
-    try:
-        config.getini("chat_fake_strict")
-    except (TypeError, ValueError, pytest.UsageError) as error:
-        # The class depends on pytest's version.
-        raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
+    for name in ("chat_fake_strict", "chat_fake_tls"):
+        try:
+            config.getini(name)
+        except (TypeError, ValueError, pytest.UsageError) as error:
+            # The class depends on pytest's version.
+            raise pytest.UsageError(f"the ini option {name}: {error}") from None
 
 
 def exposure(config: pytest.Config) -> list[str]:

@@ -15,6 +15,7 @@ import pytest
 
 from . import options
 from .base.current_test import current, running
+from .base.preloading import preload
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
     from .fake.receiver import Receiver
 
 _fake_key = pytest.StashKey["ChatFake"]()
+
+#: The process in which `chat_fake_url` is an address.
+_url_key = pytest.StashKey[int]()
+
+#: The fixtures of which a test has at least one if it uses a fake, ours or an extra's.
+_FIXTURES = frozenset({"chat_fake", "chat_fake_config", "chat_fake_url"})
+
+#: What a test may ask for while it runs.
+_NAMES = _FIXTURES | {"chat_clock", "chat_receiver", "ChatFake("}
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -79,6 +89,20 @@ def _speak(config: pytest.Config) -> None:
         from .base.terminal import speak_through
 
         speak_through(config.stash.get(options.stderr_key, None))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # Its owner, such as pytest-run-parallel, would run one test in several threads, with one fake.
+    if any(line.startswith("thread_unsafe") for line in config.getini("markers")):
+        for item in items:
+            if not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+                item.add_marker(pytest.mark.thread_unsafe(reason="the fake belongs to one thread"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    room = f"{__package__}.suite"
+    preload(session, _NAMES, "time_machine", f"{room}.configuring", f"{room}.reports")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -206,7 +230,19 @@ def chat_fake_url(pytestconfig: pytest.Config) -> str:
     from .suite.configuring import keep_listening
 
     keep_listening(pytestconfig)
-    return service.url
+    pytestconfig.stash[_url_key] = os.getpid()
+    is_secured = pytestconfig.getini("chat_fake_tls")
+    return service.secured(service.url) if is_secured else service.url
+
+
+@pytest.fixture(scope="session")
+def chat_fake_ca(pytestconfig: pytest.Config) -> str:
+    """The path of the certificate that clients over https have to trust, in PEM."""
+    from .fake.fake import service
+    from .suite.configuring import keep_listening
+
+    keep_listening(pytestconfig)
+    return service.authority.path
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -236,7 +272,8 @@ def pytest_runtest_makereport(
             from .suite.reports import add_hint
 
             add_hint(call.excinfo.value)
-            if not (item.config.option.fulltrace or item.config.option.tbstyle == "native"):
+            option = item.config.getoption  # pytest's terminal plugin may be off
+            if not (option("fulltrace", False) or option("tbstyle", "auto") == "native"):
                 stack.enter_context(frames_hidden(call.excinfo.value))
         report = yield
     if _is_loaded():
@@ -265,6 +302,24 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
                 interrupt(item.config)
             raise
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    # In a forked child, the server and its address are the parent's, but the test is ours.
+    process = os.getpid()
+    is_foreign = item.config.stash.get(_url_key, process) != process
+    if is_foreign and "chat_fake_url" in getattr(item, "fixturenames", ()):
+        pytest.fail(
+            "chat_fake_url is the address of the process that forked this test, and its server "
+            "does not know this test's fake: use chat_fake.base_url, or fork every test "
+            "(pytest --forked)",
+            pytrace=False,
+        )
+    if _is_loaded():
+        from .fake.fake import service
+
+        service.take_over()
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

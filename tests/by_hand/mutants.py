@@ -95,7 +95,7 @@ LIKELY = {
     "fake.clock": "test_clock test_agenda test_edges",
     "fake.edges": "test_edges",
     "fake.event_filters": "test_other_events test_faults test_refusals",
-    "fake.forgery_check": "test_forgeries",
+    "fake.forgery_check": "test_forgeries test_forged_schemes",
     "fake.paused": "test_paused golden/test_golden",
     "fake.receiver": "test_receiver test_refusals",
     "fake.recipients": "test_people",
@@ -153,7 +153,9 @@ LIKELY = {
     "webhooks.faults": "test_deviations test_faults test_refusals test_concurrently test_retries "
     "exploring/test_crashes exploring/test_injected_errors test_changed_contents "
     "test_disabled_endpoints",
-    "webhooks.forgeries": "test_forgeries",
+    "webhooks.forgeries": "test_forgeries test_forged_schemes",
+    "webhooks.frameworks": "test_hints_on_a_500",
+    "webhooks.logged_errors": "test_logged_errors",
     "webhooks.outbox": "test_outbox test_emit test_replay test_other_events test_outbound "
     "test_resets test_ticks test_paused test_forgeries",
     "webhooks.overdue": "test_overdue test_watchdog",
@@ -161,6 +163,7 @@ LIKELY = {
     "test_logged_errors test_forgeries test_deviations exploring/test_crashes",
     "webhooks.queue": "test_deviations test_paused test_retries test_concurrently test_faults "
     "test_disabled_endpoints test_resets test_clock exploring/test_exploration",
+    "webhooks.schemes": "test_forgeries test_forged_schemes",
     "webhooks.signing": "test_signing test_refusals",
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_refusals",

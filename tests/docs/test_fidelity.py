@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 import time_machine
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, Message, Webhooks
+from pytest_chatfake import ChatFake, ChatFakeConfig, HmacSigner, Message, Webhooks
 from section_marks import MARK
 
 from .assumptions import CHECKS
@@ -69,7 +69,7 @@ def test_the_knobs_of_the_rows_are_there():
     verbs = (ChatFake.send_text, ChatFake.send_endpoint, Message.deliver, Message.fail)
     arguments = {
         argument
-        for call in (*verbs, Webhooks.connect)
+        for call in (*verbs, Webhooks.connect, HmacSigner)
         for argument in inspect.signature(call).parameters
     }
     known = {
@@ -90,5 +90,5 @@ def test_every_knob_of_the_configuration_that_is_assumed_has_a_row():
     text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
     assumed = set(re.findall(r"^- `(\w+)`:\s+`[^`]+`\s+\(assumed\)", text, re.MULTILINE))
     named = {word for row in ROWS.values() for word in re.findall(r"\w+", row.setting)}
-    of_the_fake_itself = {"seed", "mode", "strict", "tick"}
+    of_the_fake_itself = {"seed", "mode", "strict", "tick", "tls"}
     assert of_the_fake_itself == assumed - named

@@ -1,6 +1,11 @@
 """Worlds in which the app crashes: at which points, and what is said where it has none."""
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from logging.handlers import QueueListener
+from pathlib import Path
+from queue import Queue
 
 import pytest
 
@@ -107,6 +112,63 @@ def test_an_exploration_says_that_it_did_not_crash_an_app_without_awaits():
         "; crash: nowhere to crash: your handler never awaits. Name functions: crash_points = "
         "[Session.commit]"
     )
+
+
+def started(request):
+    thread = threading.Thread(target=save)
+    thread.start()  # starts
+    thread.join()
+
+
+async def awaited(request):
+    await asyncio.to_thread(save)  # awaits
+
+
+def mapped(request):
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda _: save(), [1]))  # maps
+
+
+async def run_in_a_pool(request):
+    await asyncio.get_running_loop().run_in_executor(None, save)  # runs
+
+
+def started_by_a_library(request):
+    save()
+    listener = QueueListener(Queue())
+    listener.start()
+    listener.stop()
+
+
+def test_a_thread_that_a_library_starts_for_itself_is_not_named():
+    exploration = explore(body_of(started_by_a_library), deviations=["crash"], crash_points=[save])
+    assert exploration.complete
+
+
+def place(mark):
+    lines = Path(__file__).read_text().splitlines()
+    (number,) = [at for at, line in enumerate(lines, 1) if line.endswith(f"  # {mark}")]
+    return f"{Path(__file__).name}:{number}"
+
+
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        (started, f"never awaits, except for worker threads ({place('starts')})"),
+        (mapped, f"never awaits, except for worker threads ({place('maps')})"),
+        (awaited, f"never awaits, except for worker threads ({place('awaits')})"),
+        (run_in_a_pool, f"crash: worker threads weren't crashed ({place('runs')})"),
+    ],
+)
+def test_an_exploration_names_the_lines_that_use_worker_threads(app, said):
+    assert said in str(explore(body_of(app), deviations=["crash"]))
+
+
+def test_a_crash_point_in_a_thread_that_the_app_waits_for_is_tried():
+    exploration = explore(body_of(awaited), deviations=["crash"], crash_points=[save])
+
+    assert exploration.worlds == 3
+    assert exploration.complete
 
 
 def at_a_url(chat_fake):

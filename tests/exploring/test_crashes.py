@@ -7,6 +7,8 @@ import json
 import sqlite3
 import subprocess
 import sys
+import sysconfig
+import types
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -439,7 +441,7 @@ def test_a_task_that_goes_on_after_its_attempt_has_no_point_there():
 
 async def stubborn(scope, receive, send):
     try:
-        await pause()
+        await pause()  # stubborn
     except BaseException:
         done.append("caught")
     await respond(send)
@@ -447,27 +449,96 @@ async def stubborn(scope, receive, send):
 
 async def deaf(request):
     try:
-        await pause()
+        await pause()  # deaf
     except asyncio.CancelledError:
         done.append("caught")
 
 
 def bare(request):
     try:
-        commit()
+        commit()  # bare
     except:  # noqa: E722
         done.append("caught")
 
 
 @pytest.mark.parametrize(
-    ("how", "app", "crash"),
-    [("asgi", stubborn, {"line": place("pause")}), ("asgi", stubborn, {"before": pause}),
-     ("handler", deaf, {"line": place("pause")}), ("handler", bare, {"before": commit})],
+    ("how", "app", "crash", "around"),
+    [("asgi", stubborn, {"line": place("pause")}, "stubborn"),
+     ("asgi", stubborn, {"before": pause}, "stubborn"),
+     ("handler", deaf, {"line": place("pause")}, "deaf"),
+     ("handler", bare, {"before": commit}, "bare")],
 )  # fmt: skip
-def test_an_app_that_goes_on_after_its_crash_is_named(how, app, crash):
-    with pytest.raises(ChatFakeError, match="the app went on after it crashed "):
+def test_an_app_that_goes_on_after_its_crash_is_named(how, app, crash, around):
+    swallowed = rf"the app went on after it crashed .*: a `try` around {place(around)} swallowed"
+    with pytest.raises(ChatFakeError, match=swallowed):
         crashed(app, how=how, **crash)
     assert done == ["caught"]
+
+
+LIBRARY = """
+def call(function):
+    try:
+        return function()
+    except:
+        return None
+
+async def wait(function):
+    try:
+        return await function()
+    except BaseException:
+        return None
+"""
+
+
+def test_what_swallows_a_cancellation_of_trio_is_named():
+    async def app(request):
+        try:
+            await pause()  # in trio
+        except trio.Cancelled:
+            done.append("caught")
+
+    with pytest.raises(ChatFakeError, match=f"around {place('in trio')} swallowed"):
+        crashed(app, "trio", line=place("pause"))
+
+
+@pytest.fixture
+def library(tmp_path):
+    """A library that catches everything."""
+    made = {"__name__": "library.guard"}
+    path = Path(sysconfig.get_path("purelib"), "library", "guard.py")
+    exec(compile(LIBRARY, path, "exec"), made)
+    return types.SimpleNamespace(**made)
+
+
+def test_a_library_that_swallows_a_crash_is_named_with_its_line(library):
+    named = r"^the app crashed .*, but library catches BaseException itself \(library/guard.py:4\)"
+    with pytest.raises(ChatFakeError, match=named):
+        crashed(lambda _: library.call(commit), before=commit)
+
+
+def test_a_library_that_swallows_a_cancellation_is_named(library):
+    async def app(request):
+        await library.wait(pause)
+
+    with pytest.raises(ChatFakeError, match=r"library catches BaseException .*guard.py:10\)"):
+        crashed(app, line=place("pause"))
+
+
+def test_a_crash_that_a_library_swallows_is_not_tried_and_others_are(library):
+    def guarded(request):
+        library.call(commit)
+
+    def world(fake):
+        fake.webhooks.connect(handler=guarded)
+        fake.webhooks.connect(handler=lambda _: commit())
+        fake.send_text()
+        fake.settle()
+
+    exploration = explore(world, deviations=["crash"], crash_points=[commit])
+
+    assert exploration.worlds == 3
+    assert not exploration.complete
+    assert "crash: library catches BaseException itself (library/guard.py:4)" in str(exploration)
 
 
 @pytest.mark.parametrize(
@@ -531,6 +602,7 @@ def test_a_crash_must_not_break_a_transaction_django_shares_with_the_test():
         check=False,
     )
     assert result.stderr == ""
-    alone, shared = json.loads(result.stdout)
+    alone, shared, points = json.loads(result.stdout)
     assert alone == [None, 200]
     assert "Use Django's TransactionTestCase" in shared
+    assert points == [[[None, 200], [False, True, []]]] * 4

@@ -1510,9 +1510,9 @@ def redelivering(chat_fake):
     chat_fake.settle()
 
 
-def posting_a_form(chat_fake):
+def posting_xml(chat_fake):
     chat_fake.webhooks.receiver(events="*")
-    chat_fake.webhooks.emit_event("form.posted", body="a=1&b=2")
+    chat_fake.webhooks.emit_event("xml.posted", body="<status>sent</status>")
 
 
 @pytest.mark.parametrize(
@@ -1525,8 +1525,8 @@ def posting_a_form(chat_fake):
         (redelivering, ["reorder"], "no event can overtake another"),
         (texting, ["delay", *DEFAULT], "your scenario never moves the clock after an event"),
         (texting, ["duplicate_at_once"], "a plain function handles one event at a time"),
-        (posting_a_form, ["evolve"], "your webhooks aren't JSON objects"),
-        (posting_a_form, ["unknown_value"], "your webhooks have none"),
+        (posting_xml, ["evolve"], "your webhooks are neither JSON nor forms"),
+        (posting_xml, ["unknown_value"], "your webhooks have none"),
     ],
 )
 def test_an_exploration_is_incomplete_and_names_what_had_nothing_to_try(body, kinds, words):

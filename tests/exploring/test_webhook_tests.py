@@ -124,6 +124,10 @@ SENDING = """
         def scenario(self, fake):
             self.shop.send()
             yield fake.find_message().deliver().read()
+
+        def expected(self, fake):
+            status = {message.id: message.status for message in fake.messages}
+            return {"status": status, "spent": float(fake.balance.charged), "sent": len(status)}
 """
 RIGHT, WRONG = WHOLE.format(mistake=""), WHOLE.format(mistake="order")
 
@@ -189,10 +193,11 @@ def only_of(result):
 def test_an_app_without_a_mistake_passes_all_of_them_in_their_order(run):
     result = run(RIGHT + SENDING, "-k", "TestSends")
 
-    expected = ["all_events_are_taken", "snapshot_changes", "duplicates"]
+    expected = ["all_events_are_taken", "snapshot_changes", "snapshot_is_right", "duplicates"]
     expected += ["duplicates_under_another_id", "duplicates_days_later", "duplicates_at_once"]
     expected += ["another_order", "a_read_at_once", "webhooks_before_the_response", "a_crash"]
-    expected += ["an_error", "a_later_version", "people_write", "forgeries"]
+    expected += ["an_error", "an_unknown_message", "a_month_later", "around_midnight"]
+    expected += ["a_later_version", "people_write", "forgeries"]
     assert [*card(result).items()] == [(test, "ok") for test in expected]
     assert len(expected) == ROWS
 
@@ -724,6 +729,8 @@ def test_async_apps_need_no_plugin(run):
 TestReturns
 ok       all_events_are_taken: 2 events
 ok       snapshot_changes
+skipped  snapshot_is_right
+           nothing says what is right: write expected(self, chat_fake)
 ok       duplicates: 3 worlds
 ok       duplicates_under_another_id: 2 worlds
 ok       duplicates_days_later: 2 events
@@ -739,6 +746,11 @@ ok       a_crash: 2 worlds
 skipped  an_error
            no call that can fail: name your database or broker calls:
            crash_points = [Session.commit]
+ok       an_unknown_message: 2 events
+skipped  a_month_later
+           nothing says what is right: write expected(self, chat_fake)
+skipped  around_midnight
+           nothing says what is right: write expected(self, chat_fake)
 ok       a_later_version: 4 worlds; no unknown event type: connect(events="*")
 skipped  people_write
            your endpoint does not listen for chat.inbound_message.received:
@@ -748,6 +760,8 @@ skipped  forgeries
 TestYields
 ok       all_events_are_taken: 2 events
 ok       snapshot_changes
+skipped  snapshot_is_right
+           nothing says what is right: write expected(self, chat_fake)
 ok       duplicates: 3 worlds
 ok       duplicates_under_another_id: 2 worlds
 ok       duplicates_days_later: 2 events
@@ -763,6 +777,11 @@ ok       a_crash: 2 worlds
 skipped  an_error
            no call that can fail: name your database or broker calls:
            crash_points = [Session.commit]
+ok       an_unknown_message: 2 events
+skipped  a_month_later
+           nothing says what is right: write expected(self, chat_fake)
+skipped  around_midnight
+           nothing says what is right: write expected(self, chat_fake)
 ok       a_later_version: 4 worlds; no unknown event type: connect(events="*")
 skipped  people_write
            your endpoint does not listen for chat.inbound_message.received:
@@ -921,12 +940,14 @@ FAILED   snapshot_changes
 TestUnknownOnly
 FAILED   all_events_are_taken
            ValueError: TestUnknownOnly: only: expected one of ['test_a_crash',
-           'test_a_later_version', 'test_a_read_at_once',
-           'test_all_events_are_taken', 'test_an_error', 'test_another_order',
-           'test_duplicates', 'test_duplicates_at_once',
+           'test_a_later_version', 'test_a_month_later', 'test_a_read_at_once',
+           'test_all_events_are_taken', 'test_an_error',
+           'test_an_unknown_message', 'test_another_order',
+           'test_around_midnight', 'test_duplicates', 'test_duplicates_at_once',
            'test_duplicates_days_later', 'test_duplicates_under_another_id',
            'test_forgeries', 'test_people_write', 'test_snapshot_changes',
-           'test_webhooks_before_the_response'], got 'test_x'
+           'test_snapshot_is_right', 'test_webhooks_before_the_response'], got
+           'test_x'
 skipped  snapshot_changes: test_all_events_are_taken fails\
 """)
 
@@ -936,7 +957,8 @@ def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
 
     expected = dict.fromkeys(card(result), "skipped") | {"all_events_are_taken": "FAILED"}
     assert card(result) == expected
-    assert cards(result).count(": test_all_events_are_taken fails") == ROWS - 1
+    assert cards(result).count(": test_all_events_are_taken fails") == ROWS - 4
+    assert cards(result).count("nothing says what is right: write expected(") == 3
 
 
 #: What makes a test of one's own green, or silent, where an app has refused an event.
@@ -1220,34 +1242,20 @@ UNSAID = (
 def test_the_cause_fails_each_test_unless_the_first_one_has_failed_of_it(run):
     assert cards(run(UNSAID, "-k", "all_events or duplicates_at")) == snapshot("""\
 TestDead
-FAILED   all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+FAILED   all_events_are_taken: sent m1 to TestDead.take(): status 500
 skipped  duplicates_at_once: test_all_events_are_taken fails
 TestExpected
-expected all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+expected all_events_are_taken: sent m1 to TestDead.take(): status 500
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestLeftOut
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestMarked
-expected all_events_are_taken
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)
+expected all_events_are_taken: sent m1 to TestDead.take(): status 500
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500
 TestNotSetUp
 FAILED   all_events_are_taken
            assert 'all_events' not in 'test_all_events_are_taken'
-FAILED   duplicates_at_once
-           sent m1 to TestDead.take(): status 500 (did it raise? its log has the
-           error)\
+FAILED   duplicates_at_once: sent m1 to TestDead.take(): status 500\
 """)
     alone = failed(run(DEAD, "-k", "changes or duplicates_at"))
     assert alone == {"TestDead": ["snapshot_changes", "duplicates_at_once"]}
@@ -1693,14 +1701,16 @@ def test_quiet_runs_have_one_line_for_a_class_that_passes(run):
     result = run(code, "-q", "-k", "not forgeries")
     _, _, shown = result.stdout.str().partition("[100%]\n")
     assert "\n".join(shown.splitlines()[:-1]) == snapshot("""\
-test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 12
+test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 16
   skipped: snapshot_changes, duplicates, duplicates_under_another_id,
   duplicates_days_later, duplicates_at_once, another_order, a_read_at_once,
   webhooks_before_the_response, a_crash, an_error, a_later_version (connect()
   returned no snapshot, so only responses were checked: return a function that
-  returns your app's state, as in lambda: dict(app.statuses)); people_write
-  (your endpoint does not listen for chat.inbound_message.received:
-  connect(events="*"))\
+  returns your app's state, as in lambda: dict(app.statuses));
+  snapshot_is_right, a_month_later, around_midnight (nothing says what is right:
+  write expected(self, chat_fake)); an_unknown_message (your app sends nothing,
+  so it knows none of the messages anyway); people_write (your endpoint does not
+  listen for chat.inbound_message.received: connect(events="*"))\
 """)
 
 
@@ -1755,9 +1765,93 @@ ok       duplicates_days_later: 3 events
 ok       duplicates_at_once: 6 worlds; both attempts met before Shop.save
 expected forgeries
            forgeries got through: unsigned, with empty headers, with malformed
-           headers, signed with another secret, changed after it was signed,
-           with its signature cut off, with another event's signature, signed a
-           day ago, signed a day ahead\
+           headers, with a bare signature, with another scheme's prefix, with a
+           wrong signature, signed with another secret, changed after it was
+           signed, with its signature cut off, with another event's signature,
+           signed a day ago, signed a day ahead\
+""")
+
+
+#: Apps that verify signatures, and know no limit of age.
+AGELESS = """
+    import hmac
+    from pytest_chatfake import HmacSigner, WebhookTests
+
+    class TestAgeless(WebhookTests):
+        signer = HmacSigner("secret")
+        known_forgeries = {known}
+
+        def connect(self, chat_fake):
+            seen = []
+            def receive(request):
+                if self.signer(request).items() <= request.headers.items() or self.is_old(request):
+                    seen.append(request.event.status)
+                    return 204
+                return 401
+            chat_fake.webhooks.connect(handler=receive, signer=self.signer)
+            return lambda: seen
+
+        def is_old(self, request):
+            at, _, given = request.headers.get("X-Signature", "").removeprefix("t=").partition(",")
+            signed = at.encode() + b"." + request.body
+            return given == "s=" + hmac.new(b"secret", signed, "sha256").hexdigest()
+"""
+
+
+def test_known_forgeries_are_named_beside_an_ok(run):
+    known = {"signed a day ago": "#14", "signed a day ahead": "#14"}
+    result = run(AGELESS.format(known=known), "-k", "test_forgeries")
+
+    assert cards(result) == snapshot("""\
+TestAgeless
+ok       forgeries
+           10 forgeries; known: signed a day ago (#14); known: signed a day
+           ahead (#14)
+""")
+
+
+def test_a_known_forgery_that_no_longer_gets_through_fails(run):
+    known = {"signed a day ago": "#14", "signed a day ahead": "#14", "unsigned": "#15"}
+    result = run(AGELESS.format(known=known), "-k", "test_forgeries")
+
+    assert cards(result) == snapshot("""\
+TestAgeless
+FAILED   forgeries: unsigned no longer gets through: remove it from known=\
+""")
+
+
+@pytest.mark.parametrize(
+    ("known", "says"),
+    [
+        (["unsigned"], "TypeError: TestAgeless.known_forgeries: expected a mapping*"),
+        ({"unsigned": 1}, "TypeError: TestAgeless.known_forgeries['unsigned']: expected a str*"),
+        ({"late": "x"}, "ValueError: known: unknown forgery 'late': use 'unsigned', *"),
+    ],
+)
+def test_known_forgeries_that_are_not_tried_are_refused(run, known, says):
+    result = run(AGELESS.format(known=known), "-k", "test_forgeries")
+
+    result.stdout.fnmatch_lines([f"E*{says.replace('[', '[[]')}"])
+
+
+def test_what_could_not_be_forged_is_named_beside_an_ok(run):
+    code = """
+    from pytest_chatfake import WebhookTests
+
+    class TestKey(WebhookTests):
+        def connect(self, chat_fake):
+            key = {"Authorization": "Bearer 0123456789"}
+            chat_fake.webhooks.connect(
+                handler=lambda request: 204 if key.items() <= request.headers.items() else 401,
+                signer=lambda request: key,
+            )
+    """
+    assert cards(run(code, "-k", "test_forgeries")) == snapshot("""\
+TestKey
+ok       forgeries
+           7 forgeries; left out: signed with another secret, changed after it
+           was signed, with another event's signature, signed a day ago, signed
+           a day ahead, at <lambda>()
 """)
 
 

@@ -3,7 +3,7 @@
 import threading
 import time
 from contextlib import contextmanager, nullcontext
-from http.client import HTTPConnection, RemoteDisconnected
+from http.client import RemoteDisconnected
 from types import SimpleNamespace
 
 import freezegun
@@ -169,14 +169,16 @@ def test_an_aborted_attempt_leaves_nothing_that_the_next_one_could_meet():
 
 
 def test_an_attempt_that_is_aborted_while_it_connects_sends_nothing(monkeypatch):
-    def connect(connection):
-        HTTPConnection.connect(connection)
+    def connect(*address):
+        sock = original(*address)
         client.abort()
+        return sock
+
+    original = http_client.connect
 
     with posting_to(keeps_alive) as (server, client):
         with monkeypatch.context() as patched:
-            patched.setattr(http_client, "HTTPConnection", type("Slow", (HTTPConnection,), {}))
-            patched.setattr(http_client.HTTPConnection, "connect", connect)
+            patched.setattr(http_client, "connect", connect)
             assert isinstance(client.post(b"0", {}).error, TimeoutError)
         assert client.post(b"1", {}) == OKAY
 

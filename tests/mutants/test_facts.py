@@ -4,6 +4,7 @@ import re
 from functools import partial
 
 import pytest
+from werkzeug.datastructures import Headers
 
 from pytest_chatfake import HmacSigner, Naming
 from pytest_chatfake.fake.fake import service
@@ -196,7 +197,7 @@ def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(fake, receiver):
     assert not receiver.requests
     fake.api.delay(2)
     with mutated("balance-503"):
-        assert service.balance(fake.api_key).delay == 2
+        assert service.balance(Headers(fake.headers)).delay == 2
 
 
 def test_an_unknown_mutant_is_refused_and_none_is_left_after_an_error(fake, receiver):

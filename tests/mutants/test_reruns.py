@@ -679,8 +679,8 @@ def test_ready_made_tests_compare_worlds_that_have_the_same_false_fact(pytester)
     headline, survivors, *lines = run(pytester, body)
 
     assert (headline, survivors[:18]) == ("killed 0 of 9", "survived: 9 facts ")
-    rows = "a_later_version all_events_are_taken another_order duplicates duplicates_at_once"
-    rows += " duplicates_days_later duplicates_under_another_id snapshot_changes"
+    rows = "a_later_version all_events_are_taken an_unknown_message another_order duplicates"
+    rows += " duplicates_at_once duplicates_days_later duplicates_under_another_id snapshot_changes"
     assert lines == [f"killed nothing: test_it.py::TestApp::test_{row}" for row in rows.split()]
 
 

@@ -100,8 +100,8 @@ def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(pytes
         """,
     )
 
-    assert coverage(result)[0] == "exercised 4 of 53, 8%"
-    assert "4 of 53<" in (pytester.path / "run.html").read_text("utf-8")
+    assert coverage(result)[0] == "exercised 4 of 54, 7%"
+    assert "4 of 54<" in (pytester.path / "run.html").read_text("utf-8")
     assert [*ITEMS] == possible(["conversation", "message"])
 
 
@@ -245,6 +245,10 @@ def test_every_item_can_be_tried(pytester):
             chat_fake.send_text().deliver().read()
             chat_fake.settle()
 
+        def test_during_a_call(chat_fake, chat_receiver):
+            chat_fake.webhooks.during_call()
+            chat_fake.send_text()
+
         def test_a_disabled_endpoint(chat_fake):
             chat_fake.webhooks.connect(handler=lambda request: 500, disable_after=1)
             chat_fake.send_text().deliver()
@@ -263,7 +267,7 @@ def test_every_item_can_be_tried(pytester):
         """,
     )
 
-    assert coverage(result) == ["exercised 56 of 56, 100%"]
+    assert coverage(result) == ["exercised 57 of 57, 100%"]
     assert result.ret == 0
 
 
@@ -328,11 +332,11 @@ def test_a_run_shows_what_no_test_tried_and_a_page_of_all_tests(pytester):
 
     assert snapshot(
         [
-            "exercised 9 of 56, 16%",
+            "exercised 9 of 57, 16%",
             "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
             "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
             "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-            "never: duplicate, lost, delayed, reordered, response lost, refused, crashed, error raised, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, made up by the test, redelivered (webhook faults)",
+            "never: duplicate, lost, delayed, reordered, during a call, response lost, refused, crashed, error raised, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, made up by the test, redelivered (webhook faults)",
             "never: refused an event, raised or gave no response, saw a retry, signature checked, requested the balance, used a wrong key, sent through a route (your app)",
             "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (API faults)",
         ]

@@ -393,8 +393,8 @@ def test_a_test_that_failed_anyway_is_told_in_its_report_not_in_warnings(pyteste
             ">       assert chat_fake.balance.charged == 0",
             "*- chat_fake timeline -*",
             "What to look at",
-            "  #4 attempt: sent m1 -> app /: 500 (did it raise? its log has the error)",
-            "  #9 attempt: delivered m1 -> app /: 500 (did it raise? its log has the error)",
+            "  #4 attempt: sent m1 -> app /: 500 (did it raise? no exception*)",
+            "  #9 attempt: delivered m1 -> app /: 500 (did it raise? no exception*)",
             "available 99.95, held 0.00, charged 0.05 USD; times are from 2026-01-01T12:00:00.000Z",
             "  1  +0:00.000  verb     send_text() m1  at test_a_test*.py:7",
         ]

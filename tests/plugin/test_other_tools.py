@@ -62,7 +62,7 @@ def test_where_sockets_are_disabled_what_stays_in_process_works(sockets):
     result = run_pytest(sockets, *OPTIONS, "--disable-socket", "--allow-unix-socket")
 
     result.assert_outcomes(passed=4, failed=1, warnings=1)
-    result.stdout.fnmatch_lines(["E *SocketBlockedError: A test tried to use socket.socket."])
+    result.stdout.fnmatch_lines(["E *SocketBlockedError: A test tried to use socket.*"])
 
 
 def test_where_the_local_host_is_allowed_the_listener_works_too(sockets):
@@ -206,3 +206,51 @@ def test_without_a_test_client_the_error_s_own_text_says_what_is_known(monkeypat
     with ChatFake():
         add_hint(error)
     assert (hint is None) is not any(str(hint) in note for note in getattr(error, "__notes__", ()))
+
+
+#: Registers the marker of pytest-run-parallel, and says which tests have it when it looks.
+PARALLEL = """
+    import pytest
+
+    def pytest_configure(config):
+        config.addinivalue_line("markers", "thread_unsafe: run it in a single thread")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(session):
+        for item in session.items:
+            marker = item.get_closest_marker("thread_unsafe")
+            print("\\nMARK", item.name, marker and marker.kwargs["reason"])
+"""
+
+PARALLEL_TESTS = """
+    import pytest
+
+    @pytest.fixture
+    def shop(chat_fake):
+        pass
+
+    def test_fake(chat_fake): pass
+    def test_clock(chat_clock): pass
+    def test_indirect(shop): pass
+    def test_explored(chat_explore): pass
+    def test_url(chat_fake_url): pass
+    def test_other(tmp_path): pass
+"""
+
+
+def test_tests_with_a_fake_are_marked_as_unsafe_in_several_threads(tmp_path):
+    (tmp_path / "conftest.py").write_text(dedent(PARALLEL))
+    (tmp_path / "test_it.py").write_text(dedent(PARALLEL_TESTS))
+
+    result = run_pytest(tmp_path, *OPTIONS, "--strict-markers", "--collect-only", "-s")
+
+    marks = dict(line.split(" ", 2)[1:] for line in result.outlines if line.startswith("MARK "))
+    why = "the fake belongs to one thread"
+    assert marks == {
+        "test_fake": why,
+        "test_clock": why,
+        "test_indirect": why,
+        "test_explored": why,
+        "test_url": why,
+        "test_other": "None",
+    }

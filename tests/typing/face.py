@@ -190,7 +190,7 @@ def exploring(chat_explore: Explorer) -> None:
 async def exploring_async(chat_explore: Explorer, chat_fake: ChatFake) -> None:
     async def world(chat_fake: ChatFake) -> None:
         await chat_fake.assert_idempotent(list)
-        await chat_fake.webhooks.assert_rejects_forgeries()
+        await chat_fake.webhooks.assert_rejects_forgeries(known={"unsigned": "reason"})
 
     assert_type(await chat_explore(world), Exploration)
 

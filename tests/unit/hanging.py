@@ -4,7 +4,6 @@ So a machine that is busy makes no attempt late that is to be in time.
 """
 
 from contextlib import contextmanager
-from http.client import HTTPConnection
 
 import pytest
 
@@ -44,8 +43,5 @@ def counted_while_hanging(monkeypatch):
 @pytest.fixture
 def connected_in_any_time(monkeypatch):
     """Let the fake's timeout be none of connecting."""
-    monkeypatch.setattr(http_client, "HTTPConnection", _patiently)
-
-
-def _patiently(host, port, *, timeout):
-    return HTTPConnection(host, port)
+    connect = http_client.connect
+    monkeypatch.setattr(http_client, "connect", lambda host, port, _: connect(host, port, None))

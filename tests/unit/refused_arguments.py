@@ -111,6 +111,8 @@ WRONG_KIND = {
     "str | bytes": (1,),
     "str | bytes | Mapping[str, object]": (1, *NOT_JSON),
     "str | PathLike[str]": (1,),
+    "str | PathFunction": (1, lambda: "/", awaited),
+    "str | KeyFunction": (1, lambda: "key", awaited),
     "str | Recipient": (1.5,),
     "datetime | str": (1,),
     "timedelta": (0,),
@@ -217,6 +219,10 @@ OUT_OF_RANGE = {
     "assert_requested.method": ("",),
     "assert_requested.path": ("",),
     "api_key": ("", "a b", "schlüssel"),
+    "api_key_header": (
+        *("", "X-API-Key", "{api_key}", "X-API-Key: secret", "X: {api_key} {api_key}"),
+        *(": {api_key}", "X Y: {api_key}", "X: {api_key}☕"),
+    ),
     "available": (-1, Decimal("-0.5")),
     "balance_amount": ("all",),
     "biz_type": ('a"b',),
@@ -357,6 +363,7 @@ TOGETHER = {
         (TypeError, "secret", {}),
         (TypeError, "secret", {"secret": "s", "secrets": ["t"]}),
         (ValueError, "offset", {**BODY_ALONE, "offset": 1}),
+        (ValueError, "rotation", {"secrets": ["s", "t"], "rotation": "cutover"}),
     ],
     "advance": [
         (TypeError, "one duration", {}),

@@ -25,6 +25,7 @@ KINDS = {
     "webhooks.lose": ({}, ""),
     "webhooks.delay": ({"duration": 30}, "30"),
     "webhooks.reorder": ({}, "by=1"),
+    "webhooks.during_call": ({}, ""),
     "webhooks.lose_response": ({}, ""),
     "webhooks.refuse": ({}, ""),
     "webhooks.concurrently": ({"by": 1}, "by=1"),

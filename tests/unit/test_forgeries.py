@@ -7,6 +7,7 @@ import re
 import time
 from contextlib import nullcontext
 from itertools import chain, repeat
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -22,6 +23,9 @@ ALL = [
     "without X-Timestamp",
     "with empty headers",
     "with malformed headers",
+    "with a bare signature",
+    "with another scheme's prefix",
+    "with a wrong signature",
     "signed with another secret",
     "changed after it was signed",
     "with its signature cut off",
@@ -32,6 +36,7 @@ ALL = [
 ]
 
 INBOUND = "chat.inbound_message.received"
+STATUSES = ("sent", "delivered", "read", "failed")
 
 
 class App:
@@ -81,10 +86,10 @@ class Library(App):
         return True
 
 
-def verdict(fake, snapshot=None):
+def verdict(fake, snapshot=None, known=None):
     """The lines of what the check says; none if it passes."""
     try:
-        fake.webhooks.assert_rejects_forgeries(snapshot)
+        fake.webhooks.assert_rejects_forgeries(snapshot, known=known)
     except AssertionError as error:
         return str(error).split("\n  ")
     return []
@@ -97,7 +102,7 @@ def got_through(lines):
 
 @pytest.mark.parametrize(
     ("app", "signer", "forged"),
-    [(App(), SIGNER, 13), (Library(), StandardWebhooksSigner("c2VjcmV0"), 14)],
+    [(App(), SIGNER, 16), (Library(), StandardWebhooksSigner("c2VjcmV0"), 17)],
 )
 def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(play, app, signer, forged):
     app.ids.clear()
@@ -125,14 +130,14 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(play, app, signer,
     ("flaw", "got_through", "how"),
     [
         ("accepts everything", ALL, "status 204, expected 400 to 499; the snapshot changed from"),
-        ("ignores a missing header", ALL[:5], "status 204"),
+        ("ignores a missing header", ALL[:7], "status 204"),
         ("trusts the format", ALL[3:5], "AssertionError"),
         ("wants a header", ALL[3:], "status 204"),
-        ("compares a prefix", ALL[7:8], "status 204"),
-        ("encodes again", ALL[6:7], "status 204"),
-        ("ignores age", ALL[9:], "status 204"),
-        ("takes an unsigned timestamp", ALL[10:11], "status 204"),
-        ("allows the future", ALL[11:], "status 204"),
+        ("compares a prefix", ALL[10:11], "status 204"),
+        ("encodes again", ALL[9:10], "status 204"),
+        ("ignores age", ALL[12:], "status 204"),
+        ("takes an unsigned timestamp", ALL[13:14], "status 204"),
+        ("allows the future", ALL[14:], "status 204"),
         ("raises", ALL[:3], "AssertionError"),
         ("stores first", ALL, "status 401; the snapshot changed from"),
     ],
@@ -156,7 +161,7 @@ def test_a_wrong_verifier_is_named_by_what_got_through(flaw, got_through, how):
     [
         (False, "", {"": ALL[2:]}),
         (True, "", {f" of {INBOUND}": ALL[2:]}),
-        (True, "ignores a missing header", {"": ALL[:5], f" of {INBOUND}": ALL[5:]}),
+        (True, "ignores a missing header", {"": ALL[:7], f" of {INBOUND}": ALL[7:]}),
     ],
 )
 def test_events_of_each_type_are_forged_and_what_got_through_is_named(fake, sends, flaw, passed):
@@ -215,9 +220,9 @@ def test_a_verifier_passes_in_a_rotation_unless_it_keeps_a_retired_secret(fake, 
 @pytest.mark.parametrize(
     ("signer", "left_out"),
     [
-        (lambda _: {"X-Token": "1"}, ALL[4:10] + ALL[11:]),
-        (HmacSigner("a").__call__, ALL[5:6]),
-        (HmacSigner("a", content="{body}", timestamp_header="T"), ALL[9:10] + ALL[11:]),
+        (lambda _: {"X-Token": "1"}, ALL[4:5] + ALL[8:13] + ALL[14:]),
+        (HmacSigner("a").__call__, ALL[8:9]),
+        (HmacSigner("a", content="{body}", timestamp_header="T"), ALL[12:13] + ALL[14:]),
     ],
 )
 def test_what_makes_no_sense_for_a_signer_is_named(fake, signer, left_out):
@@ -243,7 +248,7 @@ def test_what_makes_no_sense_for_a_signer_is_named(fake, signer, left_out):
     [
         ("", []),
         ("accepts everything", [what for what in ALL if what != "signed with another secret"]),
-        ("ignores a missing header", ALL[:5]),
+        ("ignores a missing header", ALL[:7]),
     ],
 )
 def test_headers_that_sign_nothing_are_in_each_forgery(fake, value, flaw, expected):
@@ -337,6 +342,22 @@ def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(signer, 
     assert warning.startswith("1 attempt failed")
 
 
+@pytest.mark.parametrize("id", ["7", "evt-7", "0b1c3a"])
+def test_a_short_event_id_hides_no_signature(fake, id):
+    app = App("ignores age")
+    fake.webhooks.connect(handler=app, signer=SIGNER.__call__)
+    fake.webhooks.emit_event("chat.message.updated", {"a": 1}, id=id)
+
+    assert got_through(verdict(fake)) == ALL[12:]
+
+
+def test_a_signer_that_signs_nothing_is_found(fake):
+    fake.webhooks.connect(handler=lambda _: 204, signer=lambda _: {})
+    fake.send_text()
+
+    assert got_through(verdict(fake))[:1] == ["unsigned"]
+
+
 # -- an app that works by itself -------------------------------------------------------------------
 
 
@@ -376,12 +397,162 @@ def test_a_repeat_that_is_accepted_is_not_said_to_be_refused(fake):
     assert "and was refused" not in told
 
 
-def test_of_bodies_without_an_id_no_other_event_s_signature_is_left(fake):
-    """Where only the body is signed: it is the very same."""
+def test_of_bodies_without_an_id_another_event_gives_its_signature(fake):
+    """Where only the body is signed, the event's own signature would be the very same."""
     app = Queue(repeat(403))
     fake.webhooks.connect(handler=app, signer=BODY_ONLY, events="*")
     for number in (1, 2):
         fake.webhooks.emit_event("messages", body={"entry": [{"id": f"m-{number}"}]})
 
     assert verdict(fake) == []
-    assert "left out: with another event's signature" in str(fake.timeline)
+    assert "forgery check, with another event's signature" in str(fake.timeline)
+
+
+# -- forgeries that are known ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (ALL[12:], []),
+        (ALL[12:13], ALL[13:]),
+    ],
+)
+def test_a_known_forgery_may_get_through_and_all_others_count(fake, known, expected):
+    fake.webhooks.connect(handler=App("ignores age"), signer=SIGNER)
+    fake.send_text()
+    lines = verdict(fake, known=dict.fromkeys(known, "the SDK allows it"))
+
+    assert got_through(lines) == expected
+
+
+def test_a_known_forgery_that_is_refused_has_to_be_removed(fake):
+    app = App("allows the future")
+    fake.webhooks.connect(handler=app, signer=SIGNER)
+    fake.send_text()
+    known = {"signed a day ahead": "#1", "signed a day ago": "#2"}
+    with pytest.raises(AssertionError) as failure:
+        fake.webhooks.assert_rejects_forgeries(known=known)
+
+    assert str(failure.value) == (
+        "signed a day ago no longer gets through: remove it from known=\n"
+        "  known: signed a day ahead (#1)"
+    )
+
+
+def test_a_known_forgery_is_no_news_in_reports(fake):
+    fake.webhooks.connect(handler=App("allows the future"), signer=SIGNER)
+    fake.send_text()
+    fake.webhooks.assert_rejects_forgeries(known={"signed a day ahead": "#1"})
+
+    assert '<g class="bad"' not in fake.timeline.svg()
+
+
+@pytest.mark.parametrize(
+    ("known", "error", "says"),
+    [
+        (["unsigned"], TypeError, "known: expected a mapping"),
+        ({"unsigned": 1}, TypeError, "known['unsigned']: expected a str"),
+        ({1: "x"}, TypeError, "the name of a forgery in known: expected a str, got 1"),
+        ({"signed late": "x"}, ValueError, "known: unknown forgery 'signed late': use 'unsigned',"),
+        ({"genuine": "x"}, ValueError, "known: unknown forgery 'genuine': use 'unsigned', "),
+        (
+            {"signed a day ago": "x"},
+            ValueError,
+            "known: signed a day ago can't be tried with this signer: use 'unsigned', 'with empty ",
+        ),
+    ],
+)
+def test_known_forgeries_that_are_not_tried_are_refused_and_none_is_posted(
+    fake, known, error, says
+):
+    fake.webhooks.connect(handler=lambda _: 204, signer=BODY_ONLY)
+    fake.send_text()
+    with pytest.raises(error, match=re.escape(says)):
+        fake.webhooks.assert_rejects_forgeries(known=known)
+
+    assert len(fake.webhooks.attempts) == 1
+
+
+# -- bodies without an event id --------------------------------------------------------------------
+
+
+def form(event):
+    message = event["chatMessage"]
+    return urlencode({"Sid": message["id"], "Status": message["status"]})
+
+
+def note(message):
+    return {"body": urlencode({"Sid": message.id, "Body": message.content.get("body", "")})}
+
+
+class Once:
+    """Takes each body once, unless it is about another message or status."""
+
+    def __init__(self, *, looks_first=False, takes_copies=False):
+        self.looks_first = looks_first
+        self.takes_copies = takes_copies
+        self.known = ""
+        self.statuses = STATUSES
+        self.seen = []
+
+    def __call__(self, request):
+        is_copy = request.body in self.seen
+        if self.looks_first and is_copy:
+            return 200
+        if not is_genuine(request):
+            return 401
+        text = request.body.decode()
+        taken = ["Body", *self.statuses]
+        is_ours = self.known in text and any(word in text for word in taken)
+        if (is_copy and not self.takes_copies) or (self.seen and not is_ours):
+            return 409
+        self.seen.append(request.body)
+        return 204
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("sends", [True, False])
+def test_an_app_that_refuses_duplicates_gets_another_message_s_event(sends, first):
+    app = Once(looks_first=first)
+    with frozen_fake(outbound=form, inbound=note) as fake:
+        fake.webhooks.connect(handler=app, signer=BODY_ONLY, events="*")
+        fake.send_text() if sends else fake.recipient("+1").writes("Hello")
+        got = verdict(fake, lambda: len(app.seen))
+        ids = [parse_qs(body.decode())["Sid"][0] for body in app.seen]
+
+        assert got == []
+        assert (len({*ids}), len(fake.messages)) == (2, sends)
+
+
+@pytest.mark.parametrize(
+    ("takes_copies", "statuses", "expected"),
+    [(False, STATUSES, 2), (True, ["sent"], 3)],
+)
+def test_an_app_that_takes_no_other_message_gets_another_status_or_a_copy(
+    takes_copies, statuses, expected
+):
+    app = Once(takes_copies=takes_copies)
+    with frozen_fake(outbound=form) as fake:
+        fake.webhooks.connect(handler=app, signer=BODY_ONLY)
+        app.known, app.statuses = fake.send_text().id, statuses
+        got = verdict(fake)
+        marks = [mark.text for attempt in fake.webhooks.attempts for mark in attempt.marks]
+
+        assert got == []
+        assert marks.count("forgery check, genuine") == expected
+
+
+def test_an_app_that_takes_no_genuine_copy_is_told_so():
+    app = Once()
+    with frozen_fake(outbound=form) as fake:
+        fake.webhooks.connect(handler=app, signer=BODY_ONLY)
+        app.known, app.statuses = fake.send_text().id, ["sent"]
+        with pytest.raises(ChatFakeError) as failure:
+            fake.webhooks.assert_rejects_forgeries()
+
+    assert str(failure.value) == (
+        "assert_rejects_forgeries() can't tell: sent m1 of another message, then with another "
+        "status, then unchanged was refused at Once(): status 409, although it was a genuine copy. "
+        "So refusing forgeries proves nothing"
+    )

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 import time_machine
@@ -30,6 +31,26 @@ def test_a_conversation_tells_its_life(fake):
     assert life() == ("open", at(minutes=1), at(minutes=1, days=1))
     fake.clock.advance(hours=24)
     assert repr(conversation) == f"<Conversation {conversation.id} with +1: expired>"
+
+
+def test_a_message_tells_when_it_was_sent_and_with_which_fields(fake):
+    message = fake.send_text(extra={"order": 7, "sum": Decimal("0.10")})
+    fake.clock.advance(60)
+
+    assert message.extra == {"order": 7, "sum": Decimal("0.10")}
+    assert message.sent_at == at()
+    assert fake.send_text().sent_at == at(minutes=1)
+    assert fake.send_text().extra == {}
+    assert fake.submit_text().reject().sent_at is None
+
+
+def test_a_message_was_sent_when_its_events_say_so():
+    with frozen_fake(tick=1, extra={"order": 7}) as fake:
+        for _ in range(2):
+            message = fake.send_text()
+
+        assert message.sent_at == message.events[0].create_time == at(seconds=1)
+        assert message.extra == {"order": 7}
 
 
 def test_handles_of_the_same_thing_are_equal(fake):

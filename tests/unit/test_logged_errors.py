@@ -1,10 +1,21 @@
-"""What is noted of an app's log during an attempt, and what the log keeps to itself."""
+"""What is noted of an app's log during an attempt, and afterwards; and that all is put back."""
 
+import asyncio
 import logging
+import logging.config
 import re
 import threading
+import traceback
+from contextlib import contextmanager
+from functools import partial
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
 
 from pytest_chatfake.report.highlights import Highlights
+from pytest_chatfake.webhooks.logged_errors import printed_error
+
+from .fakes import frozen_fake
 
 
 def log_an_error(text, level=logging.ERROR):
@@ -45,6 +56,44 @@ def test_any_level_counts_before_a_500_and_only_errors_before_a_2xx(fake):
     assert failed(fake) == [("ValueError", "one"), None, ("ValueError", "two")]
 
 
+def log_an_error_as(way):
+    error = ValueError("one")
+    trace = f"Traceback (most recent call last):\n  File x\nValueError: {error}\n"
+    text, *args = {
+        "its traceback as the message": [trace],
+        "its traceback in the message": ["no: %s", trace],
+        "itself": [error],
+        "itself in the message": ["%s: %s", "no", error],
+        "with its traceback": ["no"],
+        "its text": ["no: %(text)s", {"text": str(error)}],
+    }[way]
+    exc_info = error if way == "with its traceback" else None
+    logging.getLogger("shop").error(text, *args, exc_info=exc_info)
+
+
+@pytest.mark.parametrize(
+    ("way", "counts"),
+    [
+        ("with its traceback", [500, 204]),
+        ("its traceback as the message", [500, 204]),
+        ("its traceback in the message", [500, 204]),
+        ("itself", [500]),
+        ("itself in the message", [500]),
+        ("its text", []),
+    ],
+)
+def test_an_exception_without_its_traceback_only_counts_before_a_500(fake, way, counts):
+    def app(request):
+        log_an_error_as(way)
+        return responses.pop()
+
+    responses = [204, 500]
+    fake.webhooks.connect(handler=app)
+    fake.send_text().deliver()
+    expected = [("ValueError", "one") if status in counts else None for status in (500, 204)]
+    assert failed(fake) == expected
+
+
 def test_a_report_names_what_an_app_logged_that_accepted_everything(fake):
     fake.webhooks.connect(handler=lambda request: log_an_error("one"))
     fake.send_text().deliver()
@@ -83,17 +132,353 @@ def test_attempts_at_the_same_time_have_an_error_each(fake):
     assert {("ValueError", "1"), ("ValueError", "2")} == {*failed(fake)}
 
 
-def test_the_root_logger_has_no_other_handlers_and_levels_than_before(fake, monkeypatch):
-    seen = []
+@pytest.mark.parametrize("handlers", [[], [logging.NullHandler()]])
+def test_a_logger_that_does_not_propagate_is_seen(fake, handlers, capsys):
+    logger = logging.getLogger("shop")
 
     def app(request):
-        seen.append([handler.level for handler in logging.root.handlers])
+        logger.propagate, logger.handlers = False, handlers
+        log_an_error("one")
+        return 500
 
     fake.webhooks.connect(handler=app)
-    nobody, strict = [], [logging.NullHandler(logging.ERROR)]
-    for handlers in (nobody, strict):
-        monkeypatch.setattr(logging.root, "handlers", handlers)
+    try:
+        fake.send_text()
+    finally:
+        logger.propagate, logger.handlers = True, []
+    assert failed(fake) == [("ValueError", "one")]
+
+
+def test_an_app_may_configure_logging_while_it_handles_an_event(fake, monkeypatch):
+    def app(request):
+        config = {"version": 1, "disable_existing_loggers": False, "root": {"level": "INFO"}}
+        logging.config.dictConfig(config)
+        log_an_error("one")
+        return 500
+
+    monkeypatch.setattr(logging.root, "handlers", [logging.NullHandler()])
+    monkeypatch.setattr(logging.root, "level", logging.root.level)
+    fake.webhooks.connect(handler=app)
+    fake.send_text()
+    assert (failed(fake), logging.root.handlers) == ([("ValueError", "one")], [])
+
+
+def test_logging_and_threads_are_as_before_once_the_fake_is_closed():
+    def hooks():
+        return logging.getLogRecordFactory(), threading.excepthook, [*logging.root.handlers]
+
+    before, during = hooks(), []
+    with frozen_fake() as fake, frozen_fake(seed="other") as other:
+        fake.webhooks.connect(handler=lambda request: during.append(hooks()))
+        other.webhooks.connect(handler=lambda request: None)
+        fake.send_text()
+        other.send_text()
+        other.close()
         fake.send_text()
 
-    assert seen == [[], [logging.ERROR] * 2]
-    assert [len(nobody), len(strict)] == [0, 1]
+    assert [hooks(), *(handlers for *_, handlers in during)] == [before, *[before[2]] * 2]
+
+
+def test_a_factory_that_the_app_installs_stays_and_is_used(monkeypatch):
+    made = []
+
+    def app(request):
+        if not made:
+            before = logging.getLogRecordFactory()
+
+            def factory(*args, **kwargs):
+                made.append(args[0])
+                return before(*args, **kwargs)
+
+            logging.setLogRecordFactory(factory)
+            installed.append(factory)
+        log_an_error("one")
+        return 500
+
+    installed, before = [], logging.getLogRecordFactory()
+    try:
+        with frozen_fake(strict=False) as fake:
+            fake.webhooks.connect(handler=app)
+            fake.send_text()
+            fake.send_text()
+            seen = failed(fake)
+        assert logging.getLogRecordFactory() is installed[0]
+    finally:
+        logging.setLogRecordFactory(before)
+    assert (seen, made) == ([("ValueError", "one")] * 2, ["shop"] * 2)
+
+
+# What a WSGI app prints
+
+
+def printing(print_it, status="500 Internal Server Error"):
+    """A WSGI app that prints something to wsgi.errors, with the exception that it has caught."""
+
+    def app(environ, start_response):
+        try:
+            raise LookupError("no such campaign")
+        except LookupError as error:
+            caught = error
+        print_it(caught, environ["wsgi.errors"])
+        start_response(status, [])
+        return []
+
+    return app
+
+
+def print_with_a_date(error, stream):  # as Falcon does
+    stream.write(f"2026-01-01 [FALCON] POST => {''.join(traceback.format_exception(error))}\n")
+
+
+def print_line_by_line(error, stream):
+    traceback.print_exception(error, file=stream)
+
+
+def print_a_list(error, stream):
+    stream.writelines(traceback.format_exception(error))
+
+
+def print_a_second_one(error, stream):
+    other = RuntimeError("rolled back")
+    other.__cause__ = ValueError("a full disk")
+    traceback.print_exception(other, file=stream)
+    print("then:", file=stream)
+    print_line_by_line(error, stream)
+
+
+def print_as_a_cause(error, stream):
+    try:
+        raise LookupError("no such campaign") from error
+    except LookupError as later:
+        traceback.print_exception(later, file=stream)
+
+
+@pytest.mark.parametrize(
+    "print_it",
+    [
+        print_with_a_date,
+        print_line_by_line,
+        print_a_list,
+        print_a_second_one,
+        print_as_a_cause,
+    ],
+)
+@pytest.mark.parametrize("status", ["500 Internal Server Error", "204 No Content"])
+def test_a_traceback_in_wsgi_errors_is_an_error_that_was_logged(fake, capsys, print_it, status):
+    fake.webhooks.connect(wsgi=printing(print_it, status), path="/")
+    fake.send_text()
+
+    (attempt,) = fake.webhooks.attempts
+    *error, place = attempt._logged
+    assert (error, place[:22]) == (["LookupError", "no such campaign"], "test_logged_errors.py:")
+    assert capsys.readouterr().err.rstrip().endswith("\nLookupError: no such campaign")
+
+
+def test_the_last_exception_of_a_printed_group_is_named(fake):
+    def print_a_group(error, stream):
+        traceback.print_exception(ExceptionGroup("two", [ValueError("a"), error]), file=stream)
+
+    fake.webhooks.connect(wsgi=printing(print_a_group), path="/")
+    fake.send_text()
+    assert failed(fake) == [("LookupError", "no such campaign")]
+
+
+def test_a_printed_error_may_have_a_dotted_name_and_no_text():
+    assert [
+        printed_error(f"Traceback (most recent call last):\n  File {here}\n    f()\n{name}\n")
+        for here, name in [
+            (f'"{__file__}", line 3, in f', "shop.errors.Gone.<locals>.Inner: a: b"),
+            (f'"{traceback.__file__}", line 3, in f', "shop.Gone"),
+        ]
+    ] == [("Inner", "a: b", "test_logged_errors.py:3"), ("Gone", "", "")]
+
+
+def test_a_long_line_of_spaces_costs_no_time():
+    text = f"{' ' * 100_000}\nTraceback (most recent call last):\nGone\n"
+    assert printed_error(text) == ("Gone", "", "")
+
+
+def test_other_words_in_wsgi_errors_are_no_error(fake, capsys):
+    def print_words(error, stream):
+        stream.write(f"slow: {error}\n")
+        stream.flush()
+
+    fake.webhooks.connect(wsgi=printing(print_words), path="/")
+    fake.send_text()
+    assert (failed(fake), capsys.readouterr().err) == ([None], "slow: no such campaign\n")
+
+
+# A server in this process
+
+
+@contextmanager
+def served(app):
+    """A WSGI app behind a URL in this process."""
+    server = make_server("127.0.0.1", 0, app, handler_class=QuietHandler)
+    thread = threading.Thread(target=server.serve_forever, args=[0.01], name="chatfake-served")
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class QuietHandler(WSGIRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+def logging_app(status, after=None):
+    """A WSGI app that logs an error; given an event, it waits for it after its response."""
+
+    def app(environ, start_response):
+        start_response(status, [("Content-Length", "0")])
+        if after is None:
+            log_an_error("one")
+            return []
+        return late(after)
+
+    def late(after):
+        yield b""
+        assert after.wait(30)
+        log_an_error("one")
+
+    return app
+
+
+@pytest.mark.parametrize("status", ["500 Internal Server Error", "204 No Content"])
+def test_what_a_server_in_this_process_logs_is_its_attempt_s(fake, status):
+    with served(logging_app(status)) as url:
+        fake.webhooks.connect(url)
+        fake.send_text()
+    assert failed(fake) == [("ValueError", "one")]
+
+
+def test_what_it_logs_is_nobody_s_while_two_attempts_are_made(fake):
+    both = threading.Barrier(2, timeout=30)
+
+    def app(environ, start_response):
+        both.wait()
+        log_an_error("one")
+        both.wait()
+        start_response("500 Internal Server Error", [])
+        return []
+
+    with served(app) as one, served(app) as other:
+        for url in (one, other):
+            fake.webhooks.connect(url)
+        with fake.webhooks.concurrently():
+            fake.send_text()
+    assert failed(fake) == [None, None]
+
+
+def test_an_error_that_a_server_logs_after_its_500_explains_it(fake):
+    responded = threading.Event()
+    with served(logging_app("500 Internal Server Error", responded)) as url:
+        fake.webhooks.connect(url)
+        fake.send_text()
+        log_an_error("the test's own")
+        before = failed(fake)
+        responded.set()
+    assert [before, failed(fake)] == [[None], [("ValueError", "one")]]
+    assert background_errors(fake) == []
+
+
+def test_an_error_that_a_server_logs_after_its_204_is_in_the_background(fake):
+    responded = threading.Event()
+    with served(logging_app("204 No Content", responded)) as url:
+        fake.webhooks.connect(url)
+        fake.send_text()
+        log_an_error("the test's own")
+        responded.set()
+    assert (failed(fake), background_errors(fake)) == ([None], [("ValueError", "one")])
+
+
+# In the background
+
+
+async def respond(send):
+    await send({"type": "http.response.start", "status": 204})
+    await send({"type": "http.response.body"})
+
+
+async def app_with_a_task(scope, receive, send):
+    async def work():
+        await asyncio.sleep(0)
+        raise ValueError("in a task")
+
+    asyncio.create_task(work())  # noqa: RUF006 - nothing keeps it, nothing awaits it
+    await respond(send)
+
+
+async def app_that_logs_later(scope, receive, send):
+    async def work():
+        await asyncio.sleep(0)
+        log_an_error("in a task")
+        log_an_error("only a warning", logging.WARNING)
+
+    tasks.append(asyncio.create_task(work()))
+    await respond(send)
+
+
+tasks = []
+
+
+def app_with_a_thread(request):
+    def work():
+        raise ValueError("in a thread")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def background_errors(fake):
+    return [error[:2] for error in fake._engine.core.background]
+
+
+@pytest.mark.parametrize("app", [app_with_a_task, app_that_logs_later])
+def test_an_error_in_a_task_after_the_response_is_noted(play, app):
+    async def scenario(fake, do):
+        fake.webhooks.connect(asgi=app, path="/")
+        await do(fake.send_text())
+        await do(fake.wait_until(partial(background_errors, fake)))
+        return failed(fake), background_errors(fake)
+
+    assert play(scenario) == ([None], [("ValueError", "in a task")])
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_error_that_ends_a_thread_is_noted(fake):
+    fake.webhooks.connect(handler=app_with_a_thread)
+    fake.send_text()
+    assert (failed(fake), background_errors(fake)) == ([None], [("ValueError", "in a thread")])
+
+
+def test_a_report_names_an_error_in_the_background_first(fake):
+    fake.webhooks.connect(handler=lambda request: None)
+    fake.send_text()
+    fake._engine.core.background += [("ValueError", "one", "app.py:4")] * 2
+
+    assert Highlights(fake._story, 0, AssertionError("no row")).lines == [
+        "ValueError: one at app.py:4 was raised in the background"
+    ]
+
+
+def test_what_the_test_itself_logs_between_two_attempts_is_not_noted(play):
+    async def scenario(fake, do):
+        fake.webhooks.connect(handler=lambda request: None)
+        await do(fake.send_text())
+        log_an_error("the test's own")
+        await do(fake.send_text())
+        return failed(fake), background_errors(fake)
+
+    assert play(scenario) == ([None, None], [])
+
+
+def test_a_reset_forgets_errors_in_the_background(fake):
+    fake._engine.core.background.append(("ValueError", "one", ""))
+    fake.reset()
+    assert background_errors(fake) == []

@@ -120,7 +120,7 @@ def test_fields_of_the_configuration():
         lambda: ChatFakeConfig(strict=1),
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
-ChatFakeConfig() got an unexpected argument 'colour'. It takes api_key, opening_balance, currency, price, charge_per, origin_type, conversation_type, conversation_length, drop_after, event_ids, balance_amount, on_insufficient_balance, insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, extra, omit, inbound, outbound, tick, sender, strict.
+ChatFakeConfig() got an unexpected argument 'colour'. It takes api_key, api_key_header, opening_balance, currency, price, charge_per, origin_type, conversation_type, conversation_length, drop_after, event_ids, balance_amount, on_insufficient_balance, insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, extra, omit, inbound, outbound, tick, sender, strict, tls.
 currency: expected a three-letter code such as 'USD', got 'usd'
 unknown mode 'asyncio': use None, 'sync' or 'async'
 strict: expected a bool, got 1\

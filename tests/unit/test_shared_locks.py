@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pytest_chatfake.base.growing_index import GrowingIndex
+from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.private_loop import PrivateLoop
 from pytest_chatfake.transport.client.watchdog import Watchdog
-from pytest_chatfake.transport.server import listener as listener_module
 
 #: How long a test waits for what must come at once, in real seconds, before it fails.
 PATIENCE = 30
@@ -179,7 +179,7 @@ def test_two_threads_get_one_listener(service, locked, meeting, monkeypatch):
         def __init__(self, *_):
             meeting.stand()
 
-    monkeypatch.setattr(listener_module, "Listener", StandingListener)
+    monkeypatch.setattr(service_module, "Listener", StandingListener)
     one, other = meeting.hold(lambda: service.listener, lambda: service.listener)
 
     assert locked == (one is other)

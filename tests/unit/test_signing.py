@@ -97,6 +97,15 @@ def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret):
         ("t={timestamp},s={signature}", "t=1767268800,s={0},s={1}"),
         ("s={signature}, t={timestamp}", "s={0}, t=1767268800,s={1}"),
         ("HMAC key=7 s={signature}", "HMAC key=7 s={0},HMAC key=7 s={1}"),
+        ("ts={timestamp};h1={signature}", "ts=1767268800;h1={0};h1={1}"),
+        ("ts={timestamp}; h1={signature}", "ts=1767268800; h1={0};h1={1}"),
+        ("t={timestamp} v1={signature}", "t=1767268800 v1={0} v1={1}"),
+        ("t={timestamp} v1,{signature}", "t=1767268800 v1,{0} v1,{1}"),
+        ("t={timestamp}&s={signature}", "t=1767268800&s={0}&s={1}"),
+        ("{timestamp},{signature}", "1767268800,{0},{1}"),
+        ("{timestamp}.{signature}", "1767268800.{0},1767268800.{1}"),
+        ("v1,{signature}", "v1,{0} v1,{1}"),
+        ("{signature}", "{0},{1}"),
     ],
 )
 def test_several_secrets_add_the_parts_in_which_their_signatures_differ(format_, expected):
@@ -146,6 +155,64 @@ def test_all_secrets_sign_until_retired_and_a_reset_brings_the_first_back(mode):
 
     signer = StandardWebhooksSigner(secrets=[b64("a")])
     assert played(mode, scenario, signer=signer) == ["a", "ab", "abc", "c", "ac", "a"]
+
+
+def rotated(format_, **settings):
+    """The header after a rotation, with "new" and "old" for the signatures of the secrets."""
+    signer = HmacSigner("old", format=format_, content="{body}", **settings)
+    with fake_with_receiver(signer=signer) as (fake, receiver):
+        fake.webhooks.rotate_secret("new")
+        fake.send_text()
+        (request,) = receiver.requests
+    header = request.headers["X-Signature"].replace(str(START), "1")
+    for secret in ("old", "new"):
+        header = header.replace(mac(secret.encode(), request.body).hex(), secret)
+    return header
+
+
+@pytest.mark.parametrize(
+    ("format_", "expected"),
+    [
+        ("v0={signature}", "v0=new"),
+        ("{signature}", "new"),
+        ("Bearer {signature}", "Bearer new"),
+        ("{timestamp}.{signature}", "1.new"),
+        ('keyId="7",signature="{signature}"', 'keyId="7",signature="new"'),
+        ("v1,{signature}", "v1,new v1,old"),
+        ("ts={timestamp};h1={signature}", "ts=1;h1=new;h1=old"),
+    ],
+)
+def test_a_header_with_room_for_one_signature_cuts_over(format_, expected):
+    assert rotated(format_) == expected
+
+
+@pytest.mark.parametrize(
+    ("rotation", "format_", "expected"),
+    [
+        ("overlap", "v1={signature}", "v1=new,v1=old"),
+        ("cutover", "t={timestamp},s={signature}", "t=1,s=new"),
+    ],
+)
+def test_a_provider_may_rotate_in_another_way_than_its_format_says(rotation, format_, expected):
+    assert rotated(format_, rotation=rotation) == expected
+
+
+def test_after_a_cut_over_the_old_secret_is_retired_as_in_any_rotation(fake):
+    signer = HmacSigner("old", format="v0={signature}", content="{body}")
+    valid = ["new", "old"]
+
+    def app(request):
+        given = request.headers.get("X-Signature", "")
+        right = {"v0=" + mac(key.encode(), request.body).hex() for key in valid}
+        return 204 if given in right else 401
+
+    fake.webhooks.connect(handler=app, signer=signer)
+    fake.webhooks.rotate_secret("new")
+    fake.send_text()
+    fake.webhooks.assert_rejects_forgeries()
+    fake.webhooks.retire_secret()
+    with pytest.raises(AssertionError, match="got through: signed with another secret\n"):
+        fake.webhooks.assert_rejects_forgeries()
 
 
 def test_a_signer_of_the_tests_own_class_signs_with_a_new_secret_too():

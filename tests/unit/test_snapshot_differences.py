@@ -1,10 +1,13 @@
 """How two snapshots differ, as the failure of a check says it."""
 
 from dataclasses import dataclass, field
+from datetime import time
 from decimal import Decimal
 from typing import NamedTuple
 
 import pytest
+
+from .fakes import NOON, START
 
 
 class Pair(NamedTuple):
@@ -86,3 +89,52 @@ def test_a_difference_is_told_by_what_is_more_less_or_other(fake, told):
         fake.assert_idempotent(lambda: next(values))
     head = "redelivering sent m1 changed the snapshot; "
     assert str(caught.value) == head + expected
+
+
+LATER = NOON.replace(day=3)
+
+#: Two times of a last change, an hour or days apart.
+TIMES = {
+    "datetimes": (NOON, LATER),
+    "dates": (NOON.date(), LATER.date()),
+    "times of day": (time(12), time(13)),
+    "ISO texts": (NOON.isoformat(), LATER.isoformat()),
+    "texts of SQL": ("2026-11-29 12:00:00", "2026-11-29 12:00:01"),
+    "seconds": (START, START + 3600.5),
+    "milliseconds": (START * 1000, START * 1000 + 1),
+    "decimals": (Decimal(START), Decimal(START + 1)),
+    "inside rows": ([{"at": NOON, "status": "read"}], [{"at": LATER, "status": "read"}]),
+}
+
+#: What looks like a time, and isn't; and a time that isn't all that differs.
+NO_TIMES = {
+    "amounts": (Decimal("0.05"), Decimal("0.10")),
+    "numbers": (20260101, 20260103),
+    "numbers as texts": ("20260101", "20260103"),
+    "a bool": (False, True),
+    "a number too large for a float": (10**400, 10**400 + 1),
+    "a time and a status": ({"at": NOON, "status": "read"}, {"at": LATER, "status": "sent"}),
+    "a time at last": (None, NOON),
+    "one more time": ([NOON], [NOON, LATER]),
+}
+
+
+def line_of(fake, before, after):
+    """The first line that is said of the two snapshots."""
+    fake.webhooks.connect(handler=lambda request: None)
+    fake.send_text()
+    values = iter([before, after])
+    with pytest.raises(AssertionError) as caught:
+        fake.assert_idempotent(lambda: next(values))
+    return str(caught.value).splitlines()[0]
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_times_that_differ_may_be_left_out_of_a_snapshot(fake, name):
+    hint = " (the time of the last change? Leave it out of the snapshot)"
+    assert line_of(fake, *TIMES[name]).endswith(hint)
+
+
+@pytest.mark.parametrize("name", NO_TIMES)
+def test_other_differences_are_not_taken_for_times(fake, name):
+    assert "Leave it out" not in line_of(fake, *NO_TIMES[name])

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
+from unittest.mock import ANY
 
 import sqlalchemy as sa
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -142,6 +143,9 @@ class TestFastAPI(WebhookTests):
 
             yield snapshot
 
+    def expected(self, chat_fake: ChatFake) -> object:
+        return [[(one.id, one.status, f"{one.total_price}") for one in chat_fake.messages], ANY]
+
     def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
         id = self.send("+4915550001", "order-17")
         yield chat_fake.settle()
@@ -270,6 +274,9 @@ class TestFlask(WebhookTests):
         yield snapshot
         for bot in bots:
             bot.wait()
+
+    def expected(self, chat_fake: ChatFake) -> object:
+        return [[(one.id, one.status, RANK[one.status]) for one in chat_fake.messages], ANY]
 
     def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
         yield chat_fake.recipient("+4915550001").writes("Where is it?")

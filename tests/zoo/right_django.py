@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
 
 import django
 import pytest
@@ -111,7 +112,7 @@ urlpatterns = [path("hooks/chat", receive), path("send", send)]
 
 @pytest.mark.django_db(transaction=True)
 class TestCommitted(WebhookTests):
-    crash_points = (models.Model.save,)
+    crash_points = (models.Model.save, transaction.Atomic.__exit__)
 
     def connect(self, chat_fake: ChatFake) -> Callable[[], object]:
         Message.objects.all().delete()
@@ -122,6 +123,9 @@ class TestCommitted(WebhookTests):
             wsgi=get_wsgi_application(), path="/hooks/chat", events="*", signer=HmacSigner(SECRET)
         )
         return lambda: [sorted(table.objects.values_list()) for table in (Message, Note)]
+
+    def expected(self, chat_fake: ChatFake) -> object:
+        return [[(one.id, one.status, f"{one.total_price}") for one in chat_fake.messages], ANY]
 
     def scenario(self, chat_fake: ChatFake) -> Iterator[Any]:
         id = Client().post("/send").content.decode()

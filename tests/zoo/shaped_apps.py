@@ -6,8 +6,10 @@ The right ones take all that a right app has to; the others have one mistake eac
 from __future__ import annotations
 
 import hmac
+import json
 import threading
 from typing import TYPE_CHECKING, ClassVar
+from unittest.mock import ANY
 from urllib.parse import urlencode
 
 import pytest
@@ -88,6 +90,18 @@ class Form(Statuses):
         return
 
 
+class Mail(Statuses):
+    """Gets lists of events, as mail services post them, and none when a message is sent."""
+
+    def read(self, request):
+        for event in request.json:
+            if "text" in event:
+                self.notes[event["id"]] = event["text"]
+            elif event["event"] in RANK:
+                self.take(event["id"], event["event"])
+        return
+
+
 class Counts(Statuses):
     """Counts each status, as often as it comes."""
 
@@ -102,6 +116,20 @@ class CountsNested(Counts, Nested):
 
 class CountsForms(Counts, Form):
     pass
+
+
+class CountsMail(Counts, Mail):
+    pass
+
+
+class KnowsAllStatuses(Mail):
+    """Loses a whole list, if it does not know the status of one event."""
+
+    def read(self, request):
+        for event in request.json:
+            if event.get("event", "read") not in RANK:
+                return 400
+        return super().read(request)
 
 
 def nested(event):
@@ -128,6 +156,18 @@ def form_note(message):
     return {"body": urlencode({"MessageSid": message.id, "Body": body})}
 
 
+def mail(event):
+    message = event["chatMessage"]
+    if message["status"] == "sent":
+        return None
+    return [{"id": message["id"], "event_id": event["id"], "event": message["status"]}]
+
+
+def mail_note(message):
+    note = {"id": message.id, "text": message.content.get("body", "")}
+    return {"body": json.dumps([note])}
+
+
 SIGNER = HmacSigner(SECRET, header="X-Signature", format="sha256={signature}", content="{body}")
 
 
@@ -143,6 +183,9 @@ class ShapedTests(WebhookTests):
         self.send = app.send
         chat_fake.webhooks.connect(wsgi=app, events="*", signer=SIGNER, headers=self.headers)
         return lambda: (app.known, app.notes)
+
+    def expected(self, chat_fake):
+        return {one.id: one.status for one in chat_fake.messages}, ANY
 
     def scenario(self, chat_fake):
         id = self.send()
@@ -169,6 +212,20 @@ class FormTests(ShapedTests):
         return ChatFakeConfig(outbound=form, inbound=form_note)
 
 
+class MailTests(ShapedTests):
+    __test__ = False
+    make = Mail
+
+    def expected(self, chat_fake):
+        known, notes = super().expected(chat_fake)
+        # No event says that a message was sent.
+        return {id: "submitted" if it == "sent" else it for id, it in known.items()}, notes
+
+    @pytest.fixture
+    def chat_fake_config(self):
+        return ChatFakeConfig(outbound=mail, inbound=mail_note)
+
+
 class TestNested(NestedTests):
     pass
 
@@ -187,3 +244,26 @@ class TestKnowsAllFields(NestedTests):
 
 class TestCountsForms(FormTests):
     make = CountsForms
+
+
+class TestMail(MailTests):
+    pass
+
+
+class TestCountsMail(MailTests):
+    make = CountsMail
+
+
+class TestKnowsAllStatuses(MailTests):
+    make = KnowsAllStatuses
+
+
+class KnowsAllFieldsOfForms(Form):
+    def read(self, request):
+        if "Body" not in request.form and {*request.form} != {"MessageSid", "MessageStatus"}:
+            return 400
+        return super().read(request)
+
+
+class TestKnowsAllFieldsOfForms(FormTests):
+    make = KnowsAllFieldsOfForms

@@ -2,8 +2,8 @@
 
 from inline_snapshot import snapshot
 
-from ..exploring.cards import cards, failed
-from . import apps, crashes, days, races, unproven_apps
+from ..exploring.cards import cards, failed, outcomes
+from . import apps, crashes, days, forged_apps, judged, races, unproven_apps
 from .apps import correct
 
 #: The rows of the card that an app fails, for each kind of bug that a row finds.
@@ -159,3 +159,49 @@ def test_apps_that_send_fail_for_their_bugs_and_their_twins_never(pytester, monk
     pytester.makepyfile("from tests.zoo.early import *\ndel OfAShop")
     result = pytester.runpytest("-k", "before_the_response")
     assert cards(result) == EARLY
+
+
+def test_apps_that_let_forgeries_through_fail_and_their_twins_pass(pytester):
+    pytester.makepyfile(f"from {forged_apps.__name__} import *")
+    result = pytester.runpytest("-p", "no:inline_snapshot", "-k", "test_forgeries")
+
+    found = [name for name, rows in failed(result).items() if rows]
+    assert found == [
+        "TestComparesNothing",
+        "TestIgnoresTheAge",
+        "TestOnlyRefusesDuplicates",
+        "TestVerifiesOneForm",
+    ]
+    assert {row for rows in failed(result).values() for row in rows} == {"forgeries"}
+
+
+#: The rows that an app fails which is wrong in every world alike, or in one of its own.
+JUDGED = {
+    "TestNeverReleases": ["a_month_later"],
+    "TestChargesDevices": ["snapshot_is_right"],
+    "TestKeepsFloats": ["snapshot_is_right"],
+    "TestKeepsTwoDecimals": ["snapshot_is_right"],
+    "TestThanksTwice": ["duplicates", "duplicates_days_later"],
+    "TestWaitsForEver": ["an_unknown_message"],
+    "TestRaisesForOthers": ["an_unknown_message"],
+    "TestPolls": ["webhooks_before_the_response"],
+    "TestSearches": ["webhooks_before_the_response"],
+    "TestOverwritesItsSpend": ["webhooks_before_the_response"],
+    "TestCountsAnotherDay": ["around_midnight"],
+}
+
+
+def test_the_books_and_other_worlds_find_what_no_comparison_shows(pytester):
+    pytester.makepyfile(f"from {judged.__name__} import *\ndel Judged")
+    rows = "snapshot_is_right or duplicates or before or unknown or month or midnight"
+    result = pytester.runpytest("-k", f"({rows}) and not at_once and not another_id")
+
+    twins = {name: [] for name, app in vars(judged).items() if getattr(app, "__test__", False)}
+    assert failed(result) == twins | JUDGED
+    for twin in ("TestReleases", "TestCountsTheDay", "TestChargesOnce", "TestThanksOnce"):
+        assert outcomes(result)[twin]["a_month_later"] == "ok"
+        assert outcomes(result)[twin]["around_midnight"] == "ok"
+    for twin in ("TestGivesUp", "TestIgnoresOthers"):
+        assert outcomes(result)[twin]["an_unknown_message"] == "ok"
+    for twin in ("TestPollsAgain", "TestSearchesAgain", "TestKeepsItsSpend", "TestReminds"):
+        assert outcomes(result)[twin]["webhooks_before_the_response"] == "ok"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from alerts_django.models import Message
@@ -23,6 +24,18 @@ class TestCommitted(WebhookTests):
         Message.objects.all().delete()
         chat_fake.webhooks.connect(wsgi=get_wsgi_application(), path="/hooks/chat")
         return lambda: list(Message.objects.order_by("id").values())
+
+    def expected(self, chat_fake: ChatFake) -> list[Any]:
+        return [
+            {
+                "id": message.id,
+                "status": message.status,
+                "price": message.total_price,
+                "currency": "USD",
+                "problem": ANY if message.status == "failed" else "",
+            }
+            for message in chat_fake.messages
+        ]
 
 
 @pytest.mark.django_db

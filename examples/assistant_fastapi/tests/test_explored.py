@@ -22,6 +22,9 @@ class TestWebhooks(WebhookTests):
             answers = shop.store.answers
             yield lambda: sorted((answer.customer, answer.status) for answer in answers.values())
 
+    def expected(self, chat_fake: ChatFake) -> list[tuple[str, str]]:
+        return sorted((message.to, message.status) for message in chat_fake.messages)
+
     async def scenario(self, chat_fake: ChatFake) -> None:
         await self.shop.assistant_writes("+4916")
         await self.shop.customer_writes("Are you open?")

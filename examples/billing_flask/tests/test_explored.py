@@ -3,7 +3,9 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from decimal import Decimal
 from typing import Any
+from unittest.mock import ANY
 
 from billing_flask import create_app
 from billing_flask.testing import Billing, Campaign
@@ -32,9 +34,14 @@ class TestWebhooks(WebhookTests):
             billing = Billing(app)
             self.campaign = Campaign(billing, chat_fake, "Spring sale")
             yield lambda: {
-                "spend": self.campaign.spend(),
+                "charged": Decimal(self.campaign.charged),
+                "reserved": Decimal(self.campaign.reserved),
                 "messages": [billing.message(message.id) for message in chat_fake.messages],
             }
+
+    def expected(self, chat_fake: ChatFake) -> dict[str, Any]:
+        balance = chat_fake.balance
+        return {"charged": balance.charged, "reserved": balance.held, "messages": ANY}
 
     def scenario(self, chat_fake: ChatFake) -> None:
         self.campaign.send().deliver(devices=2).read()

@@ -34,5 +34,20 @@ class TestWebhooks(WebhookTests):
                 chat_fake.webhooks.connect(asgi=app, path="/hooks/chat")
                 yield Inbox(client).messages
 
+    def expected(self, chat_fake: ChatFake) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": message.id,
+                "body": message.body,
+                "status": message.status,
+                "price": f"{message.total_price:f}",
+                "currency": "USD",
+                "problem": None,
+                "conversationOpen": message.conversation.state == "open",
+            }
+            for message in chat_fake.messages
+            if message.conversation is not None
+        ]
+
     async def scenario(self, chat_fake: ChatFake) -> None:
         await chat_fake.send_text("It is on its way").deliver().read()

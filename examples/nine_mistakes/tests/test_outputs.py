@@ -26,7 +26,7 @@ CAUSES = {
     "test_a_status_that_goes_back": "[delayed 30 s: mistakes.py:31], after read m1 (#12)",
     "test_a_wrong_amount": "m1 was charged 0.05 once, at #7; events #3 (estimate)",
     "test_a_302_response": "302",
-    "test_an_exception_in_the_handler": "500 (did it raise? its log has the error)",
+    "test_an_exception_in_the_handler": "500 (the app logged KeyError: 'campaign' at shop.py:",
     # The app hides it. The first line can only explain the price: nothing is odd.
     "test_a_swallowed_exception": "m1 was charged 0.05 once, at #7",
     "test_no_signature_check": "204 [wrong signature: mistakes.py:80]",

@@ -157,6 +157,11 @@ def users_place(error: BaseException) -> str:
     return str(lines[-1]) if lines else ""
 
 
+def is_users_file(file: str) -> bool:
+    """Return whether a file is neither this package's nor a library's."""
+    return not (file.startswith(_PACKAGE) or _is_library(file))
+
+
 def _place(frame: FrameType) -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 

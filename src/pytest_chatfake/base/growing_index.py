@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from .forks import new_lock
 from .views import View
 
 _Record = TypeVar("_Record")
@@ -26,7 +26,7 @@ class GrowingIndex(Generic[_Record]):
         self._key = key
         self._places: dict[object, list[int]] = {}
         self._read = 0
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def places(self, key: object) -> Sequence[int]:
         """Return the indexes of the records with a key, in order."""

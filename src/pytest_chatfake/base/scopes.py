@@ -52,6 +52,16 @@ class Scopes:
         self.open.add(scope)
         _around.set((*around, (self, scope)))
 
+    def end(self, scope: Scope) -> None:
+        """End a scope where it began; code that it has started still counts as started by it."""
+        self.open.discard(scope)
+        _around.set(tuple(pair for pair in _around.get() if pair[1] is not scope))
+
+    def started_by(self) -> Scope | None:
+        """Return the innermost scope that started the running code, even if the scope has ended."""
+        started = [scope for scopes, scope in _around.get() if scopes is self]
+        return started[-1] if started else None
+
     def current(self) -> Sequence[Scope]:
         """Return the open scopes around the caller, the innermost last."""
         return [scope for _, scope in _around.get() if scope in self.open] if self.open else ()

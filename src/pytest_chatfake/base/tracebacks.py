@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import dropwhile
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from .calling_line import Line
+from .calling_line import Line, users_place
 from .errors import ChatFakeError
 
 if TYPE_CHECKING:
@@ -29,6 +29,24 @@ _FRAMEWORKS = frozenset(
 )
 
 _PACKAGE = __name__.partition(".")[0]
+
+
+class LoggedError(NamedTuple):
+    """An exception that an app has logged.
+
+    Attributes:
+        type: The name of its class.
+        text: Its message.
+        place: The last line of the user's code in its traceback, such as ``app.py:41``; or empty.
+    """
+
+    type: str
+    text: str
+    place: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> LoggedError:
+        return cls(type(error).__name__, text_of(error), users_place(error))
 
 
 def text_of(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
+from string import ascii_letters
 from typing import NamedTuple
 
 
@@ -53,8 +54,17 @@ def other_id(id_: str) -> str:
 #: The part that differs between ids: everything after the prefix, or a UUID's last group.
 _LAST_PART = re.compile(r"[^_-]+$")
 
+
+def lookalike(text: str) -> str:
+    """Return a different text of the same length and alphabet, such as a wrong signature."""
+    return text.translate(_OTHER_LETTERS | _OTHER)
+
+
 #: Maps each digit, decimal or hexadecimal, to another one.
 _OTHER = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
+
+#: Maps each letter to the other case.
+_OTHER_LETTERS = str.maketrans(ascii_letters, ascii_letters.swapcase())
 
 
 def derived_key(seed: str) -> str:

@@ -137,10 +137,12 @@ def check_legal(message: MessageState, verb: MessageVerb) -> None:
     legal = TRANSITIONS[message.state]
     if verb not in legal:
         possible = ", ".join(f"{other}()" for other in legal if other != "drop")
-        hint = f" Possible: {possible}." if possible else ""
+        hint = f" Possible: {possible}." if possible else f" {_ANYWAY}"
         subject = f"message {message.id}" if message.id else "a submission"
         raise IllegalTransition(f"can't {verb} {subject}: {_REASON[message.state]} (§3).{hint}")
 
+
+_ANYWAY: Final = "For a late or repeated event, use webhooks.redeliver() or webhooks.emit()."
 
 _REASON: Final[Mapping[State, str]] = {
     "submitted": "it was submitted, but is not accepted yet",

@@ -46,6 +46,7 @@ class Executor:
         extra_verbs: Functions for verbs that the account does not decide, by verb name.
         due_handlers: Functions that run due work, by kind.
         move: The last clock move.
+        ignored: The names of verbs that do nothing.
     """
 
     account: Account
@@ -56,6 +57,7 @@ class Executor:
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
         self.move: ClockRecord | None = None
+        self.ignored: frozenset[str] = frozenset()
         self.extra_verbs: dict[str, VerbFunction] = {
             "top_up": self._post,
             "set_balance": self._post,
@@ -71,6 +73,8 @@ class Executor:
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
         """Perform a verb and its consequences."""
+        if verb.name in self.ignored:
+            return
         now = self._outbox.later(now)
         if (own := self.extra_verbs.get(verb.name)) is not None:
             own(verb, what, line, now)
@@ -96,7 +100,7 @@ class Executor:
         # All facts of a verb show the same status, so extra= is called once. While it runs, the
         # lock is released and another thread may change the account, so the verb is decided again
         # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen, so an
-        # error of extra= is only collected, and outbound= is called later, by the attempt.
+        # error of extra= is only collected, and one of outbound= is left to the attempt.
         fields, asked = "", None
         try:
             while True:
@@ -112,7 +116,12 @@ class Executor:
                         fields = ""
                     continue
                 events = self._outbox.write_facts(facts, fields, line)
-                if errors is not None or not self._outbox.ask_outbound(events):
+                try:
+                    if not self._outbox.ask_outbound(events):
+                        return facts, events
+                except Exception:
+                    if errors is None:
+                        raise
                     return facts, events
         except BaseException:
             message = verb.message
@@ -149,6 +158,8 @@ class Executor:
         # Performs what people do by themselves after each fact.
         for fact in facts:
             for verb in self.account.people.follow_ups(fact):
+                if verb.name in self.ignored:
+                    continue
                 at = self._outbox.later(fact.at)
                 try:
                     consequences, events = self._decide(verb, cause.line, at, errors)

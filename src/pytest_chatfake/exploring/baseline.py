@@ -10,12 +10,16 @@ from ..base.errors import ChatFakeError
 from ..base.views import counted
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
+from .amounts import hint
 
 #: Real seconds between two snapshots of an app that may still be busy in the background.
 _APART: Final = 0.005
 
 #: After so many of these pauses, 0.3 s, such an app counts as having finished its work.
 _PATIENCE: Final = 60
+
+#: Added to the refusal of an event, if it did no harm.
+HARMLESS: Final = ", and the snapshot is as written: return 2xx, or the service keeps retrying"
 
 #: No two snapshots in a row were equal.
 _RESTLESS: Final = object()
@@ -37,9 +41,12 @@ class Baseline:
         last_step: The number of steps in the first world's scenario.
         learns_steps: Whether the snapshots after each step are kept.
         steps: By step: which attempts had been made, and the snapshot.
+        remark: What to add to the refusal of an event; empty unless this world's last snapshot was
+            as written.
         differs_after: The steps after which this world's snapshot differed.
         had_background: Whether the app's code may have run by itself, as of the last snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
+        is_judged: Whether the last difference was from what the snapshot has to be.
     """
 
     def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
@@ -53,9 +60,11 @@ class Baseline:
         self.last_step: int = 0
         self.learns_steps: bool = False
         self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
+        self.remark: str = ""
         self.differs_after: list[int] = []
         self.had_background: bool = False
         self.is_restless: bool = False
+        self.is_judged: bool = False
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
     def begin(self, *, compares: bool) -> None:
@@ -64,6 +73,7 @@ class Baseline:
         self.learning, self._is_new = self._is_new, False
         self.compares = compares
         self.differs_after = []
+        self.remark = ""
 
     async def compare(self, snapshot: Snapshot, inside: Inside) -> None:
         """Take a snapshot; keep it while learning, else compare it with the one that was kept."""
@@ -77,6 +87,7 @@ class Baseline:
         index, self._index = self._index, self._index + 1
         value = await self._taken(snapshot, inside, index)
         is_comparable = self.compares and not (self.until and inside.has_delivered_early)
+        self.remark = HARMLESS * (is_comparable and not self.learning)  # unless it differs
         if self.learning:
             self.values.append(value)
         elif index >= len(self.values):
@@ -89,10 +100,24 @@ class Baseline:
             lines = inside.difference(self.values[index], value, then)
             if self.until:
                 lines[0] = f"after step {self.until}: {lines[0]}"
-            cause = "the snapshot depends on the order of events"
-            error = AssertionError(because(cause, lines))
-            self._differing = error, lines
-            raise error
+            raise self._difference("the snapshot depends on the order of events", lines)
+
+    async def judge(self, expected: object, snapshot: Snapshot, inside: Inside, cause: str) -> None:
+        """Take a snapshot, and compare it with what it has to be."""
+        value = await inside.taken(snapshot)
+        if value == expected:
+            return
+        error = self._difference(cause, inside.difference(expected, value, "expected"))
+        self.is_judged = True
+        charges = [*inside.charges()]
+        if (how := hint(expected, value)) is not None:
+            error.add_note("\n  ".join(["The fake's books:", *charges]) + how)
+        raise error
+
+    def _difference(self, cause: str, lines: list[str]) -> AssertionError:
+        error = AssertionError(because(cause, lines))
+        self._differing, self.is_judged = (error, lines), False
+        return error
 
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:
         """Take a snapshot between two steps, without a barrier, and keep it or compare it.

@@ -23,12 +23,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 from ..base.calling_line import is_ours, users_lines
 from ..base.errors import ChatFakeError
 from ..transport.client.cancellable import Cancellable, around
+from ..transport.client.loops import running_framework
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
 from ..transport.client.wsgi import around_call
 from .database_calls import call_and_listen
+from .holdings import Holdings
 from .injected_errors import make_error
-from .stepping import follow_into_threads, follow_new_tasks, followed, waiting_lines
+from .stepping import (
+    find_thread_starts,
+    follow_into_threads,
+    follow_new_tasks,
+    followed,
+    line_before_a_thread,
+    waiting_lines,
+)
+from .swallowers import Swallower, swallower_of
 from .tripwires import set_tripwire
 
 if TYPE_CHECKING:
@@ -81,6 +91,10 @@ class CrashWatch:
         deed: What was done to the app: "crashed ..." or "got ..."; empty: nothing yet.
         stopped: The crash as the service sees it, a closed connection; None: there was no crash.
         response: The response, if it was complete before the crash or error.
+        swallower: The library that swallowed the crash; None: none did.
+        started: The app's lines that start something in a worker thread, where it isn't crashed.
+        awaited: The app's lines that wait for a worker thread.
+        has_point_in_thread: Whether a worker thread that the app waits for reached a point.
     """
 
     _others_freeze: ClassVar[bool] = False
@@ -97,16 +111,22 @@ class CrashWatch:
         self.deed: str = ""
         self.points: dict[CrashPoint, list[str]] = {}
         self.stopped: ConnectionResetError | None = None
+        self.swallower: Swallower | None = None
+        self.started: dict[str, None] = {}
+        self.awaited: dict[str, None] = {}
+        self.has_point_in_thread: bool = False
         self._point = point
         self._functions = functions
         self._raises = raises
         self._listens = listens
         self.response: Response | None = None
-        self._has_survived = self._is_counting = False
+        self._has_survived = self._is_counting = self._has_ended = False
         self._counts = Counter[CrashPoint]()
         self._main: Cancellable | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._doomed = 0  # how many tasks there were when the app crashed
+        self._raised: BaseException | None = None  # in the app's code, to end it
+        self._holdings = Holdings(self._is_current)
         self._stack = ExitStack()
 
     def begin(self, target: Target) -> None:
@@ -122,19 +142,35 @@ class CrashWatch:
         _current.set(self)
         for function in self._functions:
             set_tripwire(function, partial(_report, function), self._stack)
-        if self._listens:
+        call = self._call if self._listens else self._end_holdings_of if self._crashes else None
+        if call is not None:
             self._stack.callback(around_call.set, around_call.get())
-            around_call.set(self._call)
-            follow_into_threads(lambda function: partial(self._call, function), self._stack)
+            around_call.set(call)
+            follow_into_threads(lambda function: partial(call, function), self._stack)
+        if self._crashes:
+            self._holdings.note(self._stack)
+        if self._point is None:
+            for start in find_thread_starts():
+                set_tripwire(start, self._note_thread, self._stack)
         self._is_counting = True
 
     def end(self) -> None:
         """Stop watching, and drop whatever a crash left behind."""
-        self._is_counting = False
+        self._is_counting, self._has_ended = False, True
         with self._stack:
             self._tasks.clear()
+            self._raised = None
+            if self.stopped is not None:
+                self._holdings.let_go()
             if self.deed:
                 gc.collect()  # or an open transaction in a reference cycle would keep its lock
+
+    @property
+    def _crashes(self) -> bool:
+        return self._point is not None and self._raises is None
+
+    def _is_current(self) -> bool:
+        return _current.get() is self and not self._has_ended
 
     def _freeze(self) -> None:
         # Makes gc.collect() at the end fast, as it then only looks at the attempt's objects. But if
@@ -158,9 +194,14 @@ class CrashWatch:
         if self.response is not None:
             return self.response._replace(error=self.stopped)
         if self._has_survived or (isinstance(outcome, Response) and outcome.status is not None):
+            swallower = swallower_of(self._raised)
+            if swallower is not None and swallower.library:
+                self.swallower = swallower
+                return ChatFakeError(f"the app {self.deed}, but {swallower}")
+            place = "in it" if swallower is None else f"around {swallower.place}"
             return ChatFakeError(
-                f"the app went on after it {self.deed}: a bare `except:`, or one that catches "
-                f"cancellation, swallowed the crash. Raise it again there"
+                f"the app went on after it {self.deed}: a `try` {place} swallowed the crash (a "
+                f"bare `except:`, or one that catches cancellation). Raise it again there"
             )
         return Response(None, b"", self.stopped)
 
@@ -170,6 +211,8 @@ class CrashWatch:
         """Count a function call; raise the crash or the error if this is its point."""
         if not self._is_counting or function not in self._functions:
             return
+        if self._main is not None and running_framework() is None:
+            self.has_point_in_thread = True
         stack = dropwhile(is_ours, _calling_frames())
         lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
         name = function.__qualname__.rpartition("<locals>.")[2]
@@ -177,9 +220,26 @@ class CrashWatch:
         if not self.deed:
             return
         if self._raises is None:
-            raise SimulatedCrash(self.deed)
+            self._raised = SimulatedCrash(self.deed)
+            raise self._raised
         at = "".join(f" at {line}" for line in lines[:1])
         raise make_error(self._raises, f"{name} failed{at}, raised on purpose by webhooks.error()")
+
+    def _note_thread(self, kind: str, *_: object, **__: object) -> None:
+        # Only if it is the app that starts it, and not a library (or we) for its own purposes.
+        if kind == "before" and self._is_counting and self._is_current():
+            caller = sys._getframe(3)  # beyond this function and the two of a tripwire
+            self.started.update(dict.fromkeys(users_lines([caller])))
+
+    def _end_holdings_of(self, function: Callable[..., T], *args: Any) -> T:
+        holdings = Holdings(self._is_current)
+        with ExitStack() as stack:
+            holdings.note(stack)
+            try:
+                return function(*args)
+            finally:
+                if self.stopped is not None:
+                    holdings.let_go()
 
     def _call(self, function: Callable[..., T], *args: Any) -> T:
         return call_and_listen(self._count_database_call, function, *args)
@@ -190,8 +250,11 @@ class CrashWatch:
 
     def _count_suspension(self, awaited: object, last: CrashPoint | None) -> CrashPoint | None:
         # `last` is the result for the previous suspension.
-        lines = waiting_lines(awaited)
-        if not lines or not self._is_counting:
+        if not self._is_counting:
+            return last
+        if not (lines := waiting_lines(awaited)):
+            if line := line_before_a_thread(awaited):
+                self.awaited[line] = None
             return last
         if last is not None and self.points[last] == lines:
             del self.points[last]
@@ -226,12 +289,15 @@ class CrashWatch:
         self._main = cancellable
         try:
             self._stack.callback(follow_new_tasks(self._wrapped, self._tasks.append))
-            result = await cancellable.run(key, self._watched(self._await(awaitable)))
+            watched = self._watched(self._await(awaitable), self._note_thrown)
+            result = await cancellable.run(key, watched)
         finally:
             self._main = None
             self._is_counting = False  # a background task may go on
-            if self.stopped is not None and self._tasks:
-                await self._wait_for_tasks()
+            if self.stopped is not None:
+                if self._tasks:
+                    await self._wait_for_tasks()
+                await self._holdings.let_go_on_loop()
         return result
 
     async def _await(self, awaitable: Awaitable[T]) -> T:
@@ -245,14 +311,22 @@ class CrashWatch:
         self._has_survived = self.stopped is not None
         return result
 
-    def _watched(self, inner: Coroutine[Any, Any, T]) -> Awaitable[T]:
+    def _note_thrown(self, error: BaseException) -> None:
+        if self.stopped is not None:
+            self._raised = error
+
+    def _watched(
+        self,
+        inner: Coroutine[Any, Any, T],
+        note_thrown: Callable[[BaseException], object] | None = None,
+    ) -> Awaitable[T]:
         last: CrashPoint | None = None
 
         def look(awaited: object) -> None:
             nonlocal last
             last = self._count_suspension(awaited, last)
 
-        return followed(inner, look)
+        return followed(inner, look, note_thrown)
 
     def _wrapped(self, coroutine: Any) -> Coroutine[Any, Any, Any] | None:
         # For a task that the app begins in this attempt.

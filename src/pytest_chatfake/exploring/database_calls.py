@@ -6,12 +6,14 @@ function sees them, in the thread for which it is set.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from functools import partial
 from types import FrameType, FunctionType, MethodDescriptorType
 from typing import Any, Final, TypeAlias, TypeVar
 
+from ..base.calling_line import users_lines
 from ..transport.client.loops import running_framework
 from .tripwires import find_function, find_named
 
@@ -21,7 +23,7 @@ T = TypeVar("T")
 Listener: TypeAlias = Callable[[str, str], object]
 
 #: The methods that talk to a database.
-_METHODS: Final = {"execute", "executemany", "executescript", "commit"}
+METHODS: Final = {"execute", "executemany", "executescript", "commit"}
 
 _EVENTS: Final = {"c_call": "before", "c_return": "after", "call": "before", "return": "after"}
 
@@ -34,7 +36,7 @@ def find_call(what: object, argument: str) -> tuple[str, FunctionType | None]:
     """
     found = find_named(what, argument, "a function, or its name such as 'shop.orders.save'")
     owner = getattr(found, "__objclass__", None)
-    if isinstance(owner, type) and found.__name__ in _METHODS and _is_database(owner.__module__):
+    if isinstance(owner, type) and found.__name__ in METHODS and _is_database(owner.__module__):
         return _name_in(owner, found.__name__), None
     return find_function(what, argument)
 
@@ -53,7 +55,7 @@ def call_and_listen(listener: Listener, function: Callable[..., T], *args: Any) 
 def _see(listener: Listener, frame: FrameType, event: str, arg: Any) -> None:
     is_c = event.startswith("c_")
     name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
-    if name not in _METHODS or event not in _EVENTS:
+    if name not in METHODS or event not in _EVENTS:
         return
     caller = frame if is_c else frame.f_back
     # A driver may call itself, and on a loop, no other attempt could run meanwhile.
@@ -61,6 +63,23 @@ def _see(listener: Listener, frame: FrameType, event: str, arg: Any) -> None:
         return
     if found := _c_call(arg) if is_c else _python_call(frame):
         listener(_EVENTS[event], found)
+
+
+def used_connection(frame: FrameType, event: str, arg: Any) -> Any:
+    """Return the connection that a call uses, given what a profile function gets.
+
+    Libraries for asyncio don't follow DB-API, but their connections can be rolled back, too.
+
+    Returns:
+        None, if it is no call of a database.
+    """
+    used = arg.__self__ if event == "c_call" else frame.f_locals.get("self")
+    if inspect.iscoroutinefunction(getattr(used, "rollback", None)):
+        return None if users_lines([frame]) else used
+    if not (_c_call(arg) if event == "c_call" else _python_call(frame)):
+        return None
+    connection = getattr(used, "connection", used)
+    return connection if hasattr(connection, "rollback") else None
 
 
 def _c_call(method: Any) -> str:

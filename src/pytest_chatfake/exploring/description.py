@@ -51,6 +51,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         again=f", which was retried{after}" * is_again,
         later=length(deviation.extent),
         crash=subject.crash,
+        call=f"your app's {subject.call}",
     )
 
 

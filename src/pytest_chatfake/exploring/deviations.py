@@ -22,6 +22,7 @@ from ..webhooks.faults import (
     Crash,
     Delay,
     Duplicate,
+    DuringCall,
     Error,
     Evolve,
     Lose,
@@ -29,7 +30,7 @@ from ..webhooks.faults import (
     Refuse,
     Reorder,
 )
-from ..webhooks.synthetic import UNKNOWN
+from ..webhooks.synthetic import OPEN
 from .database_calls import find_call
 from .injected_errors import find_error
 from .tripwires import find_function
@@ -86,6 +87,8 @@ class Kind(NamedTuple):
         most: That argument's maximum.
         is_time: Whether that argument is a duration.
         moves_time: Whether it moves time further than the body does.
+        is_late: Whether it holds an event back while the app goes on, which may change what a
+            correct app does.
         ways: The values of its further arguments, one set for each way; those of crash points and
             calls vary.
         more: The names of arguments about crash points.
@@ -109,6 +112,7 @@ class Kind(NamedTuple):
     most: float = math.inf
     is_time: bool = False
     moves_time: bool = False
+    is_late: bool = False
     ways: tuple[tuple[tuple[str, Any], ...], ...] = ((),)
     more: tuple[str, ...] = ()
     concerns: str = "attempt"
@@ -146,9 +150,6 @@ _NO_TWO: Final = (
     "no event can overtake another: cause two without settle(), an assertion or a clock move "
     "between them"
 )
-
-#: The fields that may get new values; ``status`` isn't one, as all its values are known (§2.3).
-OPEN: Final = tuple(path for path in UNKNOWN if path != "status")
 
 #: What a call may get instead of its response.
 STATUS: Final = 503
@@ -190,6 +191,13 @@ KINDS: Final[Mapping[str, Kind]] = {
         (),
         (("delivered", True),),  # or numbers of devices
         needs="your scenario makes no API call that sends a message",
+    ),
+    "during_call": Kind(
+        DuringCall,
+        "{event} arrived before the response to {call}",
+        is_late=True,
+        is_unseen=True,
+        needs="no API call follows an event before a settle(), an assertion or a clock move",
     ),
     "lose": Kind(Lose, "{event} was lost", is_survivable=False),
     "read_at_once": Kind(
@@ -261,7 +269,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         concerns="everything",
         is_unseen=True,
         is_alone=True,
-        unchanged="your webhooks aren't JSON objects, so they can't have unknown fields",
+        unchanged="your webhooks are neither JSON nor forms, so they can't have unknown fields",
     ),
     "unknown_value": Kind(
         Evolve,
@@ -273,9 +281,34 @@ KINDS: Final[Mapping[str, Kind]] = {
         compares=False,  # an app may keep the value, or map it to one of its own
         unchanged=f"your webhooks have none of the fields {', '.join(OPEN)}",
     ),
+    "unknown_type": Kind(
+        Evolve,
+        "every {unknown} changed its type: from a number to text, or back",
+        ways=(),
+        concerns="everything",
+        is_unseen=True,
+        is_alone=True,
+        compares=False,
+        needs="outbound= writes no JSON with numbers",
+    ),
+    "unknown_event": Kind(
+        Evolve,
+        "every list began with another event, whose {unknown} had an unknown value",
+        ways=(),
+        concerns="everything",
+        is_unseen=True,
+        is_alone=True,
+        needs="outbound= writes no lists of events",
+    ),
     "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", _REFUSED),
     "api.lose_response": _of_a_call(api.LoseResponse, "", (), _REFUSED),
 }
+
+#: The kinds that post webhooks before the response to a call.
+EARLY: Final = ("webhooks_first", "during_call")
+
+#: The kinds that change a field of the body that ``outbound=`` wrote, and how.
+POSTED: Final = {"unknown_value": "value", "unknown_type": "type", "unknown_event": "event"}
 
 #: The kinds that fail at crash points.
 CRASHING: Final = frozenset(name for name in KINDS if issubclass(KINDS[name].fault, Attended))
@@ -420,6 +453,8 @@ def _is_possible(deviation: Deviation) -> bool:
         api.devices_of(more["delivered"])
         way = kind.ways[1]
     is_in_place = deviation.start == 1 or kind.concerns != "everything"
+    if re.match(r"body[.\[]", str(more.get("unknown"))):
+        return more.get("how", "value") == POSTED.get(deviation.kind) and is_in_place
     return way in kind.ways and is_in_place
 
 

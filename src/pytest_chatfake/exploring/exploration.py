@@ -35,7 +35,7 @@ from ..report.timeline_text import timeline_text
 from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
-from .deviations import CRASHING, DEFAULT, KINDS, Deviation
+from .deviations import CRASHING, DEFAULT, EARLY, KINDS, Deviation
 from .memories import MemoryWatch
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search
@@ -55,10 +55,12 @@ _RUNS: Final = 3
 
 _REMEDY: Final = (
     "Create the app inside the body, and let nothing in it depend on chance, real time, or an "
-    "earlier run."
+    "earlier run"
 )
 
 _ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
+
+_ONLY_LATE: Final = "the body fails if the event is late, even if it arrives during no call"
 
 _BY_HAND: Final = (
     "write a test that moves the clock, deletes what has expired by then, and calls "
@@ -95,6 +97,7 @@ class CheckedOptions(NamedTuple):
     errors: Mapping[str, str] = {}  # the errors that they raise, by name
     all_kinds: bool = False  # "all", not single kinds
     stop_at_first: bool = False
+    may_miss_points: bool = False  # those that the app never calls are left out
     runs_again: bool = False  # the body as written again, if there is nothing else
 
 
@@ -133,6 +136,7 @@ class Exploration:
         self._worlds = 0
         self._complete = False
         self._cannot_crash = ""
+        self._missed = ""  # the crash points of a base class that the app never reached
         self._is_reordered = False  # whether threads acted in another order in a second run
         self._uncompared = set[int]()  # the steps after which no snapshot could be compared
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
@@ -176,13 +180,18 @@ class Exploration:
         return self._complete
 
     @property
+    def _remedy(self) -> str:
+        return f"{_REMEDY}{shared_folder(self._item)}."
+
+    @property
     def _failed_as_written(self) -> bool:
         return self._failing is None
 
     @property
     def _why_nothing(self) -> str:
         # Empty if a world with snapshots to compare was tried.
-        reasons = [*self._search.left_out.values(), self._cannot_crash]
+        left_out = self._search.left_out.values()
+        reasons = [*[self._missed] * bool(self._missed), *left_out, self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
         return "" if compares and self._worlds > 1 else reasons[0]
 
@@ -201,12 +210,16 @@ class Exploration:
         # What was left out, although something was tried.
         why = "only" if self._scope.only is not None else self._search.cut
         untried = [f"other worlds were left out by {why}"] * bool(why)
-        untried += [f"{kind} was not tried: {why}" for kind, why in self._search.left_out.items()]
+        untried += [
+            f"{kind} was not tried: {why}"
+            for kind, why in self._search.left_out.items()
+            if kind not in EARLY or why != KINDS[kind].needs  # most scenarios only have one of them
+        ]
         if steps := [*map(str, sorted(self._uncompared))]:
             is_none = len(steps) == self._baseline.last_step - 1
             some = f"the state after step {listed(steps)} was not compared"
             untried.append("only the final state was compared" if is_none else some)
-        return untried + [self._cannot_crash] * bool(self._cannot_crash)
+        return [*untried, *filter(None, [self._cannot_crash, self._missed])]
 
     def _note_tried(self, world: World) -> None:
         if self._row is None or self._has_another_order:
@@ -345,10 +358,12 @@ class Exploration:
 
     def _note_left_out(self) -> None:
         search, tried = self._search, self._kinds_tried
-        search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
+        if "crash" in tried and (why := self._unfired.get("crash")):
+            self._cannot_crash = "; ".join(filter(None, [why, self._cannot_crash]))
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
+        search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
         if why := self._why_not_aged:
             moving = {kind for kind in tried if KINDS[kind].moves_time}
             search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
@@ -376,7 +391,8 @@ class Exploration:
         # None: nothing deviated, or there is no verdict.
         world = await self._ran(deviations, self._baseline)
         if why := world.why_too_early:  # each further world would wait for a timeout as well
-            self._search.left_out["webhooks_first"] = why
+            early = (each.kind for each in deviations if each.kind in EARLY)
+            self._search.left_out |= dict.fromkeys(early, why)
             return None
         for _ in range(_RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
@@ -396,12 +412,16 @@ class Exploration:
             sentences = "; ".join(describe(each, log) for each in world.deviations)
             self._sometimes = f"failed in one run and passed in another: {sentences}; {shown}"
         last = await self._at_its_step(last)
-        moving = [each.kind for each in last.deviations if KINDS[each.kind].moves_time]
-        if last.error is None or not moving:
+        kinds = {each.kind: KINDS[each.kind] for each in last.deviations}
+        waiting = {name: kind for name, kind in kinds.items() if kind.moves_time or kind.is_late}
+        if last.error is None or not waiting:
             return last
         judged = await self._compared(last, Baseline(only_waits=True))
         if judged is None:
-            self._unfired |= dict.fromkeys(moving, _ONLY_TIME)
+            self._unfired |= {
+                name: _ONLY_TIME if kind.moves_time else _ONLY_LATE
+                for name, kind in waiting.items()
+            }
         return judged
 
     async def _confirmed(self, world: World) -> World:
@@ -504,8 +524,21 @@ class Exploration:
             for kind in sorted(CRASHING):
                 self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            why = written.why_safe()  # which refuses points that the app never reaches
-            self._cannot_crash = why if "crash" in self._scope.kinds else ""
+            self._require_points(written.unreached_points)
+            self._cannot_crash = written.why_safe if "crash" in self._scope.kinds else ""
+
+    def _require_points(self, unreached: list[str]) -> None:
+        if not unreached:
+            return
+        problem = f"no event made the app call {listed(unreached)}"
+        if not self._scope.may_miss_points:
+            raise ChatFakeError(
+                f"crash_points: {problem}: name a function that it calls while it handles an event"
+            )
+        self._missed = (
+            f"{problem}, which the base class names in its crash_points: write crash_points = [...]"
+            f" in this class as well"
+        )
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         # If all kinds were requested, one that can't be tried is just left out.
@@ -560,7 +593,7 @@ class Exploration:
             if is_alike and (is_same or may_vary):
                 return
             if not (left and may_vary):
-                _refuse_difference(first, second)
+                _refuse_difference(first, second, self._remedy)
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
@@ -571,7 +604,7 @@ class Exploration:
         self._found.result = "failed as written when it was run again"
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
-            error = NotRepeatable(f"{error}\n{_REMEDY}")
+            error = NotRepeatable(f"{error}\n{self._remedy}")
         self._show_timeline(again, error)
         raise error
 
@@ -627,7 +660,7 @@ class Exploration:
             body = body_as_written(self._body, world.deviations, settles=world.body_ended)
         else:
             body = row.as_written(baseline)
-        seed = world.seed_of_ids_in(repr(baseline.values))
+        seed = world.seed_of_ids_in(repr([baseline.values, world.deviations]))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
         alone = await self._ran(world.deviations, baseline, by_hand=True)
         if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
@@ -658,7 +691,7 @@ class Exploration:
         return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
 
-def _refuse_difference(first: World, second: World) -> NoReturn:
+def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
     error = second.error
     pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
     differences = (
@@ -677,15 +710,24 @@ def _refuse_difference(first: World, second: World) -> NoReturn:
         problem = difference
     else:
         problem = (
-            "the body is not repeatable: with other ids the snapshot of "
-            "assert_order_independent() differs in more than strings. Does it contain real time, "
-            "or what an earlier world did?"
+            "the body is not repeatable: with other ids the snapshot differs in more than strings. "
+            "Does it contain real time, or what an earlier world did?"
         )
     lines = [problem]
     if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):
         lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
     sides = timeline_diff(first.inside.story, second.inside.story)
-    raise NotRepeatable("\n".join([*lines, *sides, _REMEDY])) from error
+    raise NotRepeatable("\n".join([*lines, *sides, remedy])) from error
+
+
+def shared_folder(item: Any) -> str:
+    """Return a hint if the test's worlds share a folder that looks as if it were empty."""
+    if "tmp_path" not in getattr(item, "fixturenames", ()):
+        return ""
+    return (
+        ". tmp_path is one folder for all worlds of a test: take tmp_path_factory, and call "
+        'tmp_path_factory.mktemp("world") for each'
+    )
 
 
 def body_name(body: Body) -> str:

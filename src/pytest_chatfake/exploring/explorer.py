@@ -127,8 +127,8 @@ class Explorer:
                   ``"lose_response"``, ``"refuse"`` and ``"webhooks_first"``; the others are
                   ``"lose"``, ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``,
                   ``"crash"``, ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``,
-                  ``"unknown_value"``, ``"read_at_once"``, ``"api.fail"`` and
-                  ``"api.lose_response"``.
+                  ``"unknown_value"``, ``"unknown_type"``, ``"unknown_event"``, ``"read_at_once"``,
+                  ``"during_call"``, ``"api.fail"`` and ``"api.lose_response"``.
                 - ``limit=500``: The maximum number of worlds.
                 - ``depth=2``: The maximum number of deviations in a world; with 0, only the body as
                   written is run.

@@ -8,15 +8,16 @@ If the app makes the other one wait, for a lock, say, a limit of real seconds en
 from __future__ import annotations
 
 import inspect
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack
 from contextvars import ContextVar
 from functools import partial
+from threading import Event
 from types import FunctionType
 from typing import Any, Final, NamedTuple, TypeVar
 
+from ..base.forks import new_lock
 from ..base.views import ordinal
 from ..transport.client.cancellable import Cancellable, around
 from ..transport.client.loops import running_framework
@@ -110,12 +111,12 @@ class Meeting:
         self.point = point
         self._place = place
         self._function = function
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._present = 0
         self._is_over = False  # one of them has left
         self._budget = place.budget
         self._came: Counter[Guest] = Counter()  # how often each one has come to the point
-        self._held: threading.Event | None = None  # set when the one that is held can go on
+        self._held: Event | None = None  # set when the one that is held can go on
         self._held_at = 0  # how often that one has come
         self._is_followed = False
         self._stack = ExitStack()
@@ -178,7 +179,7 @@ class Meeting:
         finally:
             worker.close()
 
-    def _comes(self, guest: Guest) -> threading.Event | None:
+    def _comes(self, guest: Guest) -> Event | None:
         # Returns what to wait for; None: it goes on.
         with self._lock:
             self._came[guest] += 1
@@ -192,10 +193,10 @@ class Meeting:
             if self._is_over or is_late or not is_here:
                 return None
             self._place.ends.add("left")
-            self._held, self._held_at = threading.Event(), nth
+            self._held, self._held_at = Event(), nth
             return self._held
 
-    def _wait(self, held: threading.Event) -> None:
+    def _wait(self, held: Event) -> None:
         # Frozen clocks don't stop these waits. In many short ones, the other attempt gets its turns
         # even on an overloaded machine.
         limit = self._place.limit

@@ -85,18 +85,29 @@ class Recorder:
         """Whether deviations may lose all events."""
         return not self.baseline.learning
 
+    @property
+    def remark(self) -> str:
+        """What to add to the refusal of an event, if it did no harm."""
+        return self.baseline.remark
+
     def accepted_errors(self) -> dict[str, str]:
         """Return the exceptions that the app logged, each with an event that it accepted anyway.
 
-        Exceptions that a deviation injected are left out.
+        Without an event, it was raised in the background. What a deviation injected is left out.
         """
         found: dict[str, str] = {}
+        has_injected = False
         for entry in self.log:
-            if isinstance(entry, Ended) and entry.response.is_success:
+            if isinstance(entry, Ended):
                 error = self._inside.logged_error(entry.attempt)
                 attendant = self._inside.attendant_of(entry.attempt)
-                if error and not (attendant and attendant.deed):
+                if attendant and attendant.deed:
+                    has_injected = True
+                elif error and entry.response.is_success:
                     found.setdefault(error, self._inside.name_of(entry.attempt.event))
+        if not has_injected:
+            for error in self._inside.background_errors:
+                found.setdefault(error, "")
         return found
 
     def begins(self, attempt: Attempt) -> None:

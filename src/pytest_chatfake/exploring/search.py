@@ -23,7 +23,8 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from ..webhooks.faults import Concurrently
-from .deviations import CRASHING, DEFAULT, KINDS, Call, Deviation
+from .deviations import CRASHING, DEFAULT, KINDS, POSTED, Call, Deviation
+from .posted_fields import Way
 
 
 class LoggedAttempt(NamedTuple):
@@ -43,6 +44,7 @@ class LoggedAttempt(NamedTuple):
         crash: How the app crashed during it, or which error it got; empty: neither.
         is_retry: Whether the service retries it, as its request may say.
         calls: The database calls during it, by name.
+        call: The API call before whose response it was made, by a fault; empty: none.
     """
 
     number: int
@@ -57,6 +59,7 @@ class LoggedAttempt(NamedTuple):
     crash: str = ""
     is_retry: bool = False
     calls: Sequence[str] = ()
+    call: str = ""
 
 
 class LoggedCall(NamedTuple):
@@ -104,6 +107,8 @@ class WorldLog(NamedTuple):
         waiting: By number, what had not been attempted yet.
         errors: The exception classes, by the crash points that raise them.
         held: Where an attempt was held for another one, in words; empty: nowhere.
+        has_routes: Whether there are routes that the app could call.
+        posted: The changes of fields that ``outbound=`` wrote, by kind.
     """
 
     attempts: Attempts
@@ -115,6 +120,8 @@ class WorldLog(NamedTuple):
     waiting: Mapping[int, LoggedAttempt] = {}
     errors: Mapping[str, str] = {}
     held: str = ""
+    has_routes: bool = False
+    posted: Mapping[str, tuple[Way, ...]] = {}
 
     @property
     def key(self) -> Key:
@@ -226,13 +233,16 @@ class _Options:
         # The nearest first.
         row = KINDS[kind]
         if row.concerns == "everything":
-            return iter([(0, Deviation(kind, 1, 0, way)) for way in row.ways])
+            ways = (*row.ways, *self.log.posted.get(kind, ()))
+            return iter([(0, Deviation(kind, 1, 0, way)) for way in ways])
         if row.concerns == "call":
             return self._calls(kind)
         if kind in CRASHING:
             return self._crashes(kind)
         if kind == "read_at_once":
             return self._reads(kind)
+        if row.is_late and not (self.log.calls or self.log.has_routes):
+            return iter(())
         return self._pauses(kind) if row.is_time else self._moves(kind)
 
     def _moves(self, kind: str) -> Iterator[_Found]:
@@ -375,6 +385,8 @@ class Search:
         if not self._depth:
             return []
         asked = [kind for kind in self._kinds if kind not in DEFAULT or {*DEFAULT} - {*self._kinds}]
+        if {*asked} - {*POSTED}:  # only a provider's own shape has these
+            asked = [kind for kind in asked if kind not in POSTED]
         assert self._written is not None
         options = _Options(self._written, ())
         return [kind for kind in asked if next(options.of(kind), None) is None]

@@ -6,7 +6,7 @@ import gc
 import sys
 import types
 from functools import partial
-from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..base.calling_line import users_lines
@@ -38,6 +38,14 @@ _POOLS: Final = (
     ("asyncio.base_events", "BaseEventLoop.run_in_executor", 2),
 )
 
+#: Functions that run code in a thread of its own, or in one of a pool.
+_STARTS: Final = (
+    ("threading", "Thread.start"),
+    ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
+    ("concurrent.futures.thread", "ThreadPoolExecutor.map"),
+    ("asyncio.base_events", "BaseEventLoop.run_in_executor"),
+)
+
 #: The names of the attributes for frame and awaited object, by type of awaitable.
 _LINKS: Final[dict[type, tuple[str, str]]] = {
     CoroutineType: ("cr_frame", "cr_await"),
@@ -47,8 +55,18 @@ _LINKS: Final[dict[type, tuple[str, str]]] = {
 
 
 @types.coroutine
-def followed(inner: Coroutine[Any, Any, T], look: Look) -> Generator[Any, Any, T]:
-    """Like ``await inner``, with a look at each suspension."""
+def followed(
+    inner: Coroutine[Any, Any, T],
+    look: Look,
+    note_thrown: Callable[[BaseException], object] | None = None,
+) -> Generator[Any, Any, T]:
+    """Like ``await inner``, with a look at each suspension.
+
+    Args:
+        inner: The coroutine.
+        look: Called at each suspension.
+        note_thrown: Takes what is thrown into the coroutine when it goes on.
+    """
     step = partial(inner.send, None)
     while True:
         try:
@@ -57,21 +75,37 @@ def followed(inner: Coroutine[Any, Any, T], look: Look) -> Generator[Any, Any, T
             return end.value  # type: ignore[no-any-return]
         wait = look(inner)
         try:
-            step = partial(inner.send, (yield suspended))
+            sent = yield suspended
+            thrown = getattr(sent, "error", None)  # trio sends what it then raises
+            if note_thrown is not None and isinstance(thrown, BaseException):
+                note_thrown(thrown)
+            step = partial(inner.send, sent)
             if wait is not None:
                 yield from wait.__await__()
         except GeneratorExit:
             inner.close()  # a no-op if both are garbage and `inner` was collected first
             raise
         except BaseException as error:
+            if note_thrown is not None:
+                note_thrown(error)
             step = partial(inner.throw, error)
 
 
 def waiting_lines(awaited: object) -> list[str]:
     """Return the app's lines that led to a suspension; none if it waits for a thread."""
     frames = list(_frames_of(awaited))
-    waits = not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
-    return [] if waits else users_lines(frames)
+    return [] if _wait_for_a_thread(frames) else users_lines(frames)
+
+
+def line_before_a_thread(awaited: object) -> str:
+    """Return the app's line that waits for a thread; empty if none does."""
+    frames = list(_frames_of(awaited))
+    lines = users_lines(frames) if _wait_for_a_thread(frames) else []
+    return lines[-1] if lines else ""
+
+
+def _wait_for_a_thread(frames: list[FrameType]) -> bool:
+    return not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
 
 
 def _frames_of(awaited: object) -> Iterator[FrameType]:
@@ -140,6 +174,15 @@ def follow_into_threads(
         if module in sys.modules:
             function = find_named(f"{module}.{name}", name, "a function")
             set_detour(function, partial(_into_thread, wrap, place), stack)
+
+
+def find_thread_starts() -> Iterator[FunctionType]:
+    """Find the loaded functions that run code in a thread without awaiting it."""
+    for module, name in _STARTS:
+        if module in sys.modules:
+            found = find_named(f"{module}.{name}", name, "a function")
+            if isinstance(found, FunctionType):  # other tools wrap them in something else
+                yield found
 
 
 def _into_thread(

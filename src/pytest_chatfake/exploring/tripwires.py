@@ -31,8 +31,10 @@ def make({free}):
     return detour
 """
 
-#: An error before ``__exit__`` is passed to it like the block's error, or it would commit.
-_EXITS: Final = {"__exit__", "__aexit__"}
+#: What enters a block, and what leaves it. What ends the app just before it leaves a block, or just
+#: after it entered one, is passed to the exit like the block's own error: Python would not run it,
+#: so a transaction, for example, would stay open.
+_EXITS: Final = {"__enter__": "__exit__", "__aenter__": "__aexit__"}
 
 
 def set_detour(function: FunctionType, call: Callable[..., Any], stack: ExitStack) -> None:
@@ -66,31 +68,70 @@ def set_tripwire(function: FunctionType, report: Report, stack: ExitStack) -> No
 
 
 def _reported(function: FunctionType) -> Callable[..., Any]:
-    is_exit = function.__name__ in _EXITS
+    is_exit, exit_name = function.__name__ in _EXITS.values(), _EXITS.get(function.__name__, "")
 
     def call(report: Report, original: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             report("before")
-        except Exception as error:
-            if is_exit and original(args[0], type(error), error, error.__traceback__):
+        except BaseException as error:
+            if is_exit and _leave(original, args[0], error):
                 return True
             raise
         result = original(*args, **kwargs)
-        report("after")
+        try:
+            report("after")
+        except BaseException as error:
+            if exit_name:
+                _leave(_exit_beside(function, args[0], exit_name), args[0], error)
+            raise
         return result
 
     async def call_async(report: Report, original: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             await _wait(report("before"))
-        except Exception as error:
-            if is_exit and await original(args[0], type(error), error, error.__traceback__):
+        except BaseException as error:
+            if is_exit and await _leave_async(original, args[0], error):
                 return True
             raise
         result = await original(*args, **kwargs)
-        await _wait(report("after"))
+        try:
+            await _wait(report("after"))
+        except BaseException as error:
+            if exit_name:
+                await _leave_async(_exit_beside(function, args[0], exit_name), args[0], error)
+            raise
         return result
 
     return call_async if inspect.iscoroutinefunction(function) else call
+
+
+def _exit_beside(function: FunctionType, block: object, name: str) -> Any:
+    # Of the class that has the function, because a subclass may not have entered its own part yet.
+    owners = (each for each in type(block).__mro__ if function in map(_plain, vars(each).values()))
+    return getattr(next(owners, type(block)), name)
+
+
+def _plain(attribute: object) -> object:
+    return inspect.unwrap(attribute) if isinstance(attribute, FunctionType) else attribute
+
+
+def _leave(leave: Any, block: object, error: BaseException) -> bool:
+    # Returns whether the exit swallows the error. A crash is neither swallowed nor replaced.
+    with suppress(*_failures(error)):
+        swallows = leave(block, type(error), error, error.__traceback__)
+        return isinstance(error, Exception) and bool(swallows)
+    return False
+
+
+async def _leave_async(leave: Any, block: object, error: BaseException) -> bool:
+    with suppress(*_failures(error)):
+        swallows = await leave(block, type(error), error, error.__traceback__)
+        return isinstance(error, Exception) and bool(swallows)
+    return False
+
+
+def _failures(error: BaseException) -> tuple[type[Exception], ...]:
+    return () if isinstance(error, Exception) else (Exception,)
 
 
 async def _wait(wait: Awaitable[object] | None) -> None:

@@ -7,6 +7,7 @@ import inspect
 import traceback
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial, wraps
 from itertools import count
@@ -21,17 +22,19 @@ from ..base.coroutines import run_at_once
 from ..base.current_test import current
 from ..base.errors import ChatFakeError
 from ..base.session_scope import of_the_session
-from ..base.tracebacks import raised_at
+from ..base.tracebacks import raised_at, text_of
 from ..base.views import counted, listed
+from ..domain.messages import DEFAULT_PRICE
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
-from .baseline import Baseline
+from ..webhooks.attempts import Attempt
+from .baseline import HARMLESS, Baseline
 from .cards import Remarks, remarks_key
 from .changes import ChangeCount
-from .deviations import has_points, parse_deviations
-from .exploration import CheckedOptions, Exploration, ReadyMadeTest
+from .deviations import EARLY, POSTED, has_points, parse_deviations
+from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
 from .recorder import Recorder
@@ -42,8 +45,14 @@ _FIRST: Final = "test_all_events_are_taken"
 #: If this test fails, tests that compare snapshots are skipped.
 _CHANGE: Final = "test_snapshot_changes"
 
-#: Which of these two tests have failed in this process.
+#: If this test fails, the fake's books are not used in other tests, and those that need them are
+#: skipped.
+_RIGHT: Final = "test_snapshot_is_right"
+
+#: Which of these three tests have failed in this process.
 _failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
+
+_AS_WRITTEN: Final = "the scenario as written ends wrong"
 
 #: Returned at the end of a generator.
 _END: Final = object()
@@ -52,6 +61,8 @@ _NO_SNAPSHOT: Final = (
     "connect() returned no snapshot, so only responses were checked: return a function that "
     "returns your app's state, as in lambda: dict(app.statuses)"
 )
+
+_NO_EXPECTED: Final = "nothing says what is right: write expected(self, chat_fake)"
 
 _FORGET: Final = (
     "write a method forget(self) that deletes what has expired by then (def forget(self): pass if "
@@ -63,16 +74,23 @@ _IN_ORDER: Final = (
     "or a clock move between them, or hold them back with chat_fake.webhooks.paused()"
 )
 
+_UNDELIVERED: Final = (
+    "nothing was delivered for 31 days (if a job of your app notices that, run it in the snapshot)"
+)
+
 _NAME_IT: Final = "Name the function that writes: crash_points = [Session.commit]"
 
 _PERSON: Final = "+4915550003"
+
+#: Three charges at this price show floats, which add up to 0.21449999999999997, and two decimals.
+_PRICE: Final = "0.0715"
 
 #: A test's work after the scenario, with the fake and the snapshot, if there is one.
 _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
 class WebhookTests:
-    """Is your webhook handler idempotent? Write ``connect()``, and get fourteen tests.
+    """Is your webhook handler idempotent? Write ``connect()``, and get eighteen tests.
 
     Subclass it in a test module, and connect a new app in each call::
 
@@ -99,12 +117,16 @@ class WebhookTests:
             ``{Session.commit: OperationalError}``.
         expected_failures: Reasons why tests fail for now, by test name. Once one of these tests
             passes, it counts as a failure.
+        known_forgeries: Reasons why some forgeries get through for now, by the names that
+            ``test_forgeries`` shows: ``{"signed a day ahead": "the SDK allows it"}``. All others
+            still count.
         only: The only world to try, by test name, as a failure printed it.
     """
 
     __test__: ClassVar[bool] = False
     crash_points: ClassVar[CrashPoints] = ()
     expected_failures: ClassVar[Mapping[str, str]] = {}
+    known_forgeries: ClassVar[Mapping[str, str]] = {}
     only: ClassVar[Mapping[str, Iterable[str]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -138,9 +160,30 @@ class WebhookTests:
 
         Write a plain function, an ``async def``, or a generator that yields each step and so works
         in async tests as well: ``message = yield chat_fake.send_text()``.
+
+        With :meth:`expected`, two more messages are delivered, at a default price that shows
+        whether the app keeps exact amounts.
         """
-        yield chat_fake.send_text("first", to="+4915550001").deliver(devices=2).read()
+        is_judged = _has_expected(type(self))
+        price = _PRICE if is_judged and chat_fake.config.price == DEFAULT_PRICE else None
+        yield chat_fake.send_text("first", to="+4915550001", price=price).deliver(devices=2).read()
         yield chat_fake.send_text("second", to="+4915550002").fail()
+        for to in ("+4915550004", "+4915550005") * is_judged:
+            yield chat_fake.send_text("another", to=to, price=price).deliver()
+
+    def expected(self, chat_fake: ChatFake) -> Any:
+        """Return what the snapshot has to be, computed from the fake's books.
+
+        Without this method, worlds are only compared with each other, and may all be wrong alike.
+        With it, each test that compares snapshots also compares them with its result::
+
+            def expected(self, chat_fake):
+                return {message.id: message.status for message in chat_fake.messages}
+
+        For what the fake can't know, put in ``unittest.mock.ANY``, or ``pytest.approx()``. The
+        method may be ``async def`` if ``connect`` or ``scenario`` is.
+        """
+        raise NotImplementedError(_NO_EXPECTED)
 
     def play(self, chat_fake: ChatFake, *, steps: int | None = None) -> Any:
         """Play the scenario, as each test does; ``await`` it in an async test.
@@ -185,15 +228,15 @@ class WebhookTests:
 
     def test_all_events_are_taken(self, webhook_run: _WebhookRun) -> None:
         """Respond with 2xx to every event of the scenario."""
-
-        async def count_events(fake: ChatFake, _: Snapshot | None) -> None:
-            webhook_run.tried(_events_of(fake))
-
-        webhook_run.explore(ending=count_events)
+        webhook_run.explore(ending=webhook_run.count_events)
 
     def test_snapshot_changes(self, webhook_run: _WebhookRun) -> None:
         """Show in the snapshot what has happened; otherwise, no test could find a bug."""
         webhook_run.explore(compares=True)
+
+    def test_snapshot_is_right(self, webhook_run: _WebhookRun) -> None:
+        """End up with what ``expected()`` returns."""
+        webhook_run.require_right()
 
     def test_duplicates(self, webhook_run: _WebhookRun) -> None:
         """Handle duplicates: an event is redelivered, or retried because a response was lost."""
@@ -211,6 +254,10 @@ class WebhookTests:
             two_days_later = partial(webhook_run.age, fake, days=2)
             await two_days_later()
             await _performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
+            if webhook_run.judges:
+                await webhook_run.judge(fake, snapshot, "all events came again two days later")
+            if snapshot is not None:  # it is as before, and so as written
+                _baseline_of(Inside(fake)).remark = HARMLESS
 
         webhook_run.explore(ending=again, compares=True)
 
@@ -259,8 +306,8 @@ class WebhookTests:
         webhook_run.compare("read_at_once")
 
     def test_webhooks_before_the_response(self, webhook_run: _WebhookRun) -> None:
-        """Handle the webhooks of a send call before its response."""
-        webhook_run.compare("webhooks_first")
+        """Handle the webhooks of a send call, and others, before an API call's response."""
+        webhook_run.compare(*EARLY)
 
     def test_a_crash(self, webhook_run: _WebhookRun) -> None:
         """Survive a crash while handling a webhook, as in a deployment."""
@@ -269,6 +316,50 @@ class WebhookTests:
     def test_an_error(self, webhook_run: _WebhookRun) -> None:
         """Refuse an event while the database fails, for example, and handle the retry."""
         webhook_run.compare("error")
+
+    def test_an_unknown_message(self, webhook_run: _WebhookRun) -> None:
+        """Accept an event about a message that your app never sent, at the latest as a retry."""
+
+        async def send(fake: ChatFake, _: Snapshot | None) -> None:
+            by_app = Inside(fake).is_sent_by_app
+            if not fake.messages or not (by_app or webhook_run.has_own_scenario):
+                pytest.skip("your app sends nothing, so it knows none of the messages anyway")
+            known, before = fake.messages[-1], len(fake.webhooks.attempts)
+            # What an app adds to its own messages, others don't have.
+            extra = {} if by_app else known.extra
+            sent = fake.send(known.type, known.content, to=_PERSON, price="0", extra=extra)
+            await _performed(fake, sent.deliver())
+            await _settled(fake)
+            last = {(each.event, each.endpoint): each for each in fake.webhooks.attempts[before:]}
+            _check_unknown(last.values())
+            webhook_run.tried(counted(len(last), "event"))
+
+        webhook_run.explore(ending=send, raise_exceptions=False)
+
+    def test_a_month_later(self, webhook_run: _WebhookRun) -> None:
+        """Notice that messages were dropped after 30 days, which no event says (§3 rule 6)."""
+
+        async def wait(fake: ChatFake, snapshot: Snapshot | None) -> None:
+            await webhook_run.age(fake, days=31)
+            dropped = sum(message.dropped for message in fake.messages)
+            if not dropped:
+                pytest.skip("no message of your scenario was dropped within 31 days")
+            webhook_run.tried(counted(dropped, "message"))
+            await webhook_run.judge(fake, snapshot, _UNDELIVERED)
+
+        webhook_run.require_right()
+        webhook_run.explore(prepare=lambda fake: Inside(fake).never_deliver(), ending=wait)
+
+    def test_around_midnight(self, webhook_run: _WebhookRun) -> None:
+        """Count days rightly: half an hour before midnight UTC, and half an hour after it."""
+        webhook_run.require_right()
+        for time, hours in (("23:30", 0), ("00:30", 1)):
+            webhook_run.explore(
+                prepare=partial(_wait_for_night, hours=hours),
+                ending=partial(webhook_run.judge, cause=f"the scenario began at {time} UTC"),
+                raise_exceptions=False,
+            )
+        webhook_run.tried("2 worlds")
 
     def test_a_later_version(self, webhook_run: _WebhookRun) -> None:
         """Ignore unknown fields and types of events, and accept unknown values."""
@@ -285,7 +376,7 @@ class WebhookTests:
                 await _performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
 
-        webhook_run.compare("evolve", "unknown_value", ending=unknown)
+        webhook_run.compare("evolve", *POSTED, ending=unknown)
 
     def test_people_write(self, webhook_run: _WebhookRun) -> None:
         """Handle what people write to you."""
@@ -324,10 +415,12 @@ class WebhookTests:
         async def forge(fake: ChatFake, snapshot: Snapshot | None) -> None:
             if not any(endpoint.signer for endpoint in Inside(fake).connected):
                 pytest.skip('your endpoint has no signer: connect(signer=HmacSigner("secret"))')
-            await _performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot))
-            forged = [each for each in Inside(fake).attempts if each.fault == "forgery"]
-            refused = {(each.event, each.marks[-1].text) for each in forged if not each.ok}
-            webhook_run.tried(counted(len(refused), "forgery", "forgeries"))
+            known = self.known_forgeries
+            await _performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot, known=known))
+            if check := Inside(fake).forgery_check:
+                webhook_run.tried(counted(len(check.refused), "forgery", "forgeries"))
+                for note in check.notes:
+                    webhook_run.note(note)
 
         webhook_run.explore(ending=forge)
 
@@ -354,6 +447,8 @@ class _WebhookRun:
         self._awaits_snapshot = False
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
+        self._has_to_be_right = False  # whether the first world has to be as expected() says
+        self.judges: bool = False  # whether it is, so that expected() judges other worlds as well
         self._is_async = any(
             inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
             for function in (tests.connect, tests.scenario)
@@ -369,6 +464,9 @@ class _WebhookRun:
         """Let the card say something next to the test's outcome, such as what was not tried."""
         self._remarks.notes.append(text)
 
+    async def count_events(self, fake: ChatFake, _: Snapshot | None) -> None:
+        self.tried(_events_of(fake))
+
     def tried(self, extent: str) -> None:
         """Let the card say how much was tried, if the test passes."""
         self._remarks.extent = extent
@@ -380,8 +478,9 @@ class _WebhookRun:
         raise_exceptions: bool = True,
         advice: str = "",
     ) -> Exploration:
-        self._raises = raise_exceptions
-        exploration = self.explore(*kinds, ending=ending, compares=True)
+        exploration = self.explore(
+            *kinds, ending=ending, compares=True, raise_exceptions=raise_exceptions
+        )
         if reason := exploration._why_nothing:
             pytest.skip(reason)
         if sometimes := exploration._sometimes:
@@ -392,30 +491,28 @@ class _WebhookRun:
         return exploration
 
     def explore(
-        self, *kinds: str, ending: _Ending | None = None, compares: bool = False
+        self,
+        *kinds: str,
+        ending: _Ending | None = None,
+        compares: bool = False,
+        raise_exceptions: bool = True,
+        prepare: Callable[[ChatFake], object] | None = None,
     ) -> Exploration:
-        # If it compares snapshots, the scenario has to change them.
-        self._ending = ending
+        # If it compares snapshots, the scenario has to change them. If what was prepared breaks
+        # the scenario itself, the test is skipped.
+        self._ending, self._raises = ending, raise_exceptions
 
         async def scenario(chat_fake: ChatFake) -> None:
-            self._is_through, is_first = False, not self._was_played
+            self._is_through = False
             _check_class(type(self._tests))
+            if prepare is not None:
+                await _performed(chat_fake, prepare(chat_fake))
             made = self._tests.connect(chat_fake, **self._fixtures)
             async with _Connected(made) as snapshot:  # not connected(), which may be overridden
                 self._check(chat_fake, snapshot)
-                if not self._is_alone:
+                if not (self._is_alone or prepare):
                     await self._check_before(snapshot, chat_fake)
-                await self._play(chat_fake, snapshot, looks=bool(kinds))
-                self._is_through = True
-                if compares and is_first and snapshot is not None:
-                    await self._check_change(snapshot, chat_fake)
-                if self._ending is not None:
-                    await self._ending(chat_fake, snapshot)
-                if kinds and snapshot is not None:
-                    await _performed(chat_fake, chat_fake.assert_order_independent(snapshot))
-                if not self._is_alone:
-                    await _performed(chat_fake, chat_fake.settle())
-                    Inside(chat_fake).require_accepted()
+                await self._run(chat_fake, snapshot, looks=bool(kinds), compares=compares)
 
         @wraps(scenario)
         def at_once(chat_fake: ChatFake) -> None:
@@ -436,10 +533,11 @@ class _WebhookRun:
             errors=errors,
             all_kinds=True,
             stop_at_first="unknown_value" not in kinds,  # name each field
+            may_miss_points="crash_points" not in vars(type(self._tests)),
             runs_again=self._name == _FIRST,  # to find an app that remembers an earlier world
         )
         code: CodeType = self._own.__code__
-        current().follow(code, is_called=self._has_own_scenario)
+        current().follow(code, is_called=self.has_own_scenario)
         try:
             exploration = self._explorer._explore(
                 body, scope, ReadyMadeTest(self._name, self._as_written)
@@ -449,6 +547,11 @@ class _WebhookRun:
         except Exception as error:
             if self._explorer.explorations[-1]._failed_as_written and not self._is_through:
                 self._skip_if_failed(_FIRST)
+                if prepare is not None:
+                    why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
+                    pytest.skip(f"your scenario itself fails in this case: {why}")
+            if prepare is not None:  # what the app keeps may have to expire
+                self._skip_if_not_aged(self._explorer.explorations[-1])
             if isinstance(error, SnapshotError):
                 self._skip_if_failed(_CHANGE)
             self._note_errors(error)
@@ -462,21 +565,52 @@ class _WebhookRun:
         self._note_errors()
         return exploration
 
-    async def age(self, fake: ChatFake, **length: float) -> None:
+    async def age(self, fake: ChatFake, **by: float) -> None:
         """Move the clock, and let the app forget what has expired by then."""
         self._has_aged = True
-        await _performed(fake, fake.clock.advance(**length))
-        forgotten = self._tests.forget()
-        if inspect.isgenerator(forgotten) or inspect.isasyncgen(forgotten):
-            raise TypeError("forget(): expected a function without yield")
-        if inspect.iscoroutine(forgotten) and not self._is_async:
-            forgotten.close()  # or Python warns that it was never awaited
-            raise TypeError(
-                "forget(): expected a plain function, as connect() and scenario() are, got an "
-                "async def"
+        await _performed(fake, fake.clock.advance(**by))
+        await self._returned("forget()", self._tests.forget())
+
+    async def judge(
+        self, fake: ChatFake, snapshot: Snapshot | None, cause: str = _AS_WRITTEN
+    ) -> None:
+        """Compare a snapshot with what ``expected()`` returns."""
+        inside = Inside(fake)
+        baseline = _baseline_of(inside)
+        if snapshot is None:
+            pytest.skip(_NO_SNAPSHOT)
+        if baseline.until or not baseline.compares:
+            return
+        await inside.settle()
+        expected = await self._returned("expected()", self._tests.expected(fake))
+        if expected is None:
+            raise ChatFakeError(
+                "expected(): expected what the snapshot has to be, got None: did you forget "
+                "`return`?"
             )
-        if inspect.isawaitable(forgotten):
-            await forgotten
+        await baseline.judge(expected, snapshot, inside, cause)
+
+    async def _returned(self, method: str, made: Any) -> Any:
+        # The result of a method of the user's that may be async if the others are.
+        if inspect.isgenerator(made) or inspect.isasyncgen(made):
+            raise TypeError(f"{method}: expected a function without yield")
+        if inspect.iscoroutine(made) and not self._is_async:
+            made.close()  # or Python warns that it was never awaited
+            raise TypeError(
+                f"{method}: expected a plain function, as connect() and scenario() are, got an "
+                f"async def"
+            )
+        return await made if inspect.iscoroutine(made) else made
+
+    def require_right(self) -> None:
+        """Go on only if the scenario as written ends as ``expected()`` says."""
+        if not _has_expected(type(self._tests)):
+            pytest.skip(_NO_EXPECTED)
+        self._skip_if_failed(_RIGHT)
+        if self._name != _RIGHT and _item_of(self._tests.expected_failures, _RIGHT):
+            pytest.skip(f"{_RIGHT} is expected to fail")
+        self._has_to_be_right = True
+        self.explore(ending=self.count_events, compares=True)
 
     def _skip_if_not_aged(self, exploration: Exploration) -> None:
         forgets = type(self._tests).forget is not WebhookTests.forget
@@ -489,17 +623,36 @@ class _WebhookRun:
             pytest.skip(f"{name} fails")
 
     @property
-    def _has_own_scenario(self) -> bool:
+    def has_own_scenario(self) -> bool:
         return type(self._tests).scenario is not WebhookTests.scenario
 
     @property
     def _own(self) -> Any:
         # The function whose lines are reported for verbs.
         tests = type(self._tests)
-        function = inspect.unwrap(tests.scenario if self._has_own_scenario else tests.connect)
+        function = inspect.unwrap(tests.scenario if self.has_own_scenario else tests.connect)
         return function if inspect.isfunction(function) else WebhookTests.connect
 
     # A world
+
+    async def _run(
+        self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool, compares: bool
+    ) -> None:
+        is_first = not self._was_played
+        await self._play(fake, snapshot, looks=looks)
+        self._is_through = True
+        if compares and is_first and snapshot is not None:
+            await self._check_as_written(snapshot, fake)
+            await self._check_change(snapshot, fake)
+        if self._ending is not None:
+            await self._ending(fake, snapshot)
+        if looks and self.judges:
+            await self.judge(fake, snapshot)
+        if looks and snapshot is not None:
+            await _performed(fake, fake.assert_order_independent(snapshot))
+        if not self._is_alone:
+            await _performed(fake, fake.settle())
+            Inside(fake).require_accepted()
 
     def _check(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         inside = Inside(fake)
@@ -533,6 +686,7 @@ class _WebhookRun:
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
                 f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
                 f"now. Create the app inside connect(), and empty its database there"
+                f"{shared_folder(self._item)}"
             )
 
     @contextmanager
@@ -553,7 +707,8 @@ class _WebhookRun:
     async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
         inside = Inside(fake)
         value = await inside.taken(snapshot)
-        if value != self._before or (self._changes and self._changes.events):
+        is_right = self.judges and self._name != _CHANGE  # it may be as it was, such as money held
+        if is_right or value != self._before or (self._changes and self._changes.events):
             return
         self._skip_if_failed(_CHANGE)
         was = f"it was {cited(value)} before and after the scenario"
@@ -568,6 +723,18 @@ class _WebhookRun:
             f"chat_fake.recipient('+1').writes('Hello') there."
         )
 
+    async def _check_as_written(self, snapshot: Snapshot, fake: ChatFake) -> None:
+        # If the scenario as written ends wrong, one test says so, and the others go on as if there
+        # were no expected().
+        if not _has_expected(type(self._tests)):
+            return
+        try:
+            await self.judge(fake, snapshot)
+            self.judges = True
+        except Exception:
+            if self._has_to_be_right:
+                raise
+
     def _note_errors(self, failure: Exception | None = None) -> None:
         # Name what the app logged for events that it accepted, unless the failure does.
         errors = self._explorer.explorations[-1]._accepted_errors
@@ -579,8 +746,7 @@ class _WebhookRun:
 
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool) -> None:
         inside = Inside(fake)
-        observer, look = inside.observer, None
-        baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
+        baseline, look = _baseline_of(inside), None
         if looks and snapshot is not None:
             look = partial(baseline.look, snapshot=snapshot, inside=inside)
         with self._counting(inside, snapshot):
@@ -588,6 +754,11 @@ class _WebhookRun:
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
+            if not any(map(inside.is_to_post, fake.events)):
+                raise ChatFakeError(
+                    "outbound=: expected a body for one of the scenario's events at least, got "
+                    "None for each: nothing was posted"
+                )
             if not inside.has_attempted:
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(
@@ -607,11 +778,14 @@ class _WebhookRun:
         given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{wait}self.play(chat_fake{steps})"]
-        if self._has_snapshot and baseline.compares:
+        taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
+        if baseline.is_judged:
+            waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
+            lines.append(f"assert {taken_here} == {waits}self.expected(chat_fake)")
+        elif self._has_snapshot and baseline.compares:
             expected = as_code(baseline.values[0], names, imports)
             if not expected:
                 raise NoTestError("the snapshot has values that can't be written as code")
-            taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
             lines.append(f"assert {taken_here} == {expected}  # as written; is it right?")
         if is_async or inspect.isgeneratorfunction(connect):
             opened = f"with self.connected({given}) as snapshot:"
@@ -660,9 +834,9 @@ class _Loop:
 
 
 def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Note whether one of the first two tests has failed; after retries, the last run counts."""
+    """Note whether one of the first three tests has failed; after retries, the last run counts."""
     name = getattr(item, "originalname", item.name)
-    if report.when != "call" or name not in {_FIRST, _CHANGE}:
+    if report.when != "call" or name not in {_FIRST, _CHANGE, _RIGHT}:
         return
     failed, key = _failed_in(item.session), _key_of(item, name)
     failed.discard(key)
@@ -699,11 +873,40 @@ def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
     ]
 
 
+def _wait_for_night(fake: ChatFake, hours: int) -> object:
+    # Until 23:30 UTC tomorrow, and some hours more.
+    tomorrow = fake.clock.now.replace(hour=23, minute=30) + timedelta(days=1, hours=hours)
+    return fake.clock.move_to(tomorrow)
+
+
+def _check_unknown(attempts: Iterable[Attempt]) -> None:
+    # The last attempts of events about an unknown message.
+    for attempt in attempts:
+        if attempt.ok:
+            continue
+        if 400 <= (attempt.status_code or 500) < 500:
+            pytest.skip(f"refused with {attempt.outcome}: is that what your provider expects?")
+        if attempt.number == 1:
+            pytest.skip(
+                f"refused with {attempt.outcome}: to see whether your app accepts a retry, pass "
+                f"your provider's schedule, as in connect(retry_after=[60, 600])"
+            )
+        raise AssertionError(
+            f"an event about a message that your app never sent was refused {attempt.number} "
+            f"times, up to the last retry: {attempt.outcome}"
+        )
+
+
+def _has_expected(tests: type[WebhookTests]) -> bool:
+    return tests.expected is not WebhookTests.expected
+
+
 def _check_class(tests: type[WebhookTests]) -> None:
     name = tests.__name__
     for method, given, fixtures, hint in (
         ("connect", ["chat_fake"], _fixtures_of(tests), "fixtures may follow"),
         ("scenario", ["chat_fake"], [], "fixtures are parameters of connect()"),
+        ("expected", ["chat_fake"], [], "connect() can set what it needs, as in self.app = ..."),
         ("forget", [], [], "connect() can set what it needs, as in self.cache = ..."),
     ):
         try:
@@ -714,8 +917,9 @@ def _check_class(tests: type[WebhookTests]) -> None:
             raise TypeError(
                 f"{name}: expected {method}({expected}); {hint}; got: {error}"
             ) from None
-    for test, reason in check_mapping(tests.expected_failures, f"{name}.expected_failures").items():
-        check_str(reason, f"{name}.expected_failures[{cited(test)}]")
+    for what in ("expected_failures", "known_forgeries"):
+        for key, reason in check_mapping(getattr(tests, what), f"{name}.{what}").items():
+            check_str(reason, f"{name}.{what}[{cited(key)}]")
     known = {test for test in vars(WebhookTests) if test.startswith("test_")}
     left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
     for what, names in (
@@ -727,6 +931,11 @@ def _check_class(tests: type[WebhookTests]) -> None:
             raise ValueError(
                 f"{name}: {what}: expected one of {sorted(known)}, got {cited(min(unknown))}"
             )
+
+
+def _baseline_of(inside: Inside) -> Baseline:
+    observer = inside.observer
+    return observer.baseline if isinstance(observer, Recorder) else Baseline()
 
 
 async def _next_of(made: Any) -> Any:
@@ -776,7 +985,10 @@ def _accepted(errors: Mapping[str, str]) -> str:
     # The first of the errors that the app logged, and an event that it accepted nevertheless.
     error, event = next(iter(errors.items()))
     others = counted(len(errors) - 1, "other error")
-    return f"the app accepted {event}, but logged {error}" + f", and {others}" * (len(errors) > 1)
+    text = f"the app accepted {event}, but logged {error}"
+    if not event:
+        text = f"{error} was raised in the background"
+    return text + f", and {others}" * (len(errors) > 1)
 
 
 def _events_of(fake: ChatFake) -> str:

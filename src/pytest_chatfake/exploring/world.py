@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from traceback import walk_tb
 from types import FunctionType
 from typing import Any, Final
@@ -22,6 +23,7 @@ from ..base.arguments import cited
 from ..base.errors import ChatFakeError, ClosedError
 from ..base.tracebacks import related, text_of
 from ..base.triggers import Trigger
+from ..base.views import listed
 from ..domain.ids import derived_key
 from ..engine.process_time import Travel
 from ..engine.records import VerbRecord
@@ -38,6 +40,7 @@ from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
 from .meetings import Place, Point
 from .memories import MemoryWatch
+from .posted_fields import Posted, Way, ways_to_evolve
 from .recorder import Barrier, Ended, Recorder
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
@@ -46,6 +49,16 @@ Body = Callable[[ChatFake], Any]
 
 #: What databases say if a transaction waits for a lock in vain.
 _LOCKED: Final = re.compile("database (.* )?is locked|lock (wait )?timeout", re.IGNORECASE)
+
+#: What sqlite3 says of a connection.
+_OTHER_THREAD: Final = "created in a thread can only be used in that same thread"
+
+_TOO_EARLY: Final = "the webhook can't be handled before the response"
+
+_BLOCKED: Final = (
+    "your app blocks its event loop while it {}, so no webhook can arrive before the response: "
+    "await the call, or make it in asyncio.to_thread()"
+)
 
 #: Shared by all explorations in the process, because two may have the same seed.
 _numbers: Final = itertools.count(1)
@@ -282,6 +295,10 @@ class World:
         )
         return not all(self.inside.is_made_anew(attempt.endpoint) for attempt in crashed)
 
+    @property
+    def _watches(self) -> list[CrashWatch]:
+        return [watch for watch in map(self._watch_of, self._attempts) if watch is not None]
+
     def _watch_of(self, attempt: Attempt) -> CrashWatch | None:
         attendant = self.inside.attendant_of(attempt)
         return attendant if isinstance(attendant, CrashWatch) else None
@@ -343,10 +360,7 @@ class World:
         if not requests or any(map(self.inside.has_webhooks_before, requests)):
             return ""
         if self.inside.is_blocked:
-            return (
-                "your app blocks its event loop while it sends, so no webhook can arrive before "
-                "the response: await the call, or make it in asyncio.to_thread()"
-            )
+            return _BLOCKED.format("sends")
         return (
             "no webhook could arrive before the response: your app sends while it handles another "
             "webhook, or webhooks are paused. Let it send in the scenario itself"
@@ -354,8 +368,16 @@ class World:
 
     @property
     def unfired(self) -> dict[str, str]:
-        """Why deviations changed nothing, by kind."""
+        """Why deviations changed nothing, or prove nothing, by kind."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
+        if any(KINDS[each.kind].is_late for each in self.deviations):
+            if self.inside.is_blocked:
+                why["during_call"] = _BLOCKED.format("calls the API")
+            elif not self.inside.made_during:
+                why["during_call"] = KINDS["during_call"].needs
+        for watch in self._watches:
+            if watch.swallower is not None:
+                why["crash"] = str(watch.swallower)
         kinds = [deviation.kind for deviation in self.deviations if KINDS[deviation.kind].unchanged]
         made = [attempt for attempt in self._attempts if self.inside.is_posted(attempt)]
         for kind in kinds:
@@ -368,20 +390,22 @@ class World:
     @property
     def why_too_early(self) -> str:
         """Why the app could not handle webhooks before a call's response; empty if it could."""
-        attempts = [
-            attempt for call in self._first_calls for attempt in self.inside.attempts_of(call)
-        ]
-        errors = [error for error in (self.error, *self.inside.errors) if error is not None]
+        inside, first = self.inside, self._first_calls
+        calls = first + [call for each in inside.made_during if (call := inside.call_of(each))]
+        attempts = [attempt for call in first for attempt in inside.attempts_of(call)]
+        attempts += inside.made_during
+        errors = [error for error in (self.error, *inside.errors) if error is not None]
         gave_up = any(map(_is_timeout, errors)) and (
-            any(map(self.inside.is_given_up, self._first_calls))
-            or any(map(self._is_held_up, attempts))
+            any(map(inside.is_given_up, calls)) or any(map(self._is_held_up, attempts))
         )
+        if any(_OTHER_THREAD in text for each in attempts for text in self._texts_of(each)):
+            return f"{_TOO_EARLY}: your app's SQLite connection belongs to another thread"
         if not (gave_up or any(map(self._is_locked_out, attempts))):
             return ""
-        why = "your app holds a lock or a transaction while it sends"
+        why = f"your app holds a lock or a transaction while it {'sends' if first else 'calls'}"
         if not all(self.inside.runs_here(attempt.endpoint) for attempt in attempts):
             why += ", or its server handles one request at a time (serve it in threads)"
-        return f"the webhook can't be handled before the response: {why}"
+        return f"{_TOO_EARLY}: {why}"
 
     def _is_held_up(self, attempt: Attempt) -> bool:
         # Some clients keep their connection. Then, was the attempt running when the body failed, or
@@ -392,10 +416,14 @@ class World:
     def _is_locked_out(self, attempt: Attempt) -> bool:
         # A database may refuse a transaction, and then the app may cope with a retry.
         error = attempt.error
-        errors = [] if error is None else [*related(error, hidden=True)]
-        texts = [self.inside.logged_error(attempt), *map(text_of, errors)]
-        is_refused = not attempt.ok and any(map(_LOCKED.search, texts))
+        is_refused = not attempt.ok and any(map(_LOCKED.search, self._texts_of(attempt)))
         return (is_refused and self.error is not None) or (error is not None and _is_timeout(error))
+
+    def _texts_of(self, attempt: Attempt) -> list[str]:
+        # Of the error that the app raised or logged.
+        error = attempt.error
+        errors = [] if error is None else [*related(error, hidden=True)]
+        return [self.inside.logged_error(attempt), *map(text_of, errors)]
 
     def seed_of_ids_in(self, text: str) -> str:
         """Return the seed of the ids, if there are any in the text."""
@@ -413,39 +441,42 @@ class World:
             f"nothing to explore: the body {problem}. {remedy}, or pass depth=0 to run it once."
         )
 
-    def why_safe(self) -> str:
-        """Say which attempts can't crash without crash points; empty if all can.
+    @property
+    def unreached_points(self) -> list[str]:
+        """The crash points that no attempt reached."""
+        reached = {point.name for watch in self._watches for point in watch.points}
+        return [
+            name for name in (self._environment.crash_points or {}).values() if name not in reached
+        ]
 
-        Raises:
-            ChatFakeError: No attempt reached one of the crash points.
-        """
-        watches = [watch for watch in map(self._watch_of, self._attempts) if watch]
-        reached = {point.name for watch in watches for point in watch.points}
-        for name in (self._environment.crash_points or {}).values():
-            if name not in reached:
-                raise ChatFakeError(
-                    f"crash_points: no event made the app call {name}: name a function that it "
-                    f"calls while it handles an event"
-                )
+    @property
+    def why_safe(self) -> str:
+        """Which attempts can't crash without crash points, or only in part; empty if all can."""
+        watches = self._watches
+        waiting = not any(watch.has_point_in_thread for watch in watches)
+        found = [[*watch.started, *[*watch.awaited] * waiting] for watch in watches]
+        lines = list(dict.fromkeys(chain.from_iterable(found)))
+        threads = f"worker threads weren't crashed ({listed(lines)})" if lines else ""
         safe = sum(not watch.points for watch in watches)
         if self._environment.crash_points or not safe:
-            return ""
+            return threads
         among = "" if safe == len(watches) else f" in {safe} of {len(watches)} attempts"
+        but = f", except for worker threads ({listed(lines)})" if lines else ""
         return (
-            f"nowhere to crash{among}: your handler never awaits. Name functions: crash_points "
-            f"= [Session.commit]"
+            f"nowhere to crash{among}: your handler never awaits{but}. Name functions: "
+            f"crash_points = [Session.commit]"
         )
 
     @property
     def has_app_in_process(self) -> bool:
         """Whether an attempt was watched for crashes."""
-        return any(map(self._watch_of, self._attempts))
+        return bool(self._watches)
 
     @property
     def call_in_process(self) -> str:
         """A call without a socket, whose lost response doesn't raise an HTTP client's error."""
         calls = (call for call in self.inside.calls if call.accepted and call.in_process)
-        return next((f"{call.method} {call.path}" for call in calls), "")
+        return next(map(self._shown, calls), "")
 
     def require_all_fired(self) -> None:
         """Refuse deviations that never happened, because they were found with another body."""
@@ -488,7 +519,18 @@ class World:
             },
             errors=self._environment.errors,
             held=self.held,
+            has_routes=self.inside.has_routes,
+            posted=self._ways_to_evolve() if self._is_written else {},
         )
+
+    def _ways_to_evolve(self) -> Mapping[str, tuple[Way, ...]]:
+        shaped = {each.event: self.inside.shaped_body(each) for each in self._attempts}
+        posted = [
+            Posted(body, event.body, event.status or "")
+            for event, body in shaped.items()
+            if body is not None
+        ]
+        return ways_to_evolve(posted) if posted else {}
 
     def _logged(self, entry: Ended, waiting: Callable[..., LoggedAttempt]) -> LoggedAttempt:
         attempt, watch = entry.attempt, self._watch_of(entry.attempt)
@@ -500,7 +542,11 @@ class World:
             points=() if watch is None else tuple(watch.points),
             calls=() if watch is None else tuple(watch.calls),
             crash=self._deed(attempt),
+            call="" if (call := self.inside.call_of(attempt)) is None else self._shown(call),
         )
+
+    def _shown(self, call: ApiRequest) -> str:
+        return self.inside.named(f"{call.method} {call.path}")
 
     def _deed(self, attempt: Attempt) -> str:
         # What happened to the app during the attempt, and whether it had responded; empty: nothing.
@@ -546,7 +592,7 @@ class World:
 
     @property
     def accepted_errors(self) -> dict[str, str]:
-        """The exceptions that the app logged, each with an event that it accepted anyway."""
+        """The exceptions that the app logged, each with an event that it accepted; see Recorder."""
         return self._seen.accepted_errors()
 
     @property

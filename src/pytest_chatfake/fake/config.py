@@ -26,6 +26,7 @@ from ..domain.messages import DEFAULT_PRICE
 from ..domain.money import Money, amount
 from ..domain.reasons import ChargePer
 from ..engine.settings import Mode, Settings
+from ..http_api.key_header import KeyFunction, KeyHeader
 from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
 from ..wire import defaults
@@ -37,8 +38,9 @@ from .inbound import Shape
 #: Extra fields for the message resource, or a function of the message and the next event's status.
 Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]
 
-#: Takes a status event and returns what to post: a mapping for JSON, or the body.
-Form = Callable[[Any], Mapping[str, object] | str | bytes]
+#: Takes a status event and returns what to post: a mapping or a list for JSON, or the body; None
+#: for nothing.
+Form = Callable[[Any], Mapping[str, object] | list[Any] | str | bytes | None]
 
 #: What a message costs: an amount, or a function of the message.
 Price = Money | Callable[["Message"], Money]
@@ -62,6 +64,10 @@ class ChatFakeConfig:
 
     Attributes:
         api_key: The account's key (§5); if None, each fake derives its own.
+        api_key_header: The header in which requests carry the key (§5): its name and, in its value,
+            ``{api_key}``, as in ``"Authorization: Bearer {api_key}"``. Or a function that takes the
+            request's headers and returns the key, or None if it finds none, as for Basic
+            authentication (assumed). Fakes with different headers can run side by side.
         opening_balance: The balance at the start: a ``Decimal``, an ``int`` or a string (assumed).
         currency: The three-letter code of every amount (§2.1).
         price: What a conversation or, depending on ``charge_per``, a message costs: an amount, or a
@@ -98,6 +104,8 @@ class ChatFakeConfig:
             ``timedelta``s, one for each retry (assumed: none).
         signer: A function that signs webhooks: it takes the
             :class:`~pytest_chatfake.WebhookRequest` and returns headers (§5 rule 4; assumed: none).
+            If your provider signs inside the body, return ``(headers, body)``: the same JSON or
+            form, with the fields of the signature.
         extra: Fields to add to the message resource of every event: a mapping, or a function that
             takes the :class:`~pytest_chatfake.Message` and the next event's status and returns a
             mapping (assumed: none). The function must not change anything; it is called once for
@@ -115,13 +123,14 @@ class ChatFakeConfig:
             nothing in the fake. If another thread adds an inbound message in the meantime, the
             function is called again with the next id.
         outbound: Gives posted status events another shape: a function that takes the event, as
-            ``event.json()`` returns it, and returns either a mapping, which is posted as JSON with
-            exact decimals, or the body as a string or bytes (assumed). ``fake.events`` keeps the
-            description's form. The function must not change anything. It is called once for each
-            body, before anything changes, so a verb is refused if the function raises. For the
-            event of a person's reaction to a verb, the function is only called when the event is
-            posted. It does not apply to inbound messages, ``emit_event()``,
-            ``replay()`` or ``emit(raw=)``.
+            ``event.json()`` returns it, and returns a mapping or a list, which is posted as JSON
+            with exact decimals, or the body as a string or bytes (assumed). If your provider
+            posts nothing for a status, return None: the event is then in ``fake.events``, but there
+            is no attempt to post it. ``fake.events`` keeps the description's form. The function
+            must not change anything. It is called once for each body, before anything changes, so
+            a verb is refused if the function raises. If it raises for a person's reaction to a
+            verb, it is called again when that event is posted. It does not apply to inbound
+            messages, ``emit_event()``, ``replay()`` or ``emit(raw=)``.
         tick: How much later each verb's events are dated than those of the verb before, in
             ``createTime`` and the message's own times: a ``timedelta`` or seconds, at most a day.
             The clock itself stands still, and all rules go by the clock. If None, there is no
@@ -134,6 +143,9 @@ class ChatFakeConfig:
             function, or of a fake's block. If False, a :class:`~pytest_chatfake.WebhookWarning` is
             issued instead. None means True, unless the ini option ``chat_fake_strict`` says
             otherwise.
+        tls: Whether the HTTP API's ``base_url`` is https, for clients that insist on it. This needs
+            the extra ``pytest-chatfake[tls]``. None means False, unless the ini option
+            ``chat_fake_tls`` says otherwise.
 
     Raises:
         TypeError: A value has the wrong type.
@@ -141,6 +153,7 @@ class ChatFakeConfig:
     """
 
     api_key: str | None = None
+    api_key_header: str | KeyFunction = "X-API-Key: {api_key}"
     opening_balance: Money = "100"
     currency: str = defaults.CURRENCY
     price: Price = DEFAULT_PRICE
@@ -167,6 +180,7 @@ class ChatFakeConfig:
     tick: timedelta | float | None = None
     sender: str = defaults.SENDER
     strict: bool | None = None
+    tls: bool | None = None
 
     def __post_init__(self) -> None:
         # Most tests change little, and defaults need no check.
@@ -322,6 +336,7 @@ _USUAL: Final = {item.name: item.default for item in dataclasses.fields(ChatFake
 #: The check of each field; defaults are not checked.
 _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "api_key": _check_api_key,
+    "api_key_header": lambda value, _: KeyHeader(value),
     "opening_balance": amount,
     "currency": _check_currency,
     "price": _check_price,
@@ -349,4 +364,5 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "tick": _check_tick,
     "sender": check_str,
     "strict": check_bool,
+    "tls": check_bool,
 }

@@ -7,13 +7,23 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from ..base.arguments import check_list, check_mapping, check_names, check_str, takes, unexpected
+from ..base.arguments import (
+    check_function,
+    check_list,
+    check_mapping,
+    check_names,
+    check_str,
+    takes,
+    unexpected,
+)
 from ..base.redaction import redacted, redacted_place
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
 from ..transport.client.portal import Portal
 from ..transport.client.targets import HandlerTarget, Target, UrlTarget
+from ..transport.client.url import parse_url
 from ..transport.client.wsgi import WsgiTarget
+from ..webhooks.endpoints import PathFunction
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -42,13 +52,13 @@ def target_of(
     wsgi: Callable[..., Any] | None,
     asgi: Callable[..., Any] | None,
     handler: Callable[..., object] | None,
-    path: str | None,
+    path: str | PathFunction | None,
     client: tuple[str, int] | None,
     *,
     portal: Portal,
     timeout: float,
-) -> tuple[Target, str, str]:
-    """Return the target that was given, its name, and its label, such as ``Flask /hooks/chat``."""
+) -> tuple[Target, str, str, str | PathFunction]:
+    """Return the target that was given, its name, its label ``Flask /hooks/chat``, and its path."""
     given = {"a URL": url, "wsgi=": wsgi, "asgi=": asgi, "handler=": handler}
     targets = [name for name, value in given.items() if value is not None]
     if len(targets) != 1:
@@ -63,29 +73,35 @@ def target_of(
         )
     if wsgi is None and asgi is None:
         for what, value in (("path", path), ("client", client)):
-            if value is not None:
+            if value is not None and not (url and callable(value)):
                 raise TypeError(f"{what}= goes with wsgi= or asgi= only, not with {targets[0]}")
-    path = "/" if path is None else path
+    place = "/" if path is None else path
+    path, after = "/", ""  # of a function's paths, no name has any
+    if isinstance(place, str):
+        path, after = place, f" {place}"
+    else:
+        check_function(place, "path", 'lambda event: f"/{event.message_id}"', "the event")
     if wsgi is not None:
         _check_callable(wsgi, "wsgi")
         if _is_async(wsgi):
             raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
         _check_app(wsgi, "wsgi", "environ", "start_response")
         target: Target = WsgiTarget(wsgi, path=path, client=client)
-        return target, f"{_name(wsgi)} (WSGI) {path}", _app_label(wsgi, path)
+        return target, f"{_name(wsgi)} (WSGI){after}", _app_label(wsgi, after), place
     if asgi is not None:
         check_asgi(asgi, "asgi")
         target = AsgiTarget(asgi, path=path, client=client, portal=portal)
-        return target, f"{_name(asgi)} (ASGI) {path}", _app_label(asgi, path)
+        return target, f"{_name(asgi)} (ASGI){after}", _app_label(asgi, after), place
     if handler is not None:
         _check_callable(handler, "handler")
         if not takes(handler, object()):
             raise TypeError(unexpected("handler", "a function of the request", handler))
         target = HandlerTarget(handler, portal=portal)
-        return target, f"{_name(handler)}()", f"{_class_of(handler)}()"
+        return target, f"{_name(handler)}()", f"{_class_of(handler)}()", place
     assert url is not None
     target = UrlTarget(url, timeout=timeout)
-    return target, url, redacted(url).partition("://")[2] or redacted(url)
+    place = place if callable(place) else parse_url(url).target
+    return target, url, redacted(url).partition("://")[2] or redacted(url), place
 
 
 def check_asgi(app: Callable[..., Any], what: str) -> None:
@@ -109,7 +125,7 @@ def _check_app(app: Callable[..., Any], what: str, *arguments: str) -> None:
 
 
 def _app_label(app: object, path: str) -> str:
-    return f"{_title(app) or _class_of(app)} {redacted_place(path)}"
+    return f"{_title(app) or _class_of(app)}{redacted_place(path)}"
 
 
 def _class_of(thing: object) -> str:

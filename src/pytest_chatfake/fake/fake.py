@@ -29,6 +29,7 @@ from ..base.arguments import (
 from ..base.calling_line import calling_line, is_by_package
 from ..base.current_test import current, is_of_outer_test
 from ..base.errors import ChatFakeError
+from ..base.forks import call_in_children
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -41,12 +42,15 @@ from ..domain.people import PersonRecord
 from ..engine.engine import Engine
 from ..engine.performer import Pending
 from ..http_api.account_api import AccountApi
+from ..http_api.key_header import KeyHeader
 from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span, draws_of
 from ..people.scripts import Scripts
-from ..report import active_stories
+from ..report import active_stories, failure_texts
+from ..report.explanations import explanation
 from ..report.final_checks import FinalChecks, warn_of_unclosed
+from ..report.section import Section
 from ..report.story import Story
 from ..transport.client.headers import check_header
 from ..transport.client.portal import Portal
@@ -74,6 +78,7 @@ _V = TypeVar("_V", bound="Callable[..., Any]")
 
 #: One HTTP API serves all fakes of the process; the plugin keeps it up for the session.
 service: Service = Service()
+call_in_children(service.leave_to_parent)
 
 #: Keys are numbered within each test, so they don't depend on earlier tests.
 _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
@@ -142,7 +147,7 @@ class ChatFake:
         self.clock: Clock = Clock(engine)
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
-        self.api: AccountApi = AccountApi(engine, key)
+        self.api: AccountApi = AccountApi(engine, key, KeyHeader(config.api_key_header))
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
         strict = config.strict is not False
@@ -152,6 +157,8 @@ class ChatFake:
         opened.add(self)
         try:
             service.open(self.api)
+            if config.tls:
+                _ = service.authority  # refuses a missing trustme
             if config.webhook_url is not None:
                 self.webhooks.connect(config.webhook_url)
         except BaseException:
@@ -564,8 +571,6 @@ class ChatFake:
         value = signed(expected, "amount")
         self._engine.settle_before_read()
         state = None if message is None else self._state_of(message)
-        from ..report import failure_texts
-
         _fail(failure_texts.amount_failure(self._story, what, value, state))
 
     def assert_statuses(self, message: Message, *statuses: str) -> None:
@@ -586,8 +591,6 @@ class ChatFake:
                 emitted = (event.status for event in self._engine.outbox.events if event.status)
                 check_choice(status, "status", dict.fromkeys([*STATUSES, *emitted]))
         self._engine.settle_before_read()
-        from ..report import failure_texts
-
         _fail(failure_texts.statuses_failure(self._story, self._state_of(message), statuses))
 
     def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
@@ -607,8 +610,6 @@ class ChatFake:
         if times is not None:
             check_int(times, "times", 0)
         self._engine.settle_before_read()
-        from ..report import failure_texts
-
         _fail(failure_texts.requests_failure(self._story, method, path, times))
 
     def expect_charge(self, amount: Money) -> AbstractContextManager[None]:
@@ -639,8 +640,6 @@ class ChatFake:
             ValueError: The message belongs to another fake.
         """
         self._engine.settle_before_read()
-        from ..report.explanations import explanation
-
         return explanation(self._story, self._state_of(message))
 
     def _state_of(self, message: Message) -> MessageState:
@@ -767,13 +766,17 @@ class ChatFake:
 
     @property
     def api_key(self) -> str:
-        """The account's key, for the ``X-API-Key`` header (§5)."""
+        """The account's key (§5); :attr:`headers` has it in the right header."""
         return self.api._key
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header with the account's key, for a client's requests (§5)."""
-        return {"X-API-Key": self.api_key}
+        """The header with the account's key, for a client's requests (§5).
+
+        Raises:
+            ChatFakeError: The configuration's ``api_key_header`` is a function.
+        """
+        return self.api._key_header.headers(self.api_key)
 
     def rotate_key(self) -> str:
         """Replace the account's key and return the new one; the old key now gets a 401 (§5)."""
@@ -786,10 +789,24 @@ class ChatFake:
     def base_url(self) -> str:
         """The URL of the HTTP API, ``http://127.0.0.1:<port>``; reading it starts the server.
 
+        With ``tls=True``, it is ``https://``, and :attr:`ca_file` is the certificate to trust.
+
         The ini option ``chat_fake_host`` makes the fixture's server listen on another address.
         """
         self._engine.refuse_closed()
-        return service.url
+        url = service.url_of(self.api)
+        return service.secured(url) if self.config.tls else url
+
+    @property
+    def ca_file(self) -> str:
+        """The path of the certificate of the authority that signed the API's, in PEM.
+
+        A client over https has to trust it. It is the same for all fakes of the process.
+
+        Raises:
+            ChatFakeError: ``trustme`` is not installed.
+        """
+        return service.authority.path
 
     @property
     def wsgi_app(self) -> WSGIApplication:
@@ -928,11 +945,8 @@ class ChatFake:
         if exc_value is None:
             self.close()
         else:  # the block's own error matters more
-            if not active_stories.is_in_a_test():
-                from ..report.section import Section
-
-                if text := str(Section(self._story, exc_value)):
-                    exc_value.add_note(text)
+            if not active_stories.is_in_a_test() and (text := str(Section(self._story, exc_value))):
+                exc_value.add_note(text)
             self._shut()
 
     def close(self) -> None:
@@ -967,6 +981,7 @@ class ChatFake:
                 stack.callback(service.close, self.api)
                 stack.callback(self._engine.time.stop)
                 stack.callback(self._portal.close)
+                stack.callback(self._engine.drain.log.end)  # before what ends with the loop
                 stack.callback(self._engine.outbox.endpoints.close)
                 stack.callback(watchdog.remove, self._engine.drain.overdue)
         except Exception:
@@ -999,8 +1014,6 @@ class _ExpectedCharge:
                 "expect_charge() can't tell: the fake was reset in its block. Reset it before"
             )
         found = EXACT.subtract(ledger.charged, self._charged)
-        from ..report import failure_texts
-
         entries = ledger.entries[self._count :]
         _fail(failure_texts.charge_failure(self._story, self._amount, found, entries))
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias, cast
 
-from ..base.arguments import cited
+from ..base.arguments import alternatives, cited
 from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
 from ..base.history import Record
 from ..base.redaction import redacted
+from ..base.views import listed
 from ..domain.ids import other_id
 from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
-from ..webhooks.endpoints import Endpoint, WebhookRequest
+from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest
 from ..webhooks.events import Event, under_id
-from ..webhooks.forgeries import GENUINE, Forgery, forgeries
+from ..webhooks.forgeries import GENUINE, WRONG, Forged, Forgery, forgeries
 from ..webhooks.outbox import Outbox
+from ..webhooks.signing import sign
 from .snapshots import Snapshot, taken
 
 FORGING: Final = "assert_rejects_forgeries()"
@@ -27,17 +30,67 @@ FORGING: Final = "assert_rejects_forgeries()"
 _REPEATS: Final = 2
 
 
-class ForgeryCheck:
-    """Forges events of each type for each app with a signer, and reports the accepted forgeries."""
+#: Changes an event's body before it is posted.
+_Content: TypeAlias = Callable[[bytes], bytes]
 
-    def __init__(self, engine: Engine, outbox: Outbox, snapshot: Snapshot) -> None:
+
+class _Case(NamedTuple):
+    """An event to forge for an endpoint, how, and whether a request shows the event's id."""
+
+    event: Event
+    endpoint: Endpoint
+    forgeries: Mapping[str, Forged | None]
+    has_id: bool
+
+
+class _Posting(NamedTuple):
+    """What the attempts of a case have in common."""
+
+    case: _Case
+    verb: Record
+    content: _Content | None
+
+
+@dataclass
+class _Found:
+    """What got through in a case.
+
+    Attributes:
+        forgeries: The attempt and the flaw of each forgery.
+        doubtful: The headers of which the app accepted other values as well, by forgery.
+    """
+
+    forgeries: dict[str, tuple[Forgery, str]] = field(
+        default_factory=dict[str, tuple[Forgery, str]]
+    )
+    doubtful: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+class ForgeryCheck:
+    """Forges events of each type for each app with a signer, and reports the accepted forgeries.
+
+    Attributes:
+        notes: What could not be tried, and which known forgeries got through.
+        refused: The forgeries that were refused: the name of each, and its event.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        outbox: Outbox,
+        snapshot: Snapshot,
+        known: Mapping[str, str],
+    ) -> None:
         self._engine = engine
         self._outbox = outbox
         self._snapshot = snapshot
+        self._known = known
         self._types: set[str] = set()
         self._passed: dict[str, set[str]] = {}  # event types that got through, by forgery
         self._lines: list[str] = []
-        self._left_out: list[str] = []
+        self._accepted: set[str] = set()  # known forgeries that got through
+        self.notes: list[str] = []
+        self.refused: set[tuple[str, Event]] = set()
 
     async def run(self) -> None:
         await self._engine.performed(self._engine.settle())
@@ -59,17 +112,26 @@ class ForgeryCheck:
                     f"that it listens for"
                 )
         self._types = {event.type for events in to_forge.values() for event in events}
+        cases = [
+            self._case(event, endpoint) for endpoint, events in to_forge.items() for event in events
+        ]
+        self._check_known(cases)
         try:
-            for endpoint, events in to_forge.items():
-                for event in events:
-                    await self._forge(event, endpoint)
+            for case in cases:
+                await self._forge(case)
         except ChatFakeError as error:
             if not self._passed:
                 raise
-            self._left_out.append(str(error))
-        if self._passed:
-            left_out = dict.fromkeys(self._left_out)
-            raise AssertionError("\n  ".join([self._head(), *self._lines, *left_out]))
+            self.notes.append(str(error))
+        else:
+            self._lines += [
+                f"{what} no longer gets through: remove it from known="
+                for what in self._known
+                if what not in self._accepted
+            ]
+        if self._lines:
+            head = [self._head()] if self._passed else []
+            raise AssertionError("\n  ".join([*head, *self._lines, *dict.fromkeys(self.notes)]))
 
     def _last_of_each_type(self, endpoint: Endpoint) -> Iterable[Event]:
         # The last event that the endpoint accepted, for each type; for a type without one, the last
@@ -78,64 +140,164 @@ class ForgeryCheck:
         return {
             event.type: event
             for event in [*self._outbox.events, *accepted]
-            if not event.synthetic and endpoint in self._outbox.endpoints.listening(event.type)
+            if self._may_be_forged(event, endpoint)
         }.values()
 
-    async def _forge(self, event: Event, endpoint: Endpoint) -> None:
-        # First a genuine copy with a new id: an app that refuses even that proves nothing.
+    def _may_be_forged(self, event: Event, endpoint: Endpoint) -> bool:
+        is_heard = endpoint in self._outbox.endpoints.listening(event.type)
+        return is_heard and event._is_posted and not event.synthetic
+
+    def _case(self, event: Event, endpoint: Endpoint) -> _Case:
         now = self._engine.core.now() // SECOND
         id_ = other_id(event.id)
+        own = event._posted(event.body)
         body = event._posted(under_id(event.body, event.id, id_))
-        found = forgeries(WebhookRequest(event, body, {}, now, 1, endpoint, id_))
-        left_out = ", ".join(what for what in found if found[what] is None)
+        others = [
+            other for other in self._outbox.events[::-1] if self._may_be_forged(other, endpoint)
+        ]
+        others.sort(key=lambda other: other.type != event.type)
+        another = next((other for other in others if other._posted(other.body) != own), None)
+        request = WebhookRequest(event, body, endpoint.headers, now, 1, endpoint, id_)
+        headers = sign(cast("Signer", endpoint.signer), request)
+        has_id = body != own or any(id_ in value for value in headers.values())
+        return _Case(event, endpoint, forgeries(request, another), has_id)
+
+    def _check_known(self, cases: Iterable[_Case]) -> None:
+        made = [each for case in cases for each in case.forgeries.items()]
+        possible = dict.fromkeys(what for what, forged in made if forged and what != GENUINE)
+        for what in self._known:
+            if what in possible:
+                continue
+            is_impossible = what in dict(made) and what != GENUINE
+            wrong = (
+                f"{what} can't be tried with this signer"
+                if is_impossible
+                else f"unknown forgery {cited(what)}"
+            )
+            raise ValueError(f"known: {wrong}: use {alternatives(possible)}")
+
+    async def _forge(self, case: _Case) -> None:
+        left_out = ", ".join(what for what, forged in case.forgeries.items() if forged is None)
         skipped = f", left out: {left_out}" if left_out else ""
         verb = self._engine.note(f"{FORGING}{skipped}", calling_line())
         if left_out:
-            self._left_out.append(redacted(f"left out: {left_out}, at {endpoint.label}"))
-        before: object = None
-        for what in [what for what in found if found[what] is not None]:
-            made, forgery = await self._attempt(what, event, endpoint, verb)
-            after = await taken(self._snapshot, self._engine)
-            if what == GENUINE:
-                before = after
-                continue
-            change = f"the snapshot changed from {cited(before)} to {cited(after)}"
-            repeats = 0
-            # An app may still be working on the genuine event in the background. A forgery that has
-            # an effect has it every time, because each one has a new id.
-            while after != before and _is_refused(made) and repeats < _REPEATS:
-                before, repeats = after, repeats + 1
-                made, forgery = await self._attempt(what, event, endpoint, verb)
+            self._leave_out(left_out, case)
+        posting = _Posting(case, verb, await self._accepted_content(case, verb))
+        before = await taken(self._snapshot, self._engine)
+        found = _Found()
+        try:
+            for what, forged in case.forgeries.items():
+                if what != GENUINE and forged is not None:
+                    before = await self._try_one(what, forged, posting, before, found)
+        finally:
+            self._report(case, found)
+
+    async def _try_one(
+        self, what: str, forged: Forged, posting: _Posting, before: object, found: _Found
+    ) -> object:
+        # Note whether the forgery got through, and return the snapshot afterwards.
+        forgery, flaw, after = await self._try(what, forged, posting, before)
+        if not flaw:
+            self.refused.add((what, posting.case.event))
+        elif what in self._known:
+            self._accepted.add(what)
+            self.notes.append(f"known: {what} ({self._known[what]})")
+        else:
+            found.forgeries[what] = forgery, flaw
+            if forged.control is not None:
+                control = Forged(forged.control)
+                made, _ = await self._attempt(f"control for {what}", control, posting)
                 after = await taken(self._snapshot, self._engine)
-            flaw = "" if _is_refused(made) else ", expected 400 to 499"
-            if after != before:
-                flaw += f"; {change}"
-            elif repeats and not flaw:
-                by_itself = (
-                    f"{change} by itself: the same forgery ({what}) was then refused without effect"
-                )
-                self._engine.note(f"{FORGING}: {by_itself}", calling_line())
-                self._left_out.append(by_itself)
-            if flaw:
-                forgery._got_through = True
-                self._passed.setdefault(what, set()).add(event.type)
-                shown_type = f" ({event.type})" if len(self._types) > 1 else ""
-                self._lines.append(f"{what}{shown_type}, {made._end}{flaw}")
-            before = after
+                if made.ok:
+                    found.doubtful[what] = forged.assumed
+        return after
+
+    def _report(self, case: _Case, found: _Found) -> None:
+        if WRONG not in {
+            *found.forgeries,
+            *self._accepted,
+        }:  # it verifies signatures, but something may be unsigned
+            for assumed in dict.fromkeys(found.doubtful.values()):
+                names = [what for what in found.doubtful if found.doubtful[what] == assumed]
+                for what in names:
+                    del found.forgeries[what]
+                why = f"the app accepts any {listed(assumed)}, so it may be unsigned"
+                self._leave_out(f"{', '.join(names)} ({why})", case)
+        shown_type = f" ({case.event.type})" if len(self._types) > 1 else ""
+        for what, (forgery, flaw) in found.forgeries.items():
+            forgery._got_through = True
+            self._passed.setdefault(what, set()).add(case.event.type)
+            self._lines.append(f"{what}{shown_type}, {flaw}")
+
+    def _leave_out(self, what: str, case: _Case) -> None:
+        self.notes.append(redacted(f"left out: {what}, at {case.endpoint.label}"))
+
+    async def _accepted_content(self, case: _Case, verb: Record) -> _Content | None:
+        # Post the genuine event first: an app that refuses even that proves nothing. If a request
+        # shows no id, a copy would be a duplicate, so it comes last.
+        event, outbox = case.event, self._outbox
+        others: dict[str, _Content] = {
+            "of another message": partial(outbox.as_of_another_message, event),
+            "with another status": partial(outbox.as_of_another_status, event),
+        }
+        contents: dict[str, _Content | None] = {"under a new id": None} if case.has_id else {}
+        contents |= {
+            what: other
+            for what, other in others.items()
+            if event._seen(other(event.body), event.body) != event.body
+        }
+        contents |= {} if case.has_id else {"unchanged": None}
+        genuine, end = cast("Forged", case.forgeries[GENUINE]), ""
+        for what, content in contents.items():
+            made, _ = await self._attempt(GENUINE, genuine, _Posting(case, verb, content))
+            if made.ok and what in {"with another status", "unchanged"}:
+                label = redacted(case.endpoint.label)
+                self.notes.append(f"forged as duplicates, as {label} refuses other messages")
+            if made.ok:
+                return content
+            end = made._end
+        raise ChatFakeError(
+            f"{FORGING} can't tell: {event._name} {', then '.join(contents)} was refused {end}, "
+            f"although it was a genuine copy. So refusing forgeries proves nothing"
+        )
+
+    async def _try(
+        self, what: str, forged: Forged, posting: _Posting, before: object
+    ) -> tuple[Forgery, str, object]:
+        # Return how the forgery got through, or nothing, and the snapshot afterwards.
+        made, forgery = await self._attempt(what, forged, posting)
+        after = await taken(self._snapshot, self._engine)
+        change = f"the snapshot changed from {cited(before)} to {cited(after)}"
+        repeats = 0
+        # An app may still be working on the genuine event in the background. A forgery that has
+        # an effect has it every time, because each one has a new id.
+        while after != before and _is_refused(made, forged) and repeats < _REPEATS:
+            before, repeats = after, repeats + 1
+            made, forgery = await self._attempt(what, forged, posting)
+            after = await taken(self._snapshot, self._engine)
+        flaw = "" if _is_refused(made, forged) else f"{made._end}, expected 400 to 499"
+        if after != before:
+            flaw = f"{flaw or made._end}; {change}"
+        elif repeats and not flaw:
+            by_itself = (
+                f"{change} by itself: the same forgery ({what}) was then refused without effect"
+            )
+            self._engine.note(f"{FORGING}: {by_itself}", calling_line())
+            self.notes.append(by_itself)
+        return forgery, flaw, after
 
     async def _attempt(
-        self, what: str, event: Event, endpoint: Endpoint, verb: Record
+        self, what: str, forged: Forged, posting: _Posting
     ) -> tuple[Attempt, Forgery]:
-        attempt = Attempt(event, endpoint, 0, _cause=verb)
-        forgery = Forgery(what, calling_line())
+        event, endpoint = posting.case.event, posting.case.endpoint
+        attempt = Attempt(event, endpoint, 0, _cause=posting.verb)
+        forgery = Forgery(what, forged, posting.content, calling_line())
         attempt._note(forgery._decide(attempt))
         step = partial(self._outbox.forge, attempt)
         await self._engine.performed(self._engine.step(FORGING, step))
-        is_made = attempt._was_made and attempt in self._outbox.attempts
-        if not is_made or (what == GENUINE and not attempt.ok):
-            end = f"accepted {attempt._end}" if is_made else "posted"
+        if not attempt._was_made or attempt not in self._outbox.attempts:
             raise ChatFakeError(
-                f"{FORGING} can't tell: {event._name} under a new id, {what}, was not {end}"
+                f"{FORGING} can't tell: {event._name} under a new id, {what}, was not posted"
             )
         return attempt, forgery
 
@@ -147,5 +309,7 @@ class ForgeryCheck:
         return "; ".join(f"{begin}: {', '.join(together[begin])}" for begin in together)
 
 
-def _is_refused(made: Attempt) -> bool:
+def _is_refused(made: Attempt, forged: Forged) -> bool:
+    if forged.may_break and not made.ok:
+        return True
     return 400 <= (made.status_code or 0) <= 499

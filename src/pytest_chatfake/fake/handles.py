@@ -15,7 +15,7 @@ from ..base.views import View
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failure_codes import CATALOGUE, Failure, PlatformError, failure
-from ..domain.instants import instant, length_of, parse_delay
+from ..domain.instants import instant, length_of, parse_delay, shown
 from ..domain.messages import MAX_DEVICES, MessageState
 from ..domain.money import Money, amount
 from ..engine.engine import Engine
@@ -279,6 +279,14 @@ class Message:
         return json.loads(self._state.content, parse_float=Decimal)
 
     @property
+    def extra(self) -> dict[str, Any]:
+        """The fields that were added with ``extra=``, with fractions as exact ``Decimal``s.
+
+        Fields of an ``extra=`` function are not included.
+        """
+        return dict(json.loads(f"{{{self._state.extra[1:]}}}", parse_float=Decimal))
+
+    @property
     def to(self) -> str:
         """The recipient's address."""
         return self._state.recipient
@@ -288,6 +296,12 @@ class Message:
         """``"sent"``, ``"delivered"``, ``"read"`` or ``"failed"`` (§3)."""
         state = self._known().state
         return "sent" if state == "dropped" else state
+
+    @property
+    def sent_at(self) -> datetime | None:
+        """When the message was sent: aware, UTC; None if it was rejected (§3 rule 4)."""
+        moment = self._known().sent_at
+        return None if moment is None else instant(shown(moment))
 
     @property
     def dropped(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, Final
 
 from ..base.coroutines import run_at_once
 from ..base.current_test import current
@@ -22,8 +22,9 @@ from ..engine.records import VerbRecord
 from ..engine.settings import Settings
 from ..http_api.account_api import ApiRequest
 from ..report import active_stories
+from ..report.explanations import Explanations
 from ..report.final_checks import overlooked, undelivered
-from ..report.hints import logged_error
+from ..report.hints import logged_error, shown_error
 from ..report.story import Story
 from ..transport.client.loops import has_other_tasks
 from ..webhooks.attempts import Attempt
@@ -33,8 +34,12 @@ from ..webhooks.events import Event
 from ..webhooks.faults import Concurrently, Duplicate
 from ..webhooks.observing import Observer
 from .fake import ChatFake, opened, service
-from .snapshots import Snapshot, difference, expect_idempotent, taken
+from .forgery_check import ForgeryCheck
+from .snapshots import Snapshot, difference, expect_idempotent, named, taken
 from .waits import pause
+
+#: The verbs after which a message is no longer ``sent``; people cause them as well.
+_OUTCOMES: Final = frozenset({"arrive", "deliver", "read", "fail"})
 
 
 class Inside:
@@ -76,6 +81,10 @@ class Inside:
     def observer(self) -> Observer | None:
         return self._engine.drain.observer
 
+    def never_deliver(self) -> None:
+        """From now on, let nothing become of messages: ``deliver()`` and others do nothing."""
+        self._engine.executor.ignored = _OUTCOMES
+
     def end_body(self) -> None:
         """Raise NotAwaited for steps that were never awaited."""
         self._engine.plan.end()
@@ -93,7 +102,7 @@ class Inside:
         self._engine.core.raise_errors()
         failed = list(overlooked(self._engine))
         if failed and self._fake._checks.strict:
-            raise UndeliveredWebhooks(undelivered(failed))
+            raise UndeliveredWebhooks(undelivered(failed, self._engine))
 
     def shut(self) -> None:
         """Close the fake without checks; plugins may look at it once more."""
@@ -160,9 +169,23 @@ class Inside:
     async def settle(self) -> None:
         await self._engine.performed(self._engine.settle())
 
+    def named(self, text: str) -> str:
+        """Write m1 for a message's id."""
+        return named(text, self._engine)
+
     def difference(self, before: object, after: object, then: str) -> list[str]:
         """Return a line for each place where two snapshots differ, as :func:`.difference` does."""
         return difference(before, after, then, self._engine)
+
+    def charges(self) -> Iterator[str]:
+        """Return which messages were charged, and why, as failed assertions about money do."""
+        explanations = Explanations(self.story, self.story.labels)
+        return explanations.charges(*self._engine.account.messages)
+
+    @property
+    def forgery_check(self) -> ForgeryCheck | None:
+        """The last ``assert_rejects_forgeries()``."""
+        return self._fake.webhooks._forgery_check
 
     # Endpoints
 
@@ -271,6 +294,11 @@ class Inside:
         """Return the exception that the app logged, and where it was raised; empty if none."""
         return logged_error(attempt)
 
+    @property
+    def background_errors(self) -> Sequence[str]:
+        """The exceptions that were raised in the background, and where they were raised."""
+        return [shown_error(error) for error in self._engine.core.background]
+
     @staticmethod
     def is_new(attempt: Attempt) -> bool:
         """Return whether an attempt is an event's first one at an endpoint, or its duplicate."""
@@ -307,6 +335,20 @@ class Inside:
         return attempt._post is not None and attempt._post.is_posted
 
     @staticmethod
+    def shaped_body(attempt: Attempt) -> bytes | None:
+        """Return the body that ``outbound=`` wrote, without a signature; None if it wrote none."""
+        post = attempt._post
+        if post is None or attempt.event._outbound is None:
+            return None
+        unsigned = post.request._unsigned
+        return post.request.body if unsigned is None else unsigned
+
+    @staticmethod
+    def is_to_post(event: Event) -> bool:
+        """Return whether an event has a body to post: ``outbound=`` may return None."""
+        return event._is_posted
+
+    @staticmethod
     def is_changed(attempt: Attempt) -> bool:
         return attempt._is_changed
 
@@ -316,8 +358,9 @@ class Inside:
         if attempt._post is None:
             return False
         event, request = attempt.event, attempt._post.request
-        is_named = any(request.id in value for value in request.headers.values())
-        return request.body != event._posted(event.body) or (is_named and request.id != event.id)
+        is_named = request.id in f"{request.headers} {request.body!r}"
+        body = request.body if request._unsigned is None else request._unsigned
+        return body != event._posted(event.body) or (is_named and request.id != event.id)
 
     @staticmethod
     def number_of(event: Event) -> int:
@@ -355,6 +398,11 @@ class Inside:
         return call._last_attempt is not None or is_under_way
 
     @staticmethod
+    def call_of(attempt: Attempt) -> ApiRequest | None:
+        """Return the API call before whose response ``during_call()`` made an attempt."""
+        return attempt._call if isinstance(attempt._call, ApiRequest) else None
+
+    @staticmethod
     def is_given_up(call: ApiRequest) -> bool:
         """Return whether a call's response still waits for its webhooks, or its client gave up."""
         return call._awaits_webhooks or call._is_given_up
@@ -364,10 +412,24 @@ class Inside:
         effects = self._engine.core.history.effects_of(call)
         return [effect for effect in effects if isinstance(effect, Attempt)]
 
+    @property
+    def made_during(self) -> Sequence[Attempt]:
+        """The attempts that ``during_call()`` has made during a call, likewise."""
+        return [each for each in self.records if isinstance(each, Attempt) and each._call]
+
+    @property
+    def has_routes(self) -> bool:
+        return bool(self._fake.api._routes.shown())
+
+    @property
+    def is_sent_by_app(self) -> bool:
+        """Whether an API call has sent a message."""
+        return any(isinstance(verb._cause, ApiRequest) for verb in self.records if verb._message)
+
     def with_late_webhooks(self) -> Iterator[ApiRequest]:
         """Return the calls whose webhooks were posted after their response."""
-        causes = {id(record._cause) for record in self.records if isinstance(record, VerbRecord)}
-        return (call for call in self.calls if id(call) in causes and not call._has_webhooks_first)
+        late = (call for call in self.calls if not call._has_webhooks_first)
+        return (call for call in late if self.attempts_of(call))
 
     def delivered_later(self) -> Iterator[tuple[Record | None, tuple[int, ...]]]:
         """Yield what sent each message, and the deliveries that could have happened at once.
@@ -384,6 +446,7 @@ class Inside:
                 event
                 for event in islice(events, index + 1, None)
                 if event._message and event._message.conversation is message.conversation
+                if event._is_posted
             )
             at_once = takewhile(partial(self._could_be_at_once, sent), alike)
             yield verb._cause, (*Counter(id(event._cause) for event in at_once).values(),)

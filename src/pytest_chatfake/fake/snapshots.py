@@ -7,7 +7,9 @@ import inspect
 import re
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any, Final
@@ -16,6 +18,7 @@ from ..base.arguments import check_takes, cited, shortened, written
 from ..base.errors import ChatFakeError
 from ..base.views import counted
 from ..domain.facts import Verb
+from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..transport.client.asgi import AsgiTarget
 from ..webhooks.events import Event
@@ -32,6 +35,12 @@ _SHARED: Final = 20
 _LONG: Final = 80
 
 _NOTHING: Final = object()
+
+#: A hint if all that differs are times.
+_LEAVE_OUT: Final = "the time of the last change? Leave it out of the snapshot"
+
+#: A number counts as a time if it is that close to the present, two years.
+_CLOSE: Final = 2 * 365 * 86_400 * SECOND
 
 #: The address in an object's ``repr()``.
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
@@ -62,12 +71,18 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
         engine: The fake's engine.
     """
     lines = list(_differences(before, after, "", then))
+    if _differ_in_times(before, after, engine.core.now()):
+        lines[0] += f" ({_LEAVE_OUT})"
     if len(lines) > _LISTED:
         lines[_LISTED - 1 :] = [f"and {len(lines) - _LISTED + 1} more"]
-    text = "\n".join(lines)
+    return named("\n".join(lines), engine).split("\n")
+
+
+def named(text: str, engine: Engine) -> str:
+    """Write m1 for a message's id."""
     for message in engine.account.messages:
         text = text.replace(message.id, f"m{message.number}")
-    return text.split("\n")
+    return text
 
 
 def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]:
@@ -85,6 +100,25 @@ def _differences(before: Any, after: Any, path: str, then: str) -> Iterator[str]
         yield f"{path or 'snapshot'}: {is_now}; {then}: {was}"
 
 
+def _differ_in_times(before: Any, after: Any, now: int) -> bool:
+    # Whether each difference is between two times.
+    parts = [(one, other) for _, one, other in _parts(before, after) if one != other]
+    if parts:
+        return all(_differ_in_times(one, other, now) for one, other in parts)
+    return before != after and _is_time(before, now) and _is_time(after, now)
+
+
+def _is_time(value: Any, now: int) -> bool:
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return len(value) > len("20260101") and bool(datetime.fromisoformat(value))
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        # Since the epoch, in seconds, milliseconds, microseconds or nanoseconds.
+        number: Any = value
+        return any(abs(number * unit - now) < _CLOSE for unit in (SECOND, 10**6, 10**3, 1))
+    return isinstance(value, date | time)
+
+
 def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
     # Splits two values of one type into parts: the name of each, and its two values.
     if isinstance(before, DICT) and isinstance(after, DICT):
@@ -100,6 +134,15 @@ def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
         for field in fields(before):
             if field.compare:
                 yield f".{field.name}", getattr(before, field.name), getattr(after, field.name)
+
+
+def unequal_parts(before: Any, after: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the innermost values in which two snapshots differ; a missing one is an object."""
+    parts = [(old, new) for _, old, new in _parts(before, after) if old != new]
+    if not parts:
+        yield before, after
+    for part in parts:
+        yield from unequal_parts(*part)
 
 
 def _other_items(before: Any, after: Any, then: str) -> str:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from ..base.views import View, counted
 from ..domain.instants import instant
+from ..report.entries import kind_of, number_of
 from ..report.story import Story
+from ..report.svg import svg
+from ..report.timeline_text import entry_text, marks_of, timeline_text
 from .handles import Message
 
 if TYPE_CHECKING:
@@ -75,9 +78,6 @@ class Timeline(Sequence[TimelineEntry]):
         return View(self._story.trace.records, self._shown)
 
     def _shown(self, entry: Record) -> TimelineEntry:
-        from ..report.entries import kind_of, number_of
-        from ..report.timeline_text import entry_text, marks_of
-
         labels = self._story.labels
         message = None if entry._message is None else Message(self._story.engine, entry._message)
         text = " ".join([entry_text(entry, labels), *marks_of(entry, labels)])
@@ -87,12 +87,8 @@ class Timeline(Sequence[TimelineEntry]):
 
     def text(self) -> str:
         """Return aligned text, one line for each entry, as ``str()`` does."""
-        from ..report.timeline_text import timeline_text
-
         return timeline_text(self._story, folded=False)
 
     def svg(self) -> str:
         """Return an SVG picture: the text, shortened if long, next to lanes and the balance."""
-        from ..report.svg import svg
-
         return svg(self._story, mentioned=self._story.mentioned)

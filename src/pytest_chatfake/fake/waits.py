@@ -22,9 +22,9 @@ on the fake's loop, which only runs during pauses.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Event
 from typing import Any, Self, TypeGuard
 
 from ..base.arguments import check_takes, cited
@@ -93,7 +93,7 @@ def wait_until(
 
 async def pause(engine: Engine, portal: Portal, seconds: float) -> None:
     """Let real time pass, even if the clocks stand still, and let an app's background tasks run."""
-    worker, never = Worker("chatfake-pause"), threading.Event()
+    worker, never = Worker("chatfake-pause"), Event()
 
     async def pause_async() -> None:
         await worker.call_async(never.wait, seconds)
@@ -126,7 +126,7 @@ class Wait:
         self.limit = limit
         self._error: Exception | None = None
         self._looks = 0
-        self._over = threading.Event()
+        self._over = Event()
         self._pause = _FIRST_PAUSE
         self._worker = Worker("chatfake-wait")
         self._looking = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -15,7 +16,9 @@ from ..base.arguments import (
     check_choice,
     check_function,
     check_int,
+    check_mapping,
     check_str,
+    cited,
     unexpected,
 )
 from ..base.calling_line import Line, calling_line
@@ -29,13 +32,14 @@ from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..webhooks.attempts import Attempt
-from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
+from ..webhooks.endpoints import Endpoint, PathFunction, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.faults import (
     Concurrently,
     Crash,
     Delay,
     Duplicate,
+    DuringCall,
     Error,
     Evolve,
     Fault,
@@ -61,6 +65,7 @@ from .forgery_check import FORGING, ForgeryCheck
 from .handles import Message, state_of
 from .paused import Concurrent, Paused, refuse_one_by_one
 from .receiver import Receiver
+from .recorded_events import check_file, check_span, recorded_events
 from .snapshots import Snapshot, check_snapshot
 
 
@@ -101,6 +106,7 @@ class Webhooks:
         self._portal = portal
         self._outbox = engine.outbox
         self._receivers: list[Receiver] = []
+        self._forgery_check: ForgeryCheck | None = None  # the last one
 
     def __repr__(self) -> str:
         outbox = self._outbox
@@ -120,7 +126,7 @@ class Webhooks:
         wsgi: Callable[..., Any] | None = None,
         asgi: Callable[..., Any] | None = None,
         handler: Callable[[WebhookRequest], object] | None = None,
-        path: str | None = None,
+        path: str | PathFunction | None = None,
         client: tuple[str, int] | None = None,
         headers: Mapping[str, str] | None = None,
         events: Iterable[str] | None = None,
@@ -141,7 +147,10 @@ class Webhooks:
             handler: A function, or an async one, that takes a
                 :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
                 ``(status, body)``, or a response.
-            path: The path to post to; only with ``wsgi`` or ``asgi``. Default ``"/"``.
+            path: The path to post to; only with ``wsgi`` or ``asgi``. Default ``"/"``. If each
+                message has its own callback URL, pass a function that takes the
+                :class:`~pytest_chatfake.Event` and returns the path (assumed); with a URL, it
+                replaces the URL's path.
             client: The caller's IP address and port; only with ``wsgi`` or ``asgi``. Default
                 ``("127.0.0.1", 50000)`` (assumed). Pass a public address to find out whether
                 your app only works because it trusts callers from its own machine.
@@ -172,7 +181,7 @@ class Webhooks:
         """
         self._engine.refuse_closed()
         config = self._config
-        target, name, label = target_of(
+        target, name, label, place = target_of(
             url,
             wsgi,
             asgi,
@@ -205,6 +214,7 @@ class Webhooks:
             _restart=restart,
             _disable_after=disable_after,
             _line=calling_line(),
+            _path=place,
             _note=self._note,
         )
         self._outbox.endpoints.connect(endpoint)
@@ -410,25 +420,45 @@ class Webhooks:
         """
         return self._fault(Sign(signer), where)
 
-    def evolve(self, *, unknown: str | None = None, **where: Unpack[EventFilter]) -> Fault:
+    def evolve(
+        self,
+        *,
+        unknown: str | None = None,
+        how: Literal["value", "type", "event"] = "value",
+        **where: Unpack[EventFilter],
+    ) -> Fault:
         """Write events as a later version of the service might, with fields that don't exist yet.
 
         The envelope, the resource and its conversation each get a field ``addedLater``, and their
         keys change order (assumed). If ``outbound=`` writes the event, every JSON object in it is
-        changed like that. The bodies in ``fake.events`` stay the same, and so does a body that is
-        not JSON.
+        changed like that, also in JSON inside JSON, and a form gets a field. The bodies in
+        ``fake.events`` stay the same, and so does a body that is neither JSON nor a form.
 
         Args:
             unknown: A field of the message that gets an unknown value instead, in events that have
                 the field (assumed): ``"conversation.originType"``, ``"conversation.type"``,
-                ``"errorCode"``, ``"status"`` or ``"type"``.
+                ``"errorCode"``, ``"status"`` or ``"type"``. Or a field of the posted body, as
+                failures print it: ``"body.entry[0].status.group"``.
+            how: What is unknown about a field of the posted body: its ``"value"``, its ``"type"``
+                (a number is written as text, or a text as a number), or the ``"event"`` around it:
+                the body, a list, then begins with a copy of the event, with an unknown value.
             **where: Selects the events; see :class:`Webhooks`. ``times`` is None by default, so
                 every event is affected until the fault is removed.
 
         Raises:
-            ValueError: ``unknown`` isn't one of these fields.
+            ValueError: ``unknown`` isn't one of these fields, or ``how`` is given with another one
+                than a field of the posted body.
         """
-        return self._fault(Evolve(unknown, self._config.naming.message_key), where)
+        check_choice(how, "how", ("value", "type", "event"))
+        change = None
+        if isinstance(unknown, str) and re.match(r"body[.\[]", unknown):
+            change = extra("exploring.posted_fields", "evolve()").change_of(unknown, how)
+        elif how != "value":
+            raise ValueError(
+                f"how: expected 'value', unless unknown= is a field of the posted body, such as "
+                f"'body.status', got {how!r}"
+            )
+        return self._fault(Evolve(unknown, self._config.naming.message_key, how, change), where)
 
     # Faults that decide whether and when an attempt is made
 
@@ -442,6 +472,18 @@ class Webhooks:
             **where: Selects the events; see :class:`Webhooks`.
         """
         return self._fault(Reorder(by), where)
+
+    def during_call(self, **where: Unpack[EventFilter]) -> Fault:
+        """Post an event during your app's next API call, before the response (assumed).
+
+        Any call counts, the balance query as well, except one that your app makes while it handles
+        an event. The response doesn't wait longer than the attempt's ``timeout``. The event waits
+        at most until the next barrier (see :class:`Webhooks`).
+
+        Args:
+            **where: Selects the events; see :class:`Webhooks`.
+        """
+        return self._fault(DuringCall(), where)
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
         """Lose the app's response to an event that it has handled, and retry the event (assumed).
@@ -478,8 +520,8 @@ class Webhooks:
         The app has to run in process. The service sees a closed connection and, unless the response
         was complete, retries the event at the next barrier (see :class:`Webhooks`), even without
         ``retry_after``. What the app keeps in memory survives, unless the app was connected with
-        ``restart=``. If an attempt doesn't reach the crash point, the next attempt can crash
-        instead.
+        ``restart=``; its locks and transactions end. If an attempt doesn't reach the crash point,
+        the next attempt can crash instead.
 
         Args:
             line: A line of the app that awaits, such as ``"app.py:41"``. When the app suspends at
@@ -576,8 +618,6 @@ class Webhooks:
         check_choice(timing, "timing", ("recorded", "at once"))
         engine = self._engine
         engine.refuse_closed()
-        from .recorded_events import check_file, check_span, recorded_events
-
         check_file(path)
         naming, has_form = self._config.naming, self._config.outbound is not None
         events = recorded_events(path, naming, naming.event_type if has_form else None)
@@ -683,14 +723,16 @@ class Webhooks:
     # Signatures
 
     def rotate_secret(self, secret: str | bytes) -> None:
-        """From now on, sign with a new secret too, as a provider does in a rotation (assumed).
+        """From now on, sign with a new secret, as a provider does in a rotation (assumed).
+
+        The old secrets sign as well, if the header has room for several signatures: see
+        ``HmacSigner(rotation=)``. All secrets stay valid until :meth:`retire_secret` or a reset.
 
         The rotation takes effect immediately, even in async mode, at all endpoints that are
         connected now with an :class:`~pytest_chatfake.HmacSigner` or a
         :class:`~pytest_chatfake.StandardWebhooksSigner`. The signer object itself doesn't change,
-        and endpoints that are connected with it later sign with its own secrets. All secrets stay
-        until :meth:`retire_secret` or a reset. Queued events and retries are signed when they are
-        posted.
+        and endpoints that are connected with it later sign with its own secrets. Queued events and
+        retries are signed when they are posted.
 
         Args:
             secret: The new secret, in the signer's format; its signature comes first.
@@ -704,6 +746,8 @@ class Webhooks:
 
     def retire_secret(self) -> None:
         """From now on, sign with the newest secret only, at all endpoints connected so far.
+
+        After a cut-over, this only lets the forgery check use the old secret.
 
         Raises:
             ChatFakeError: No endpoint has several secrets.
@@ -729,17 +773,24 @@ class Webhooks:
         for endpoint, signer in signers.items():
             endpoint._signers.append(signer)
 
-    def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> Pending[None]:
+    def assert_rejects_forgeries(
+        self, snapshot: Snapshot | None = None, *, known: Mapping[str, str] | None = None
+    ) -> Pending[None]:
         """Assert that every app that is connected with a signer refuses forged webhooks.
 
         The fake settles first. Then it takes the last event of each type that the app accepted, and
-        posts it with new ids: first a genuine copy, which the app has to accept, then forgeries.
+        posts it with new ids: first a genuine copy, which the app has to accept, then forgeries. If
+        the posted body has no event id, a copy would be a duplicate, so the same event of another
+        message, which doesn't exist, is posted instead; if the app refuses that, another status of
+        its own message, and then the copy.
+
         Each forgery has one flaw: it is unsigned, lacks one of several headers, has empty or
-        malformed headers, is signed with another secret (a retired one, if there is one), has a
-        timestamp a day in the past or in the future, was changed after signing, or has a signature
-        that is cut off or belongs to another event. The app has to refuse each with a status from
-        400 to 499. Forgeries that make no sense for the signer are left out, and named in the
-        timeline and in a failure.
+        malformed headers, has a wrong signature (of the same form, bare, or with another scheme's
+        prefix), is signed with another secret (a retired one, if there is one), has a timestamp a
+        day in the past or in the future, was changed after signing, or has a signature that is cut
+        off or belongs to another event. The app has to refuse each with a status from 400 to 499.
+        Forgeries that make no sense for the signer are left out, and named in the timeline and in a
+        failure.
 
         Forgeries are not events of the fake: they cost nothing, don't move the clock and are not
         retried, and no fault, pause or exploration affects them.
@@ -748,14 +799,24 @@ class Webhooks:
             snapshot: As for :meth:`ChatFake.assert_idempotent`. A forgery must not change it. If
                 the snapshot changes, the forgery is repeated, to tell its effect from the app's own
                 background work. If None, only the responses count.
+            known: Reasons why some forgeries get through for now, by the names that a failure
+                shows: ``{"signed a day ahead": "the SDK only checks the past"}``. If one of them
+                no longer gets through, that counts as a failure.
 
         Raises:
             AssertionError: Forgeries got through; the error has a line for each.
             ChatFakeError: No app is connected with a signer, or such an app got no event or refused
                 a genuine one.
             TypeError: The snapshot can't be copied.
+            ValueError: ``known`` names something that is not tried.
         """
         snapshot = list if snapshot is None else snapshot
         check_snapshot(snapshot)
-        check = ForgeryCheck(self._engine, self._outbox, snapshot)
-        return self._engine.check(FORGING, check.run)
+        reasons = {
+            check_str(what, "the name of a forgery in known"): check_str(
+                reason, f"known[{cited(what)}]"
+            )
+            for what, reason in check_mapping({} if known is None else known, "known").items()
+        }
+        self._forgery_check = ForgeryCheck(self._engine, self._outbox, snapshot, reasons)
+        return self._engine.check(FORGING, self._forgery_check.run)

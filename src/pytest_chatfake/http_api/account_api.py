@@ -41,6 +41,7 @@ from .faults import (
     shown_method,
 )
 from .idempotency import FirstCalls, Repeat, respond
+from .key_header import KeyHeader
 from .routes import Route, Routes
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def _has_hung_up(client: socket | None) -> bool:
         return False
     try:
         client.setblocking(False)
-        return not client.recv(1, MSG_PEEK)
+        # Below TLS, as an SSLSocket can't peek: what a waiting client sends there is an end.
+        return not socket.recv(client, 1, MSG_PEEK) or type(client) is not socket
     except BlockingIOError:  # it waits for its response
         return False
     except OSError:
@@ -102,7 +104,8 @@ class ApiRequest(Record):
     _is_given_up: bool = False  # the client did not wait any longer
     _last_attempt: Record | None = None  # the last one that it caused before its response
     _repeat: Repeat | None = None  # if an earlier call had its idempotency key
-    _hint: str = ""  # about a 404
+    _hint: str = ""  # about a 401 or a 404
+    _key_header: str = "X-API-Key"  # where the key was expected
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -119,11 +122,11 @@ class ApiRequest(Record):
         return self._arrived
 
     def __str__(self) -> str:
-        key = f"the API key {self.key}" if self.key else "no X-API-Key"
+        key = f"the API key {self.key}" if self.key else f"no {self._key_header}"
         if self.key and not self.accepted:
             key += " (not this fake's)"
         status = "no response" if self.status is None else self.status
-        hint = self._hint if self.status == 404 else ""
+        hint = self._hint if self.status in {401, 404} else ""
         if self._repeat is not None:
             hint = f" ({self._repeat})"
         return f"{shown_method(self.method)} {self.path} with {key}: {status}{hint}"
@@ -155,11 +158,12 @@ class AccountApi:
     fault does not fire. Each fault raises ``ValueError`` for an argument that is out of range.
     """
 
-    def __init__(self, engine: Engine, key: str) -> None:
+    def __init__(self, engine: Engine, key: str, key_header: KeyHeader) -> None:
         self._engine = engine
         self._core = engine.core
         self._keys: list[str] = []  # all keys so far, which no text may show
         self._set_key(key)
+        self._key_header = key_header
         self._log: list[ApiRequest] = []
         self._routes = Routes()
         self._first_calls: FirstCalls = {}
@@ -202,6 +206,7 @@ class AccountApi:
         self._record(asked)
         body = balance_body(self._engine.reported_balance(), self._engine.settings.currency)
         faults = self._due(asked.method, asked.path, asked.moment)
+        self._attempt_during(asked, None)
         reply = damaged(Reply(200, body), faults, asked.moment)
         asked._marks = tuple(fault._mark for fault in faults)
         asked.status = None if reply.disconnect else reply.status
@@ -229,6 +234,7 @@ class AccountApi:
                 found = self._routes.find(path, method, found[0].before)
             else:
                 response = by_handler(request) or self._not_found(asked)
+            self._attempt_during(asked, request.environ.get("werkzeug.socket"))
             if faults:
                 return damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() isn't an Exception
@@ -272,14 +278,25 @@ class AccountApi:
             asked._has_webhooks_first = True
         if races or route.webhooks_first:
             asked._marks = tuple(race._mark for race in races)  # the client may not wait for it
-            asked._awaits_webhooks = True
-            try:
-                self._engine.attempt_now(apart=not asked.in_process)
-            except Exception as error:  # a receiver's error, not the route's
-                self._core.errors.append(error)
-            asked._is_given_up = _has_hung_up(request.environ.get("werkzeug.socket"))
-            asked._awaits_webhooks = False
+            self._attempt(asked, request.environ.get("werkzeug.socket"))
         return response
+
+    def _attempt(self, asked: ApiRequest, client: socket | None) -> None:
+        asked._awaits_webhooks = True
+        try:
+            self._engine.attempt_now(apart=not asked.in_process)
+        except Exception as error:  # a receiver's error, not the route's
+            self._core.errors.append(error)
+        asked._is_given_up = _has_hung_up(client)
+        asked._awaits_webhooks = False
+
+    def _attempt_during(self, asked: ApiRequest, client: socket | None) -> None:
+        # Once the response is known, so that it can't show what the app does with the event.
+        if attempts := self._engine.drain.take_for(asked):
+            queue = self._engine.outbox.queue
+            with queue.holding_ready():
+                queue.ready.extend(attempts)
+                self._attempt(asked, client)
 
     def _deliver(self, asked: ApiRequest, race: WebhooksFirst) -> None:
         # This replaces the next deliveries that the test asks for.

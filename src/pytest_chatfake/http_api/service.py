@@ -6,24 +6,30 @@ call it; it reads a fake's state under that fake's lock.
 
 from __future__ import annotations
 
-import threading
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from werkzeug import Request, Response
+from werkzeug.datastructures import EnvironHeaders
 
+from ..base.forks import new_lock
 from ..base.redaction import tail
+from ..transport.server.listener import ByHandler, Listener
 from ..transport.server.replies import Reply, error_reply, status_line
 from .account_api import COMPLETE, AccountApi, ApiRequest
+from .key_header import hint_about
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-    from ..transport.server.listener import ByHandler, Listener
+    from werkzeug.datastructures import Headers
+
+    from ..transport.server.authority import Authority
 
 #: Marks the environment of a request that arrived without a socket.
 _IN_PROCESS: Final = "pytest_chatfake.in_process"
@@ -39,12 +45,15 @@ class Service:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         # Weak, so that a fake that was never closed goes with the last reference to it.
         self._accounts: WeakValueDictionary[str, AccountApi] = WeakValueDictionary()
         self._users = 0
         self.host: str = "127.0.0.1"
         self._listener: Listener | None = None
+        self._authority: Authority | None = None
+        # In a forked child: where its parent serves the accounts that both have.
+        self._urls_of_parent: WeakKeyDictionary[AccountApi, str] = WeakKeyDictionary()
 
     # Accounts
 
@@ -81,10 +90,20 @@ class Service:
         """Our server on pytest-httpserver, which may not be running."""
         with self._lock:
             if self._listener is None:
-                from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
-
                 self._listener = Listener(self, self.host)
+            if self._authority is not None:
+                self._listener.context = self._authority.context
             return self._listener
+
+    @property
+    def authority(self) -> Authority:
+        """The certificate authority of the process; from now on, clients may speak TLS."""
+        with self._lock:
+            if self._authority is None:
+                from ..transport.server.authority import Authority  # noqa: PLC0415 - few tests need it
+
+                self._authority = Authority(self.host)
+            return self._authority
 
     @property
     def url(self) -> str:
@@ -93,8 +112,28 @@ class Service:
         with self._lock:
             if not listener.is_running():
                 listener.start()
-        host = listener.host if listener.host != "0.0.0.0" else "127.0.0.1"  # noqa: S104
-        return f"http://{host}:{listener.port}"
+        return _address(listener)
+
+    def url_of(self, account: AccountApi) -> str:
+        """The base URL at which an account is served: in a forked child, its parent's too."""
+        return self._urls_of_parent.get(account) or self.url
+
+    def secured(self, url: str) -> str:
+        """Return a base URL for clients that speak TLS, which the listener does from now on."""
+        self.listener.context = self.authority.context
+        return url.replace("http:", "https:", 1)
+
+    def take_over(self) -> None:
+        """In a forked child, serve its copies of the parent's accounts from now on."""
+        self._urls_of_parent.clear()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child, leave the listener to the parent; a new one starts on demand."""
+        listener = self._listener
+        if listener is not None and listener.server is not None:
+            for account in self._accounts.values():
+                self._urls_of_parent.setdefault(account, _address(listener))
+            listener.leave_to_parent()
 
     def hold(self) -> None:
         """Keep the listener running until :meth:`release`, even if no account is open."""
@@ -126,49 +165,71 @@ class Service:
 
     # Responses
 
-    def balance(self, key: str, method: str = "GET", *, in_process: bool = False) -> Reply:
-        account = self._accounts.get(key)
-        accepted = account is not None
-        asked = ApiRequest(method, BALANCE_PATH, tail(key), accepted, in_process=in_process)
+    def balance(self, headers: Headers, method: str = "GET", *, in_process: bool = False) -> Reply:
+        account, asked = self._asked(headers, method, BALANCE_PATH, in_process)
         if account is not None:
             return account._respond_with_balance(asked)
-        self._record(asked, 401)
-        return INVALID_KEY
+        self._record(asked, headers, 401)
+        return self._refusal()
+
+    def _asked(
+        self, headers: Headers, method: str, path: str, in_process: bool
+    ) -> tuple[AccountApi | None, ApiRequest]:
+        for account in self._open():
+            if account._key_header.key_in(headers) == account._key:
+                return account, ApiRequest(method, path, account._tail, True, in_process=in_process)
+        return None, ApiRequest(method, path, "", False, in_process=in_process)
 
     def respond(self, request: Request, by_handler: ByHandler) -> Response | Reply:
         """Respond to any request: without an account's key, by a handler or with a 401.
 
         A handler of pytest-httpserver may check the key itself.
         """
-        key, path = request.headers.get("X-API-Key", "").strip(" \t"), _path(request)
+        headers, path = request.headers, _path(request)
         in_process = _IN_PROCESS in request.environ
         if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
-            return self.balance(key, request.method, in_process=in_process)
-        account = self._accounts.get(key)
-        accepted = account is not None
-        asked = ApiRequest(request.method, path, tail(key), accepted, in_process=in_process)
+            return self.balance(headers, request.method, in_process=in_process)
+        account, asked = self._asked(headers, request.method, path, in_process)
         if account is not None:
             return account._respond(asked, request, by_handler)
-        request.environ[COMPLETE] = partial(self._record, asked)
+        request.environ[COMPLETE] = partial(self._record, asked, headers)
         response = by_handler(request)
-        return INVALID_KEY if response is None else response
+        return self._refusal() if response is None else response
+
+    def _refusal(self) -> Reply:
+        # The description's own body (§7.1) and, if keys come in other headers, their names.
+        shown = {account._key_header.shown for account in self._open()}
+        if not shown - {"X-API-Key"}:
+            return INVALID_KEY
+        body = json.loads(INVALID_KEY.body)
+        body["error"]["expected"] = f"the key in {' or '.join(sorted(shown))}"
+        return INVALID_KEY._replace(body=json.dumps(body).encode())
 
     def responded(self, request: Request, status: int | None, body: bytes) -> None:
         """Complete the record of a request other than a balance request."""
         if (complete := request.environ.get(COMPLETE)) is not None:
             complete(status, body)
 
-    def _record(self, asked: ApiRequest, status: int | None, body: bytes = b"") -> None:
+    def _open(self) -> list[AccountApi]:
+        accounts = [reference() for reference in self._accounts.valuerefs()]  # a copy
+        return [account for account in accounts if account is not None]
+
+    def _record(
+        self, asked: ApiRequest, headers: Headers, status: int | None, body: bytes = b""
+    ) -> None:
         # A key of no account may have been meant for any account.
-        for reference in self._accounts.valuerefs():  # a copy
-            if (account := reference()) is None:
-                continue
-            account._record(replace(asked, status=status, body=body))
+        for account in self._open():
+            header = account._key_header
+            key, hint = tail(header.key_in(headers)), hint_about(headers, account._key)
+            account._record(
+                replace(
+                    asked, status=status, body=body, key=key, _key_header=header.shown, _hint=hint
+                )
+            )
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
-            key = environ.get("HTTP_X_API_KEY", "")
-            reply = self.balance(key, in_process=True)
+            reply = self.balance(EnvironHeaders(environ), in_process=True)
         else:
             environ[_IN_PROCESS] = True
             request = Request(environ)
@@ -179,6 +240,11 @@ class Service:
         headers, body = reply.content(environ["REQUEST_METHOD"])
         start_response(status_line(reply.status), headers)
         return [body]
+
+
+def _address(listener: Listener) -> str:
+    host = listener.host if listener.host != "0.0.0.0" else "127.0.0.1"  # noqa: S104
+    return f"http://{host}:{listener.port}"
 
 
 def _path(request: Request) -> str:

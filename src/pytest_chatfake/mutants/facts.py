@@ -327,7 +327,8 @@ class Mutation:
         if signer is not None and all(change.signer is None for change in attempt._changes):
 
             def forged(request: WebhookRequest) -> dict[str, str]:
-                truth = stale = sign(signer, request)
+                truth: dict[str, str] = sign(signer, request)
+                stale = truth
                 # Call other signers only once, because they may count calls.
                 if isinstance(signer, OwnSigner):
                     stale = signer(replace(request, timestamp=request.timestamp - 86_400))

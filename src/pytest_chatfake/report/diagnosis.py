@@ -138,8 +138,8 @@ class Diagnosis:
         elif not self.story.api._log:
             yield "The API received no requests."
             yield (
-                "Point the app at chat_fake.base_url (or at chat_fake.wsgi_app), with "
-                "chat_fake.api_key in the header X-API-Key."
+                f"Point the app at chat_fake.base_url (or at chat_fake.wsgi_app), with "
+                f"chat_fake.api_key in the header {self.story.api._key_header.shown}."
             )
             if outbox.events and not outbox.endpoints:
                 yield "If it makes this request when an event arrives: no endpoint is connected."

@@ -86,7 +86,7 @@ class FinalChecks:
         """Raise UndeliveredWebhooks for failed attempts, even for those that the test has seen."""
         attempts = list(_failed(self._engine))
         if attempts:
-            text = f"expected 2xx for every event, but {undelivered(attempts)}"
+            text = f"expected 2xx for every event, but {undelivered(attempts, self._engine)}"
             error = UndeliveredWebhooks(Labels(self._engine, self._api).clean(text))
             raise raised_at(error, attempts[0].event.line)
 
@@ -198,17 +198,20 @@ def _is_caused(attempt: Attempt) -> bool:
     )
 
 
-def undelivered(attempts: Sequence[Attempt]) -> str:
-    """Return a line for each failed attempt, under a count of them."""
+def undelivered(attempts: Sequence[Attempt], engine: Engine) -> str:
+    """Return a line for each failed attempt, under a count; the first has the observer's remark."""
+    observer = engine.drain.observer
+    remark = "" if observer is None else observer.remark
     lines = [_failed_line(attempt, attempt.event._name) for attempt in attempts]
     head = f"{counted(len(attempts), 'attempt')} failed:"
-    return "\n  ".join([head, *folded(lines, _MAX_LINES)])
+    first, *others = folded(lines, _MAX_LINES)
+    return "\n  ".join([head, first + remark, *others])
 
 
 def _failed_line(attempt: Attempt, what: str) -> str:
     body = "" if attempt._logged else beginning_of_body(attempt.body)
     how = f"{attempt.outcome}{hint(attempt)}{body and f': {body}'}"
-    return f"{what} to {attempt.endpoint._shown}: {how}"
+    return f"{what} to {attempt.endpoint._shown}{attempt._place}: {how}"
 
 
 def _listed(

@@ -30,6 +30,7 @@ from .hints import (
     SKIPPED,
     UNSEEN,
     awaited,
+    background_lines,
     hint,
     logged_error,
     missed,
@@ -117,6 +118,7 @@ class Highlights:
         late = [fault for fault in unused if missed(fault, engine) is not None]
         yield from folded(map(self._unused, late), _MAX_LINES)
         yield from self._first_of_each([entry for entry in odd if has_failed(entry)])
+        yield from folded(background_lines(engine), _MAX_LINES)
         yield from self._queued()
         yield from folded(
             (self._unused(fault) for fault in unused if fault not in late), _MAX_LINES

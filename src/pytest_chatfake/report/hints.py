@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from typing import Final
 
 from ..base.arguments import shortened
-from ..base.tracebacks import NO_LIFESPAN, text_of
+from ..base.tracebacks import NO_LIFESPAN, LoggedError, text_of
 from ..base.triggers import Trigger
 from ..base.views import counted, listed
 from ..domain.messages import STATUSES
@@ -17,6 +18,7 @@ from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import are_one_by_one
 from ..webhooks.faults import ONE_AT_A_TIME, Concurrently, Fault
+from ..webhooks.frameworks import how_to_see
 from ..webhooks.signing import how_signed
 from .entries import pointer_to
 
@@ -48,12 +50,11 @@ _HINTS: Final = {
     403: " (does it require a CSRF token or a signature?)",
     404: " (is path= right?)",
     405: " (does that path accept POST?)",
-    500: " (did it raise? its log has the error)",
 }
 
 
 #: A 500 that the app did not write itself: no body, a page, or a standard text.
-_OF_A_FRAMEWORK: Final = re.compile(rb"$|\s*<|.*Server Error", re.DOTALL)
+_OF_A_FRAMEWORK: Final = re.compile(rb"$|\s*<|.*Server ?Error", re.DOTALL)
 
 
 def hint(attempt: Attempt) -> str:
@@ -61,8 +62,12 @@ def hint(attempt: Attempt) -> str:
     if attempt._meaning.uncounted:
         return ""
     if attempt.error is not None:
-        noted = NO_LIFESPAN in getattr(attempt.error, "__notes__", ())
-        return f" ({NO_LIFESPAN})" if noted else ""
+        if NO_LIFESPAN in getattr(attempt.error, "__notes__", ()):
+            return f" ({NO_LIFESPAN})"
+        cause = attempt.error.__cause__
+        if cause is None or not attempt.endpoint._target.in_process:
+            return ""
+        return f" (from {shown_error(LoggedError.of(cause))})"
     if attempt.status_code in {401, 403} and attempt.endpoint.signer is not None:
         if attempt._meaning.wrong or attempt._post is None:  # the app is right to refuse it
             return ""
@@ -72,17 +77,27 @@ def hint(attempt: Attempt) -> str:
         return f" (the app logged {logged})"
     if attempt.status_code == 503 and not attempt.endpoint.retry_after:
         return " (connect(retry_after=[10]) would retry it)"
-    if attempt.status_code == 500 and not _OF_A_FRAMEWORK.match(attempt.body):
-        return ""
+    if attempt.status_code == 500 and _OF_A_FRAMEWORK.match(attempt.body):
+        how = how_to_see(attempt.endpoint._target, attempt.body)
+        return f" (did it raise? {how})" if how else ""
     return _HINTS.get(attempt.status_code or 0, "")
 
 
 def logged_error(attempt: Attempt) -> str:
     """Return the exception that the app logged, and where it was raised; empty if there is none."""
-    if attempt._logged is None:
-        return ""
-    name, text, place = attempt._logged
+    return "" if attempt._logged is None else shown_error(attempt._logged)
+
+
+def shown_error(error: LoggedError) -> str:
+    """Return an exception's class, text and place."""
+    name, text, place = error
     return beginning(f"{name}: {text}".rstrip(": ")) + (place and f" at {place}")
+
+
+def background_lines(engine: Engine) -> Iterator[str]:
+    """Return a line for each different exception that was raised in the background."""
+    for error in dict.fromkeys(engine.core.background):
+        yield f"{shown_error(error)} was raised in the background"
 
 
 def why_foreign(error: BaseException) -> str:

@@ -74,9 +74,9 @@ def _text(entry: Record, labels: Labels, hinted: bool) -> str:
             label = "" if entry._message is None else f" {labels.message(entry._message)}"
             return f"{number(posted.amount)}{label}"
         case Event() as event:
-            return event._name
+            return event._name + ("" if event._is_posted else " (not posted, as outbound= says)")
         case Attempt() as attempt:
-            to = labels.endpoint(attempt.endpoint)
+            to = f"{labels.endpoint(attempt.endpoint)}{attempt._place}"
             return f"{attempt.event._name} -> {to}: {_outcome(attempt, hinted)}"
         case ApiRequest() as request:
             body = (

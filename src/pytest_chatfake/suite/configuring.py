@@ -38,10 +38,12 @@ def configured(
     seed = f"{request.node.nodeid}{current().again}"
     if request.config.stash[options.seed_key] != "fixed":
         seed = f"{request.config.stash[options.seed_key]} {seed}"
-    strict = request.config.getini("chat_fake_strict")
+    ini = request.config.getini
+    defaults = {"seed": seed, "mode": mode}
+    defaults |= {name: ini(f"chat_fake_{name}") for name in ("strict", "tls")}
     try:
         request.node.ihook.pytest_chatfake_fields(item=request.node, fields=fields)
-        for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
+        for name, default in defaults.items():
             if fields.get(name, getattr(config, name)) is None:
                 fields[name] = default
         return config.replace(**fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -14,10 +14,8 @@ from ..base.terminal import say
 from ..base.tracebacks import related, text_of
 from ..report import active_stories
 from ..report.hints import why_foreign
+from ..report.section import Section
 from ..report.story import Story
-
-if TYPE_CHECKING:
-    from ..report.section import Section
 
 _TITLE: Final = "chat_fake timeline"
 
@@ -115,8 +113,6 @@ def begin_line(terminal: Any) -> None:
 
 def _section(story: Story, error: BaseException | None = None) -> tuple[str, Section | None]:
     try:
-        from ..report.section import Section
-
         section = Section(story, error)
         return str(section), section
     except Exception as flaw:  # a failed test must not lose its report

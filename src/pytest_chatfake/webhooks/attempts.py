@@ -17,7 +17,7 @@ from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import redacted
-from ..base.tracebacks import text_of
+from ..base.tracebacks import LoggedError, text_of
 from ..domain.ids import other_id
 from ..domain.instants import instant
 from ..domain.messages import MessageState
@@ -37,7 +37,6 @@ from .decisions import (
 )
 from .endpoints import Endpoint, Signer, WebhookRequest
 from .events import Event, under_id
-from .logged_errors import LoggedError
 
 _NO_RESPONSE = Response(None)
 
@@ -65,11 +64,13 @@ class Attempt(Record):
     # A failed attempt, a verb, or the event; None until the faults were asked about the attempt.
     _cause: Record | None = None
     _marks: tuple[Mark, ...] = ()
+    _place: str = ""  # the path, after a space, if a function of the event chose it
     moment: int = 0  # until it begins: when it was due, if time has jumped over that moment
     _wait: Wait | None = None  # what it waits for, while it is queued
     _decisions: tuple[Decision, ...] = ()  # of faults; one that makes it fail is last
     _other_id: str | None = None  # the event id to post, if it isn't the event's own
     _retried: int = 0  # how many of the endpoint's retries are used up, including this one
+    _call: Record | None = None  # the API call before whose response a fault makes it
     _post: Post | None = None  # what is only needed while it is made
 
     # Its end
@@ -165,7 +166,8 @@ class Attempt(Record):
     @property
     def _end(self) -> str:
         # On one line, and without secrets.
-        return redacted(f"at {self.endpoint.label}: {' '.join(self.outcome.split())}")
+        outcome = " ".join(self.outcome.split())
+        return redacted(f"at {self.endpoint.label}{self._place}: {outcome}")
 
     @property
     def _is_new(self) -> bool:

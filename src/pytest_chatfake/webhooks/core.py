@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from threading import RLock
 from typing import TypeVar, cast
 
+from ..base.forks import new_rlock
 from ..base.history import History
 from ..base.scopes import Callback, Scopes
+from ..base.tracebacks import LoggedError
 from ..domain.schedule import Schedule
 
 _T = TypeVar("_T")
@@ -28,17 +30,20 @@ class Core:
         scopes: Which of the user's code is running, inside an attempt, a response or a callback.
         errors: Errors that could not be raised where they happened: the test's next call raises the
             first.
+        background: Exceptions of tasks and threads, and those that are logged once the attempt that
+            started the code has ended.
         closed: Whether the test is over, or was interrupted.
         interrupt: The name of the interrupt that closed the fake; else empty.
     """
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.now: Callable[[], int] = now
-        self.lock: threading.RLock = threading.RLock()
+        self.lock: RLock = new_rlock()
         self.schedule: Schedule = Schedule()
         self.history: History = History()
         self.scopes: Scopes = Scopes()
         self.errors: list[BaseException] = []
+        self.background: list[LoggedError] = []
         self.closed: bool = False
         self.interrupt: str = ""
 
@@ -47,6 +52,7 @@ class Core:
         self.schedule.clear()
         self.history.reset()
         self.errors.clear()
+        self.background.clear()
 
     def is_inside(self) -> bool:
         """Return whether the caller is part of an attempt, a response or a callback.

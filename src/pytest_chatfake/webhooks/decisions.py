@@ -77,6 +77,12 @@ class Turn(NamedTuple):
     outlasts_barriers: bool = False
 
 
+class AtCall(NamedTuple):
+    """The app makes an API call, or a barrier comes; ``fault`` wants it."""
+
+    fault: Trigger
+
+
 class AtBarrier(NamedTuple):
     """A barrier comes, and nothing else waits for it."""
 
@@ -106,7 +112,7 @@ class Together:
 
 
 #: What a queued attempt waits for.
-Wait: TypeAlias = Until | Turn | AtBarrier | Held | Together
+Wait: TypeAlias = Until | Turn | AtCall | AtBarrier | Held | Together
 
 
 # What faults decide
@@ -163,7 +169,7 @@ class Repeat(Decision):
 class Hold(Decision):
     """The attempt is made later."""
 
-    wait: Turn | Pause
+    wait: Turn | Pause | AtCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,14 +178,14 @@ class Changed(Decision):
 
     Attributes:
         content: Changes the event's body; retries are changed as well.
-        is_evolved: Whether the posted body is written as by a later version of the service; retries
+        evolved: Writes the posted body as a later version of the service might; retries are changed
             as well.
         signer: Signs in place of the endpoint's own signer.
         tampered: Changes the signed body.
     """
 
     content: Callable[[bytes], bytes] | None = None
-    is_evolved: bool = False
+    evolved: Callable[[bytes], bytes] | None = None
     signer: Signer | None = None
     tampered: Callable[[bytes], bytes] | None = None
 
@@ -190,7 +196,7 @@ class Changed(Decision):
     @property
     def is_of_event(self) -> bool:
         """Whether it changes the event, and not only this attempt to post it."""
-        return self.is_evolved or self.content is not None
+        return self.evolved is not None or self.content is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,8 @@ from typing import Final
 
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
+from ..base.forks import new_lock
+from ..base.history import Record
 from ..base.marks import Mark
 from ..domain.instants import SECOND
 from ..transport.client.django_bridge import has_broken_transaction
@@ -54,7 +56,8 @@ from .decisions import (
 )
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
-from .faults import Concurrently, Disabled
+from .faults import Concurrently, Disabled, DuringCall
+from .logged_errors import ErrorLog
 from .observing import Observer
 from .outbox import Outbox
 from .overdue import Overdue
@@ -73,6 +76,7 @@ class Drain:
     """Makes the attempts of a fake.
 
     Attributes:
+        log: Notes what apps log.
         thread: The thread that is draining the queue, if any.
         observer: The extra that observes attempts, if any.
         awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
@@ -94,9 +98,10 @@ class Drain:
         self._core = core
         self._outbox = outbox
         self._queue = outbox.queue
-        self._poster = Poster(core.scopes, portal)
+        self._poster = Poster(core, portal)
+        self.log: ErrorLog = self._poster.log
         self._test_thread = threading.get_ident()
-        self._drain_lock = threading.Lock()  # held by the draining thread
+        self._drain_lock = new_lock()  # held by the draining thread
         self.thread: int | None = None
         self.observer: Observer | None = None
         self.awaits_retries: bool = False
@@ -130,13 +135,12 @@ class Drain:
     def __enter__(self) -> None:
         # A turn, for which the drain lock was acquired.
         self.thread = threading.get_ident()
-        self._poster.log.begin()
+        self.log.begin()
 
     def __exit__(self, kind: object, *_: object) -> None:
         raised = self._raised
         self._event = self._raised = self.thread = self.overdue.current = None
         self._outbox.depth = 0
-        self._poster.log.end()
         self._drain_lock.release()
         if raised is None:
             return
@@ -161,6 +165,25 @@ class Drain:
         waits = here == self._test_thread and thread not in (None, here)
         if waits and self._drain_lock.acquire(timeout=self.overdue.limit):
             self._drain_lock.release()
+
+    # API calls
+
+    def take_for(self, call: Record) -> list[Attempt]:
+        """Remove and return the attempts that wait for an API call.
+
+        A call that is made while an event is handled ends no wait. An event that the call itself
+        has caused waits for the next one.
+        """
+        with self._core.lock:
+            if self.thread is not None:
+                return []
+            if any(isinstance(fault, DuringCall) for fault in self._outbox.faults.active):
+                caused = self._core.history.effects_of(call)
+                for attempt in [*self._queue.ready]:
+                    is_asked = attempt._cause or attempt._wait or attempt.event in caused
+                    if not (is_asked or self._is_next(attempt, in_batch=False)):
+                        self._queue.ready.remove(attempt)
+            return self._queue.take_for(call)
 
     # Barriers
 
@@ -245,12 +268,8 @@ class Drain:
         if attempt.endpoint.disabled:
             attempt._decisions, attempt._marks = (Disabled(attempt.endpoint)._decide(attempt),), ()
             return (attempt,)
-        if self.observer is not None:
-            self.observer.begins(attempt)
-        if attempt._cause is None:
-            attempt._cause = attempt.event
-            if not self._ask_faults(attempt, in_batch):
-                return ()
+        if not self._is_next(attempt, in_batch):
+            return ()
         batch = [attempt]
         for twice in attempt._decisions:
             if isinstance(twice, Twice):
@@ -263,6 +282,15 @@ class Drain:
                 if isinstance(twice, Twice):
                     self._repeated(partner, twice, in_batch=False)  # all of which wait
         return [*partners, *batch]
+
+    def _is_next(self, attempt: Attempt, in_batch: bool) -> bool:
+        # Whether to make an attempt that is ready, of which the faults are asked once.
+        if self.observer is not None:
+            self.observer.begins(attempt)
+        if attempt._cause is not None:
+            return True
+        attempt._cause = attempt.event
+        return self._ask_faults(attempt, in_batch)
 
     def _ask_faults(self, attempt: Attempt, is_taken: bool) -> bool:
         # Decisions that combine with others come first, then the first of the other ones, unless
@@ -292,7 +320,7 @@ class Drain:
             case Hold(wait=wait):
                 if isinstance(wait, Pause) and decision.mark not in attempt.event._marks:
                     attempt.event._marks += (decision.mark,)
-                if isinstance(wait, Pause) or not wait.together:
+                if not (isinstance(wait, Turn) and wait.together):
                     attempt._marks += (decision.mark,)
                 self._queue.wait(attempt, wait)
                 return False

@@ -14,7 +14,11 @@ from ..base.calling_line import Line, calling_line
 from ..base.redaction import redacted_place
 from ..domain.instants import parse_delay
 from ..transport.client.targets import Target
+from ..transport.client.url import checked_path
 from .events import Event
+
+#: Takes an event and returns the path to post it to.
+PathFunction: TypeAlias = Callable[[Event], str]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -52,6 +56,7 @@ class Endpoint:
     _restart: Callable[[], object] | None
     _disable_after: int | None
     _line: Line  # the line of connect()
+    _path: str | PathFunction
     _note: Callable[[str, Line], None]  # records a call, or refuses it if the fake is closed
     connected: bool = True
     disabled: bool = False
@@ -78,6 +83,9 @@ class Endpoint:
     def listens_for(self, event_type: str) -> bool:
         """Return whether the endpoint, while connected, gets events of this type."""
         return not self.events.isdisjoint((event_type, "*"))
+
+    def _path_for(self, event: Event) -> str:
+        return self._path if isinstance(self._path, str) else checked_path(self._path(event))
 
     def _surfaces(self, error: BaseException) -> bool:
         # With retries, the app gets another chance, so its error doesn't fail the test.
@@ -150,9 +158,15 @@ class WebhookRequest:
     number: int
     endpoint: Endpoint
     _id: str | None = None
+    _unsigned: bytes | None = None  # the body, if a signer has signed inside it
 
     def __repr__(self) -> str:
         return f"<WebhookRequest {self.number} of {self.event._full_name} at {self.endpoint.label}>"
+
+    @property
+    def path(self) -> str:
+        """The path, with the query if there is one; ``"/"`` for a function."""
+        return self.endpoint._path_for(self.event)
 
     @property
     def id(self) -> str:
@@ -172,8 +186,11 @@ class WebhookRequest:
         return json.loads(self.body)
 
 
-#: Takes an attempt's request and returns the headers that sign it.
-Signer: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
+#: Takes an attempt's request and returns the headers that sign it, or headers and the signed body.
+Signer: TypeAlias = Callable[
+    [WebhookRequest],
+    Mapping[str, str] | tuple[Mapping[str, str], Mapping[str, Any] | list[Any] | str | bytes],
+]
 
 
 class Endpoints:

@@ -92,8 +92,18 @@ class Event(Record):
         """
         return json.loads(self.body, parse_float=Decimal)
 
+    @property
+    def _is_posted(self) -> bool:
+        return self._outbound is None or self._outbound.posts(self.body)
+
     def _posted(self, body: bytes) -> bytes:
-        return body if self._outbound is None else self._outbound.posted(body)
+        posted = body if self._outbound is None else self._outbound.posted(body)
+        if posted is None:
+            raise TypeError(
+                "what the outbound= function returned: expected a body, as for the same event "
+                "under its first id, got None"
+            )
+        return posted
 
     def _seen(self, changed: bytes, body: bytes) -> bytes:
         # outbound= may leave out the changed part, so that nothing has changed for the app.

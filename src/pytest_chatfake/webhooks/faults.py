@@ -26,10 +26,10 @@ from ..domain.instants import parse_delay, parse_length, seconds
 from ..transport.client.responses import Response
 from .attempts import Attempt
 from .attending import Attend
-from .decisions import Call, Changed, Decision, Failed, Hold, Meaning, Pause, Turn, Twice
+from .decisions import AtCall, Call, Changed, Decision, Failed, Hold, Meaning, Pause, Turn, Twice
 from .endpoints import Endpoint, Signer
 from .signing import check_signer
-from .synthetic import UNKNOWN, with_unknown
+from .synthetic import UNKNOWN, evolved, with_unknown
 
 #: Why two attempts at an endpoint can't overlap.
 ONE_AT_A_TIME: Final = (
@@ -174,15 +174,23 @@ class Evolve(Fault):
 
     _kind, _text, _usual_times = "evolve", "evolved", None
 
-    def __init__(self, unknown: str | None, resource: str) -> None:
-        if unknown is not None:
+    def __init__(
+        self,
+        unknown: str | None,
+        resource: str,
+        how: str,
+        change: Callable[[bytes], bytes] | None = None,
+    ) -> None:
+        if unknown is not None and change is None:
             check_choice(unknown, "field in unknown=", [*UNKNOWN])
-        super().__init__(*shown_arguments(unknown=unknown))
-        self._unknown, self._resource = unknown, resource
+        super().__init__(*shown_arguments(unknown=unknown, how=None if how == "value" else how))
+        self._unknown, self._resource, self._change = unknown, resource, change
 
     def _decide(self, attempt: Attempt) -> Decision | None:
-        if self._unknown is None:
-            return Changed(self, self._mark, is_evolved=True)
+        everywhere = attempt.event._outbound is not None
+        if self._unknown is None or self._change is not None:
+            change = self._change or partial(evolved, everywhere=everywhere)
+            return Changed(self, self._mark, evolved=change)
         change = partial(with_unknown, path=self._unknown, resource=self._resource)
         if change(attempt._body) == attempt._body:
             return None  # the event has no such field
@@ -218,6 +226,15 @@ class Reorder(Fault):
 
     def _decide(self, attempt: Attempt) -> Decision:
         return Hold(self, self._mark, wait=Turn(self._steps, self))
+
+
+class DuringCall(Fault):
+    """Makes an attempt during the app's next API call, before its response."""
+
+    _kind, _text = "during_call", "during a call"
+
+    def _decide(self, attempt: Attempt) -> Decision:
+        return Hold(self, self._mark, wait=AtCall(self))
 
 
 class Concurrently(Fault):
@@ -331,6 +348,7 @@ FAULTS: Final[tuple[type[Fault], ...]] = (
     Lose,
     Delay,
     Reorder,
+    DuringCall,
     LoseResponse,
     Refuse,
     Crash,

@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final, cast
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, cast
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from .attempts import Attempt
 from .decisions import Changed, Decision, Meaning
 from .endpoints import Signer, WebhookRequest
-from .faults import Fault, with_a_space
-from .signing import OwnSigner, guessed, retired, sign
+from .events import Event
+from .faults import Fault
+from .schemes import DAY, Scheme
+from .signing import guessed, sign
 
 #: Not a forgery: an app that refuses this one doesn't refuse the others for their signatures.
 GENUINE: Final = "genuine"
 
-#: The forgery with a changed body.
-CHANGED: Final = "changed after it was signed"
-
-_DAY = 86_400  # in seconds
+#: Each right app refuses this one, and only an app that verifies no signature accepts it.
+WRONG: Final = "with a wrong signature"
 
 #: A timestamp, a signature in hex or base64, or an id.
 _LONG = re.compile(r"[\w+/]{9,}=*")
+
+#: Returns the headers of the signature for a request.
+_Sign: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Forged:
+    """How to make a forgery.
+
+    Attributes:
+        signer: Signs in place of the endpoint's own signer.
+        tampered: Changes the signed body; None: it stays the same.
+        control: Signs a forgery with other values of ``assumed``. If the app verifies signatures,
+            but accepts that, it is wrong to assume that these headers belong to the signature, so
+            this forgery may be no forgery. None: nothing is assumed.
+        assumed: The names of these headers.
+        may_break: Whether an error is as good as a refusal, because it lets nobody in, and a
+            provider's own SDK may raise it. Other forgeries find an app that breaks.
+    """
+
+    signer: _Sign
+    tampered: Callable[[bytes], bytes] | None = None
+    control: _Sign | None = None
+    assumed: tuple[str, ...] = ()
+    may_break: bool = False
 
 
 class Forgery(Fault):
@@ -32,19 +58,25 @@ class Forgery(Fault):
 
     _kind, _text, _set_up_by = "forgery", "forgery check", "assert_rejects_forgeries()"
 
-    def __init__(self, what: str, line: Line) -> None:
+    def __init__(
+        self, what: str, forged: Forged, content: Callable[[bytes], bytes] | None, line: Line
+    ) -> None:
         super().__init__()
-        self._what = what
+        self._forged = forged
+        self._content = content
         self._mark = Mark(self._kind, f"{self._text}, {what}", line)
         self._got_through = False
 
     def _decide(self, attempt: Attempt) -> Decision:
-        def signed(request: WebhookRequest) -> Mapping[str, str]:
-            return forgeries(request)[self._what] or {}
-
-        tampered = with_a_space if self._what == CHANGED else None
-        meaning = Meaning(wanted=True, uncounted=True)
-        return Changed(self, self._mark, meaning, signer=signed, tampered=tampered)
+        forged, meaning = self._forged, Meaning(wanted=True, uncounted=True)
+        return Changed(
+            self,
+            self._mark,
+            meaning,
+            content=self._content,
+            signer=forged.signer,
+            tampered=forged.tampered,
+        )
 
 
 def forgery_of(attempt: Attempt) -> Forgery | None:
@@ -53,50 +85,122 @@ def forgery_of(attempt: Attempt) -> Forgery | None:
     return next((fault for fault in faults if isinstance(fault, Forgery)), None)
 
 
-def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
-    """Return the headers for each forgery of a request; None if the forgery is impossible here."""
-    signer = cast("Signer", request.endpoint.signer)
+def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forged | None]:
+    """Return how each forgery of a request is made; None if it is impossible here.
 
-    def signed(**changes: Any) -> dict[str, str]:
+    Args:
+        request: A genuine request, with a new event id.
+        another: Another event that the endpoint may get, if there is one.
+    """
+    signer = cast("Signer", request.endpoint.signer)
+    scheme, headers = Scheme(signer, request, another), sign(signer, request)
+    signing, clocks, random = scheme.signing, scheme.clocks, scheme.random
+
+    def signed(request: WebhookRequest, **changes: Any) -> dict[str, str]:
         return sign(signer, replace(request, **changes))
 
-    headers, longer = signed(), signed(body=with_a_space(request.body))
-    old, ahead = (signed(timestamp=request.timestamp + shift) for shift in (-_DAY, _DAY))
-    event = request.event
-    again, signing = signed(), [*headers]
-    if not isinstance(signer, OwnSigner):  # a function's headers may not all be about the signature
-        signing = [
-            name
-            for name, value in headers.items()
-            if again.get(name) == value and {longer.get(name), old.get(name)} != {value}
-        ] or signing
-    is_dated = any(
-        re.sub(r"\d", "", headers[name]) != re.sub(r"\d", "", old.get(name, "")) for name in signing
+    def without(*names: str) -> Forged:
+        return Forged(lambda request: {k: v for k, v in signed(request).items() if k not in names})
+
+    def replaced(
+        change: Callable[[dict[str, str]], dict[str, str]], *, may_break: bool = False
+    ) -> Forged:
+        # Changes some headers of a genuine request.
+        def forge(request: WebhookRequest) -> dict[str, str]:
+            found = signed(request)
+            return found | change(found)
+
+        return Forged(forge, may_break=may_break)
+
+    def emptied(_: object) -> dict[str, str]:
+        return dict.fromkeys(signing, "")
+
+    def malformed(headers: dict[str, str]) -> dict[str, str]:
+        return {name: _LONG.sub(_malformed, headers[name]) for name in signing}
+
+    def shifted(seconds: int, *fresh: str) -> Forged:
+        def forge(request: WebhookRequest) -> dict[str, str]:
+            now = signed(request)
+            then = signed(request, timestamp=request.timestamp + seconds)
+            return then | {name: now[name] for name in fresh}
+
+        return assuming(clocks if scheme.is_dated_apart else random, Forged(forge))
+
+    def another_secret(request: WebhookRequest) -> dict[str, str]:
+        return guessed(signer, request) or {}
+
+    def assuming(names: Sequence[str], forged: Forged) -> Forged:
+        def other_values(request: WebhookRequest) -> dict[str, str]:
+            found, old = signed(request), signed(request, timestamp=request.timestamp - DAY)
+            others = old | scheme.wrong(found)
+            return found | {name: others[name] for name in names}
+
+        is_certain = scheme.is_certain and not {*names} <= {*scheme.alternatives}
+        if is_certain or not names:
+            return forged
+        return replace(forged, control=other_values, assumed=(*names,))
+
+    cut, of_another = scheme.cut(headers), _signed_for_another(signer, scheme, request, another)
+    found: dict[str, Forged | None] = {GENUINE: Forged(signed), "unsigned": without(*signing)}
+    if len(signing) > 1:
+        for name in signing:
+            found[f"without {name}"] = assuming([name], without(name))
+    found["with empty headers"] = replaced(emptied)
+    is_long = headers | malformed(headers) != headers
+    found["with malformed headers"] = replaced(malformed) if is_long else None
+    if scheme.bare(headers):  # otherwise, a wrong signature is bare already
+        found["with a bare signature"] = replaced(scheme.bare, may_break=True)
+    found["with another scheme's prefix"] = replaced(scheme.renamed, may_break=True)
+    found[WRONG] = replaced(scheme.wrong, may_break=True)
+    is_ours = guessed(signer, request) is not None
+    found["signed with another secret"] = Forged(another_secret) if is_ours else None
+    found["changed after it was signed"] = (
+        assuming(random, Forged(signed, scheme.changed)) if scheme.signs_body else None
     )
-    # One secret only, or another one's signature would stay valid.
-    newest = sign(retired(signer), request)
-    cut = {name: value[:-4] for name, value in newest.items() - longer.items()}
-    others = signed(body=event._posted(event.body), _id=event.id)  # the same if no id is signed
-    times = [name for name in signing if is_dated and headers[name].isdecimal()]
-    malformed = headers | {name: _LONG.sub(_malformed, headers[name]) for name in signing}
-    return {
-        GENUINE: headers,
-        "unsigned": {name: headers[name] for name in headers if name not in signing},
-        **{
-            f"without {name}": {other: headers[other] for other in headers if other != name}
-            for name in signing
-            if len(signing) > 1
-        },
-        "with empty headers": headers | dict.fromkeys(signing, ""),
-        "with malformed headers": malformed if malformed != headers else None,
-        "signed with another secret": guessed(signer, request),
-        CHANGED: headers if cut else None,
-        "with its signature cut off": headers | cut if cut else None,
-        "with another event's signature": others if cut and others != headers else None,
-        "signed a day ago": old if is_dated else None,
-        **{f"signed a day ago under a new {name}": old | {name: headers[name]} for name in times},
-        "signed a day ahead": ahead if is_dated else None,
-    }
+    shorter = replaced(scheme.cut, may_break=not scheme.is_certain)
+    found["with its signature cut off"] = assuming([*cut], shorter) if cut else None
+    found["with another event's signature"] = (
+        assuming(random, Forged(of_another)) if of_another else None
+    )
+    found["signed a day ago"] = shifted(-DAY) if scheme.is_dated else None
+    if scheme.is_dated:
+        for name in clocks:
+            found[f"signed a day ago under a new {name}"] = shifted(-DAY, name)
+    found["signed a day ahead"] = shifted(DAY) if scheme.is_dated else None
+    return found
+
+
+def _signed_for_another(
+    signer: Signer, scheme: Scheme, request: WebhookRequest, another: Event | None
+) -> _Sign | None:
+    """Return what signs as for another event; None if no other event has another signature.
+
+    That is another event of the fake, the same one under its own id or, if a body has no id, the
+    same one with a change.
+    """
+
+    def as_another(_: WebhookRequest) -> dict[str, Any]:
+        other = cast("Event", another)
+        return {"event": other, "body": other._posted(other.body), "_id": other.id}
+
+    def as_its_own(request: WebhookRequest) -> dict[str, Any]:
+        event = request.event
+        return {"body": event._posted(event.body), "_id": event.id}
+
+    def as_changed(request: WebhookRequest) -> dict[str, Any]:
+        return {"body": scheme.changed(request.body)}
+
+    headers = sign(signer, request)
+    ways = [*[as_another] * (another is not None), as_its_own, *[as_changed] * scheme.signs_body]
+    for changes in ways:
+        other, found = replace(request, **changes(request)), headers
+        with suppress(Exception):  # a signer may know only some types of events
+            found = sign(signer, other)
+        is_other = any(found.get(name) != headers[name] for name in scheme.signing)
+        is_sure = scheme.is_certain or (scheme.random and other.body != request.body)
+        if is_other and is_sure:
+            return lambda request: sign(signer, replace(request, **changes(request)))
+    return None
 
 
 def _malformed(value: re.Match[str]) -> str:

@@ -27,6 +27,11 @@ class Observer(Protocol):
         """Whether a check may find nothing to do, because no event was accepted."""
         ...
 
+    @property
+    def remark(self) -> str:
+        """What reports add to a refusal of the app; empty if there is nothing to add."""
+        ...
+
     def begins(self, attempt: Attempt) -> None:
         """Called when it is an attempt's turn, before the faults are asked."""
         ...

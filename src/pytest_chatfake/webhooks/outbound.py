@@ -24,17 +24,20 @@ class Outbound:
     def __init__(self, core: Core, function: Callable[[Any], object]) -> None:
         self._core = core
         self._function = function
-        self._posted: dict[bytes, bytes] = {}
+        self._posted: dict[bytes, bytes | None] = {}
 
     def reset(self) -> None:
         self._posted.clear()
 
-    def posted(self, body: bytes) -> bytes:
-        """Return the body to post in place of the service's."""
-        known = self._posted.get(body)
-        if known is None:  # if two threads call it at once, the first result counts
-            known = self._posted.setdefault(body, self._ask(body))
-        return known
+    def posted(self, body: bytes) -> bytes | None:
+        """Return the body to post in place of the service's; None: nothing is posted."""
+        if body not in self._posted:  # if two threads call it at once, the first result counts
+            self._posted.setdefault(body, self._ask(body))
+        return self._posted[body]
+
+    def posts(self, body: bytes) -> bool:
+        """Return whether this body, of an event that was emitted, is posted at all."""
+        return self._posted.get(body, b"") is not None
 
     def prepare(self, body: bytes, title: str) -> bool:
         """Shape a body that is about to be emitted, with the lock released.
@@ -56,10 +59,15 @@ class Outbound:
             raise
         return True
 
-    def _ask(self, body: bytes) -> bytes:
+    def _ask(self, body: bytes) -> bytes | None:
         found = self._function(json.loads(body, parse_float=Decimal))
-        if isinstance(found, Mapping):
-            return encode({**found}).encode()
-        if not isinstance(found, (str, bytes)):
-            raise TypeError(unexpected(_WHAT, "a mapping, a str or bytes", found))
-        return check_bytes(found, _WHAT)
+        return None if found is None else body_of(found, _WHAT, " or None")
+
+
+def body_of(found: object, what: str, more: str = "") -> bytes:
+    """Return a mapping or a list as JSON, and a string or bytes as they are."""
+    if isinstance(found, Mapping | list):
+        return encode({**found} if isinstance(found, Mapping) else found).encode()
+    if not isinstance(found, (str, bytes)):
+        raise TypeError(unexpected(what, f"a mapping, a list, a str or bytes{more}", found))
+    return check_bytes(found, what)

@@ -7,6 +7,7 @@ Later, the :class:`.Drain` takes it from the queue and attempts it without the l
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
@@ -20,7 +21,7 @@ from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
 from ..domain.instants import Moment, shown
-from ..domain.messages import MessageState
+from ..domain.messages import STATUSES, MessageState
 from ..wire.bodies import EventWriter
 from .attempts import Attempt
 from .core import Core
@@ -211,9 +212,34 @@ class Outbox:
         self.queue.ready.append(attempt)
         yield
 
+    def as_of_another_message(self, event: Event, body: bytes) -> bytes:
+        """Return an event's body with the ids of a message that doesn't exist, new in each call.
+
+        A body without the fake's own ids of its message stays the same.
+        """
+        ids, number = self._ids, _LAST_ID - len(self.attempts)
+        for template in (ids.message, ids.original):
+            if event._message is not None:
+                own, new = template % event._number, template % number
+                body = body.replace(own.encode(), new.encode())
+        if event._message is None:  # a person may have written it
+            prefix, new = ids.inbound.removesuffix("%08x").encode(), ids.inbound % number
+            body = re.sub(re.escape(prefix) + rb"[0-9a-f]{8}", new.encode(), body)
+        return body
+
+    def as_of_another_status(self, event: Event, body: bytes) -> bytes:
+        """Return an event's body with a status of which its message has no event yet, if any."""
+        had = {other.status for other in self.events_of(event._message)}
+        new = next((status for status in STATUSES if status not in had), event.status)
+        if event._message is None or not (event.status and new):
+            return body
+        return body.replace(f'"status":"{event.status}"'.encode(), f'"status":"{new}"'.encode())
+
     def _send(
         self, event: Event, cause: Record | None = None, marks: tuple[Mark, ...] = ()
     ) -> None:
+        if not event._is_posted:
+            return
         attempts = [
             Attempt(event, endpoint, self.depth, 1, cause, marks)
             for endpoint in self.endpoints.listening(event.type)

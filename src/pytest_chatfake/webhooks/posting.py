@@ -9,16 +9,16 @@ from typing import Any
 
 from ..base.arguments import unexpected
 from ..base.current_test import current
-from ..base.scopes import Scopes
+from ..base.redaction import redacted_place
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
 from ..transport.client.loops import gather
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
 from .attempts import Attempt, Post
+from .core import Core
 from .endpoints import Signer
 from .logged_errors import ErrorLog
-from .signing import flaw_of, sign
-from .synthetic import evolved
+from .signing import Signature, flaw_of, forged_body, sign
 
 
 class Poster:
@@ -28,17 +28,17 @@ class Poster:
     URLs and WSGI apps are called in threads, which tasks wait for.
 
     Args:
-        scopes: Knows which code is part of an attempt.
+        core: Knows which code is part of an attempt.
         portal: Runs the tasks if the caller is plain code.
 
     Attributes:
         log: Notes what apps log.
     """
 
-    def __init__(self, scopes: Scopes, portal: Portal) -> None:
-        self._scopes = scopes
+    def __init__(self, core: Core, portal: Portal) -> None:
+        self._scopes = core.scopes
         self._portal = portal
-        self.log: ErrorLog = ErrorLog(scopes)
+        self.log: ErrorLog = ErrorLog(core)
 
     def post(
         self, posts: Sequence[Post], *, plain: bool
@@ -117,33 +117,42 @@ class Poster:
                 post.attendant.end()  # last, when nothing holds the app's frames any more
         outcome = post.outcome
         status = outcome.status if isinstance(outcome, Response) else None
-        logged = self.log.take(post.attempt, status or 0)
-        if status is not None:
+        logged = self.log.take(post.attempt, status or 0, post.target.printed)
+        if status is not None and logged is not None:
             post.attempt._logged = logged
-        self._scopes.open.discard(post.attempt)
+        self._scopes.end(post.attempt)
 
 
 def _write(post: Post) -> None:
     # The order matters, because tamper() changes the signed body.
     attempt, request, changes = post.attempt, post.request, post.attempt._changes
-    event, signer, is_evolved = attempt.event, attempt.endpoint.signer, False
+    event, signer = attempt.event, attempt.endpoint.signer
+    if callable(attempt.endpoint._path):
+        attempt._place = f" {redacted_place(request.path)}"
+        post.target.go_to(request.path)
     for change in changes:
         if change.content is not None:
             request.body = event._seen(change.content(request.body), request.body)
-        is_evolved = is_evolved or change.is_evolved
         signer = change.signer or signer  # the last one signs
     request.body = event._posted(request.body)
-    if is_evolved:
-        request.body = evolved(request.body, everywhere=event._outbound is not None)
+    for change in changes:
+        if change.evolved is not None:
+            request.body = change.evolved(request.body)
+    signature = Signature()
     if signer is not None:
-        headers = sign(post.signer or signer, request)
-        request.headers = {**attempt.endpoint.headers, **headers}
+        signature = sign(post.signer or signer, request)
+        if signature.unsigned is not None and not any(c.signer and c.tampered for c in changes):
+            request._unsigned, request.body = request.body, signature.body
+        request.headers = {**attempt.endpoint.headers, **signature.headers}
         for change in changes:
             if change.signer is signer and change.meaning.wrong:
-                _say_flaw(attempt, change.mark.kind, signer, headers)
+                _say_flaw(attempt, change.mark.kind, signer, signature)
     for change in changes:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
+    own = attempt.endpoint.signer
+    if own is not None and request._unsigned is None and signature.fields:
+        request.body = forged_body(own, request, signature.fields)
 
 
 def _say_flaw(attempt: Attempt, kind: str, signer: Signer, headers: Mapping[str, str]) -> None:

@@ -16,14 +16,16 @@ from dataclasses import replace
 from sys import maxsize
 from typing import Final, TypeAlias
 
+from ..base.history import Record
 from ..domain.instants import MILLISECOND
 from .attempts import Attempt
 from .core import Core
-from .decisions import AtBarrier, Held, Pause, Turn, Until
+from .decisions import AtBarrier, AtCall, Held, Pause, Turn, Until
 from .endpoints import Endpoint
 from .events import Event
 
-#: What waits for a barrier comes after whatever waits for other attempts; what is held comes last.
+#: What waits for a call or a barrier comes after whatever waits for other attempts; what is held
+#: comes last.
 _AT_BARRIER: Final = maxsize - 1
 _HELD: Final = maxsize
 
@@ -37,7 +39,8 @@ class Queue:
     Attributes:
         ready: The attempts to make next, in order.
         block: The block of the test that holds back whatever is queued; None outside such a block.
-        only_waits: Whether time moves to duplicates that wait for it, without making them.
+        only_waits: Whether time moves to duplicates that wait for it, without making them, and API
+            calls end no wait.
     """
 
     def __init__(self, core: Core) -> None:
@@ -64,7 +67,7 @@ class Queue:
         else:
             self._hold(attempts, self.block)
 
-    def wait(self, attempt: Attempt, wait: Turn | Pause | AtBarrier) -> None:
+    def wait(self, attempt: Attempt, wait: Turn | Pause | AtCall | AtBarrier) -> None:
         """Queue an attempt that has to wait."""
         match wait:
             case Pause(length, moves_clock):
@@ -72,7 +75,7 @@ class Queue:
             case Turn(others):
                 attempt._wait = wait
                 self._put(self._made + others, attempt)
-            case AtBarrier():
+            case AtCall() | AtBarrier():
                 attempt._wait = wait
                 self._put(_AT_BARRIER, attempt)
 
@@ -140,6 +143,18 @@ class Queue:
             attempt._wait = attempt._wait.then if isinstance(attempt._wait, Held) else None
         return [attempt for _, _, attempt in entries]
 
+    # API calls
+
+    def take_for(self, call: Record) -> list[Attempt]:
+        """Remove and return the attempts that wait for an API call."""
+        waiting = [entry for entry in self._waiting if isinstance(entry[2]._wait, AtCall)]
+        if self.only_waits or not waiting:
+            return []
+        taken = self._take(waiting)
+        for attempt in taken:
+            attempt._call = call
+        return taken
+
     # Barriers
 
     def release(self) -> bool:
@@ -151,9 +166,9 @@ class Queue:
         turns, failed = list[_Waiting](), list[_Waiting]()
         for entry in self._waiting[: bisect_left(self._waiting, (_HELD,))]:
             wait = entry[2]._wait
-            if not isinstance(wait, Turn):
+            if not isinstance(wait, Turn | AtCall):
                 failed.append(entry)
-            elif not wait.outlasts_barriers:
+            elif isinstance(wait, AtCall) or not wait.outlasts_barriers:
                 wait.fault._is_short = True
                 turns.append(entry)
         turns.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))

@@ -10,6 +10,7 @@ import binascii
 import copy
 import hashlib
 import hmac
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from string import Formatter
@@ -28,6 +29,8 @@ from ..base.views import listed
 from ..domain.instants import SECOND, parse_offset
 from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
+from .fields import GONE, fields_of, rewritten
+from .outbound import body_of
 
 #: The maximum length of the signed content in reports, in bytes.
 _BEGINNING = 24
@@ -44,16 +47,64 @@ def check_signer(value: object) -> None:
         check_function(value, "signer", 'lambda request: {"X-Signature": "..."}', "the request")
 
 
-def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
-    """Return a signer's headers; raise a TypeError if a name or a value is not a string."""
+class Signature(dict[str, str]):
+    """The headers of a signature and, if it is inside the body, its fields: ``body.signature``.
+
+    Attributes:
+        unsigned: The body that was signed; None: the signature is not inside it.
+        body: The same body with the signature.
+    """
+
+    unsigned: bytes | None = None
+    body: bytes = b""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return {name: value for name, value in self.items() if _is_field(name)}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {name: value for name, value in self.items() if not _is_field(name)}
+
+
+def sign(signer: Signer, request: WebhookRequest) -> Signature:
+    """Return what a signer adds; raise a TypeError if a name or a value is not a string."""
     headers: Any = signer(request)
+    returned, signature = f"what the signer {cited(signer)} returned", Signature()
+    if isinstance(headers, tuple) and len(headers) == 2:  # pyright: ignore[reportUnknownArgumentType] - a user's
+        headers, body = cast("tuple[Any, object]", headers)
+        signature.unsigned, signature.body = request.body, body_of(body, returned)
+        usual, signed = fields_of(request.body), fields_of(signature.body)
+        signature |= {name: str(signed[name]) for name in signed if signed[name] != usual.get(name)}
+        if not signature:
+            raise TypeError(f"{returned}: expected JSON or a form with a signature in it")
+    elif isinstance(headers, Signature) and headers.unsigned == request.body:
+        signature.unsigned, signature.body = headers.unsigned, headers.body
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
-        returned = f"what the signer {cited(signer)} returned"
         raise TypeError(
             unexpected(returned, "a mapping of header names to strings", cast("object", headers))
         )
-    return {str.__str__(name): str.__str__(value) for name, value in items}
+    signature |= {str.__str__(name): str.__str__(value) for name, value in items}
+    return signature
+
+
+def forged_body(signer: Signer, request: WebhookRequest, forged: Mapping[str, str]) -> bytes:
+    """Return a request's body with other fields of its signature; fields not given are left out."""
+    genuine = sign(signer, request)
+
+    def change(name: str, value: Any) -> Any:
+        if name not in genuine:
+            return value
+        new = forged.get(name, GONE)
+        is_number = isinstance(value, int) and isinstance(new, str) and new.isdecimal()
+        return int(cast("str", new)) if is_number else new
+
+    return rewritten(genuine.body, change)
+
+
+def _is_field(name: str) -> bool:
+    return name.startswith(("body.", "body["))
 
 
 def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> str:
@@ -89,7 +140,7 @@ def how_signed(request: WebhookRequest) -> str:
         content = signer._content_of(request)
         over = f"{len(content):,} bytes, {content[:_BEGINNING]!r}..."
         return f"signed in {signer._scheme} over {over}"
-    own = listed(name for name in request.headers if name not in usual)
+    own = listed(name for name in request.headers if name not in usual) or "its body"
     return f"signed in {own} by the signer= function"
 
 
@@ -127,8 +178,9 @@ class HmacSigner:
         secrets: Several secrets in place of ``secret``, the newest first; each one signs.
         header: The name of the header.
         format: The value of the header. ``{timestamp}`` is in Unix seconds; ``{signature}`` is
-            encoded as ``encoding`` says. With several secrets, the parts of the value that depend
-            on the secret are repeated, separated by commas, as in ``t=1,s=...,s=...``.
+            encoded as ``encoding`` says. With several secrets, only the part with the signature
+            is repeated, separated as the format's parts are: ``t=1,s=...,s=...``,
+            ``ts=1;h1=...;h1=...``. If the format has one part, commas separate the signatures.
         content: The template for what is signed; ``{body}`` stands for the exact bytes of the
             attempt.
         timestamp_header: The name of a second header, which has only the timestamp.
@@ -136,6 +188,10 @@ class HmacSigner:
         encoding: ``"hex"``, in lower case, or ``"base64"``.
         offset: A ``timedelta`` or seconds to add to the timestamp: negative for a stale signature,
             positive for one from the future.
+        rotation: What :meth:`Webhooks.rotate_secret` does: ``"overlap"`` signs with the old secret
+            as well until it is retired, and ``"cutover"`` signs with the new one only. If None, a
+            format with one part, such as ``sha256={signature}``, has no room for two signatures, so
+            it cuts over, unless several ``secrets`` are given; every other format overlaps.
 
     Raises:
         TypeError: Both ``secret`` and ``secrets`` are given, or neither.
@@ -155,6 +211,7 @@ class HmacSigner:
         digest: str = "sha256",
         encoding: Literal["hex", "base64"] = "hex",
         offset: timedelta | float = 0,
+        rotation: Literal["overlap", "cutover"] | None = None,
     ) -> None:
         self._secrets = _keys(_secret, secret, secrets)
         self._header = check_header(header, "header")
@@ -183,6 +240,16 @@ class HmacSigner:
             )
         if self._offset and not carried:
             raise ValueError("offset: expected 0, because this scheme has no timestamp")
+        self._separator, self._repeated = _repeated(format)
+        has_room = self._separator or len(self._secrets) > 1
+        usual = "overlap" if has_room else "cutover"
+        choices = (None, "overlap", "cutover")
+        self._overlaps = (check_choice(rotation, "rotation", choices) or usual) == "overlap"
+        if len(self._secrets) > 1 and not self._overlaps:
+            raise ValueError(
+                "rotation: expected 'overlap' or None, because several secrets= sign at once, got "
+                "'cutover'"
+            )
 
     def __repr__(self) -> str:
         shift = f", offset={self._offset}" if self._offset else ""
@@ -192,11 +259,11 @@ class HmacSigner:
         timestamp, content = request.timestamp + self._offset, self._content_of(request)
         encode = bytes.hex if self._encoding == "hex" else _base64
         first, *others = (
-            self._format.format(timestamp=timestamp, signature=encode(mac))
-            for mac in (hmac.digest(secret, content, self._digest) for secret in self._secrets)
+            encode(hmac.digest(secret, content, self._digest)) for secret in _signing(self)
         )
-        more = [part for other in others for part in other.split(",") if part not in first]
-        headers = {self._header: ",".join([first, *more])}
+        parts = [self._format.format(timestamp=timestamp, signature=first)]
+        parts += [self._repeated.format(timestamp=timestamp, signature=mac) for mac in others]
+        headers = {self._header: (self._separator or ",").join(parts)}
         if self._timestamp_header is not None:
             headers[self._timestamp_header] = str(timestamp)
         return headers
@@ -249,13 +316,14 @@ class StandardWebhooksSigner:
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
         timestamp, signed = request.timestamp + self._offset, self._content_of(request)
-        macs = [hmac.digest(secret, signed, "sha256") for secret in self._secrets]
+        macs = [hmac.digest(secret, signed, "sha256") for secret in _signing(self)]
         return {
             "webhook-id": request.id,
             "webhook-timestamp": str(timestamp),
             "webhook-signature": " ".join("v1," + _base64(mac) for mac in macs),
         }
 
+    _overlaps = True
     _scheme = "webhook-signature as v1,{signature}: HMAC-SHA256 in base64"
 
     def _content_of(self, request: WebhookRequest) -> bytes:
@@ -265,6 +333,32 @@ class StandardWebhooksSigner:
 
 #: Our own signers, whose secrets are known.
 OwnSigner: TypeAlias = HmacSigner | StandardWebhooksSigner
+
+
+def _signing(signer: OwnSigner) -> tuple[bytes, ...]:
+    # After a cut-over, the old secret no longer signs, but an app may still know it.
+    return signer._secrets if signer._overlaps else signer._secrets[:1]
+
+
+def _repeated(format_: str) -> tuple[str, str]:
+    """Return what separates several signatures in a header, and the part to repeat for each.
+
+    If there is no room for several, that is nothing, and the whole.
+    """
+    if re.fullmatch(r"v\d+,{signature}", format_):  # as in Standard Webhooks
+        return " ", format_
+    before, _, after = format_.partition("{signature}")
+    for separator in (";", "&", ",", " "):
+        start, end = before.rfind(separator) + 1, after.find(separator)
+        part = (before[start:] + "{signature}" + (after if end < 0 else after[:end])).strip()
+        others = [each.strip() for each in format_.split(separator)]
+        others.remove(part)
+        # In "Bearer {signature}", the rest belongs to the signature, and a quoted parameter has one
+        # value.
+        are_parts = all("=" in each or each == "{timestamp}" for each in others)
+        if others and are_parts and '"' not in part and " " not in "".join(others):
+            return separator, part
+    return "", format_
 
 
 def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tuple[bytes, ...]:

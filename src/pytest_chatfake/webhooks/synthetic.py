@@ -24,6 +24,7 @@ from ..base.arguments import (
 from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
 from .events import CustomEvent
+from .fields import json_in, opened_body
 
 #: Takes the service's body and returns the edited one.
 Edit: TypeAlias = Callable[[bytes], bytes]
@@ -38,6 +39,10 @@ UNKNOWN: Final[Mapping[str, str]] = {
     "status": "added_later",
     "type": "added_later",
 }
+
+
+#: Those with lists that may grow; all values of ``status`` are known (§2.3).
+OPEN: Final = tuple(path for path in UNKNOWN if path != "status")
 
 
 def edits(
@@ -99,15 +104,19 @@ def evolved(body: bytes, *, everywhere: bool) -> bytes:
     """Return a body as a later version of the service might write it.
 
     The envelope, its resource and the conversation each get a new field, and their fields another
-    order. A body that is not JSON stays as it is.
+    order. A body that is neither JSON nor a form stays as it is.
 
     Args:
         body: The body.
         everywhere: Whether to change all objects, because their meaning is unknown.
     """
+    if (opened := opened_body(body)) is None:
+        return body
+    value, write = opened
     try:
-        event = json.loads(body, parse_float=Decimal)
-        grown = _grown_everywhere(event) if everywhere else _grown(event, is_envelope=True)
+        if write is not encode:
+            return write({"addedLater": "v3", **dict(reversed(value.items()))}).encode()
+        grown = _grown_everywhere(value) if everywhere else _grown(value, is_envelope=True)
         return encode(grown).encode()
     except (AttributeError, ValueError, RecursionError):
         return body  # the test broke it on purpose
@@ -144,6 +153,8 @@ def _grown_everywhere(value: Any) -> Any:
             return [*map(_grown_everywhere, anything)]
         case dict():
             return _ADDED | {name: _grown_everywhere(anything[name]) for name in reversed(anything)}
+        case str() if (inner := json_in(value)) is not None:
+            return encode(_grown_everywhere(inner))
         case _:
             return value
 

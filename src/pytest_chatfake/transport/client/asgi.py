@@ -46,7 +46,6 @@ class AsgiTarget(Target):
         portal: Portal,
         client: tuple[str, int] | None = None,
     ) -> None:
-        raw_path, _, query = checked_path(path).partition("?")
         self._app = app
         self._portal = portal
         self._awaited = Cancellable()
@@ -56,16 +55,21 @@ class AsgiTarget(Target):
             "http_version": "1.1",
             "method": "POST",
             "scheme": "http",
-            "path": unquote(raw_path),
-            "raw_path": raw_path.encode("ascii"),
-            "query_string": query.encode("ascii"),
             "root_path": "",
             "client": checked_client(client),
             "server": ("testserver", 80),
         }
+        self.go_to(checked_path(path))
+
+    def go_to(self, path: str) -> None:
+        raw_path, _, query = path.partition("?")
+        self._scope["path"] = unquote(raw_path)
+        self._scope["raw_path"] = raw_path.encode("ascii")
+        self._scope["query_string"] = query.encode("ascii")
 
     def clone(self) -> AsgiTarget:
         clone = copy(self)
+        clone._scope = self._scope.copy()
         clone._awaited = Cancellable()
         return clone
 

@@ -45,11 +45,29 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
 
 def has_broken_transaction() -> bool:
     """Return whether this thread's transaction is broken: Django refuses all but a rollback."""
-    db = sys.modules.get("django.db")
-    return db is not None and any(
+    return any(
         connection.in_atomic_block and connection.needs_rollback
-        for connection in db.connections.all(initialized_only=True)
+        for connection in open_connections()
     )
+
+
+def open_connections() -> list[Any]:
+    """Return this thread's database connections."""
+    db = sys.modules.get("django.db")
+    return [] if db is None else list(db.connections.all(initialized_only=True))
+
+
+def drop_connection(connection: Any) -> None:
+    """Close a database connection, and leave its transaction behind, as if its process had died."""
+    connection.in_atomic_block = connection.needs_rollback = False
+    connection.savepoint_ids, connection.atomic_blocks = [], []
+    connection.run_on_commit = []
+    try:
+        if connection.connection is not None:  # Django keeps one to a database in memory
+            connection.rollback()
+            connection.set_autocommit(connection.settings_dict["AUTOCOMMIT"])
+    finally:
+        connection.close()
 
 
 def connections_kept() -> AbstractContextManager[None]:

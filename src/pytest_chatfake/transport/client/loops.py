@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextvars
 import sys
-import threading
 from contextlib import asynccontextmanager, suppress
+from threading import Event
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
 
 
 def _responds(call_soon: Callable[[Callable[[], object]], object]) -> bool:
-    taken_up = threading.Event()
+    taken_up = Event()
     call_soon(taken_up.set)
     return taken_up.wait(TAKE_UP_SECONDS)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakSet
 
+from ...base.forks import call_in_children, new_rlock
 from .loops import GRACE_SECONDS, plain_context, running_framework
 from .worker import Worker
 
@@ -16,6 +17,12 @@ T = TypeVar("T")
 
 # Real seconds: how long a fake waits while another one uses the shared loop.
 TURN_SECONDS: Final = 30.0
+
+
+# The loops of this process, and those of the process that forked it. These stay open here, because
+# closing one would also change the parent's, which waits at the same selector.
+_loops: WeakSet[PrivateLoop] = WeakSet()
+_of_the_parent: list[asyncio.AbstractEventLoop] = []
 
 
 class PrivateLoop:
@@ -31,8 +38,9 @@ class PrivateLoop:
         self._worker = Worker("chatfake-loop")
         # Re-entrant, so that later fakes in this thread still work if an interrupt leaves it
         # locked.
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self._owner: object | None = None  # the owner of the running coroutine
+        _loops.add(self)
 
     def run(self, coroutine: Coroutine[Any, Any, T], owner: object) -> T:
         """Run a coroutine and return its result; owners in other threads wait for its end.
@@ -147,3 +155,14 @@ class PrivateLoop:
             loop.close()
         if stubborn:
             raise RuntimeError(f"the app left tasks that ignore cancellation: {stubborn}")
+
+
+def _leave_to_parent() -> None:
+    for each in list(_loops):
+        each._owner = None
+        if each._loop is not None:
+            _of_the_parent.append(each._loop)
+            each._loop = None
+
+
+call_in_children(_leave_to_parent)

@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from ...base.arguments import cited, utf8
 from .cancellable import Cancellable, CancelledExternally
+from .http_client import HttpClient
 from .loops import GRACE_SECONDS
 from .portal import Portal
 from .responses import OutgoingRequest, Response
@@ -39,16 +40,21 @@ class Target(ABC):
         threaded: Whether `attempt_async` calls the target in a thread, which delays cancellations.
         overlaps: Whether two attempts can be made at the same time.
         in_process: Whether the app's code runs in this process.
+        printed: What a WSGI app wrote to ``wsgi.errors`` in the last attempt.
     """
 
     threaded: bool = False
     overlaps: bool = True
     in_process: bool = True
+    printed: str = ""
     _app: Any = None  # the app or function, if it runs in this process
 
     @abstractmethod
     def clone(self) -> Target:
         """Return another target for the same place, for a concurrent attempt."""
+
+    def go_to(self, path: str) -> None:  # noqa: B027 - a function has no path
+        """From the next attempt on, post to another path of the same app or server."""
 
     @abstractmethod
     def attempt(self, request: Any) -> Response:
@@ -94,8 +100,6 @@ class UrlTarget(Target):
     def __init__(self, url: str, *, timeout: float) -> None:
         self._url = url
         self._timeout = timeout
-        from .http_client import HttpClient
-
         self._client = HttpClient(url, timeout=timeout)
         self._request: OutgoingRequest | None = None
         # The watchdog ends an attempt after its timeout, so wait at least as long.
@@ -106,6 +110,9 @@ class UrlTarget(Target):
         clone = UrlTarget(self._url, timeout=self._timeout)
         clone._client.close()
         return clone
+
+    def go_to(self, path: str) -> None:
+        self._client.path = path
 
     def attempt(self, request: OutgoingRequest) -> Response:
         """Post; the response has any error of the connection."""

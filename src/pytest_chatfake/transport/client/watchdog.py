@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import threading
 from math import inf
+from threading import Event, Thread
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from ...base.debugging import is_debugging
+from ...base.forks import call_in_children, new_lock
 
 # The real seconds between two looks, and the number of idle looks after which the thread ends.
 TICK = 0.05
@@ -57,9 +59,9 @@ class Watchdog:
     def __init__(self) -> None:
         # Weak, because a fake that is never closed never removes its items.
         self._watched: WeakKeyDictionary[Watched, None] = WeakKeyDictionary()
-        self._lock = threading.Lock()  # held while the thread starts or ends
-        self._thread: threading.Thread | None = None
-        self._pause = threading.Event()  # never set
+        self._lock = new_lock()  # held while the thread starts or ends
+        self._thread: Thread | None = None
+        self._pause = Event()  # never set
 
     def add(self, watched: Watched) -> None:
         self._watched[watched] = None  # first, because the thread may be about to end
@@ -72,10 +74,15 @@ class Watchdog:
         self._watched.pop(watched, None)
 
     def _runs(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()  # False after a fork
+        return self._thread is not None and self._thread.is_alive()
 
-    def _begin(self) -> threading.Thread:
-        thread = threading.Thread(target=self._run, name="chatfake-watch", daemon=True)
+    def go_on(self) -> None:
+        """In a forked child, which has no thread yet, watch what the parent watched."""
+        if self._watched:
+            self._thread = self._begin()
+
+    def _begin(self) -> Thread:
+        thread = Thread(target=self._run, name="chatfake-watch", daemon=True)
         thread.start()
         return thread
 
@@ -125,3 +132,4 @@ def _look(watched: Watched, last: _Observation | None) -> _Observation:
 
 #: The process's watchdog.
 watchdog: Watchdog = Watchdog()
+call_in_children(watchdog.go_on)

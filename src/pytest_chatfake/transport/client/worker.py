@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .loops import GRACE_SECONDS, checkpoint, plain_context, running_framework
@@ -33,7 +33,7 @@ class Worker:
         self._name = name
         self._grace = grace
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._thread: Thread | None = None
 
     def call(self, function: Callable[..., T], *args: object) -> T:
         """Call a function in the thread, and block until it returns."""
@@ -80,8 +80,8 @@ class Worker:
                 raise RuntimeError(f"{self._name}: a call did not return within {self._grace:g} s")
 
     def _begin(self, function: Callable[..., T], args: tuple[object, ...]) -> Future[T]:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+        if self._thread is None or not self._thread.is_alive():  # a forked child has no thread
+            self._thread = Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
         future: Future[T] = Future()
         self._calls.put((partial(plain_context().run, function, *args), future))

@@ -24,7 +24,7 @@ from .url import checked_client, checked_path
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from _typeshed import OptExcInfo
     from _typeshed.wsgi import WSGIApplication
@@ -45,16 +45,12 @@ class WsgiTarget(Target):
     def __init__(
         self, app: WSGIApplication, *, path: str, client: tuple[str, int] | None = None
     ) -> None:
-        raw_path, _, query = checked_path(path).partition("?")
         address, port = checked_client(client)
         self._app = app
         self._worker = Worker("chatfake-wsgi")
         self._environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
             "SCRIPT_NAME": "",
-            # PEP 3333: bytes are decoded as Latin-1, whatever their encoding.
-            "PATH_INFO": unquote_to_bytes(raw_path).decode("latin-1"),
-            "QUERY_STRING": query,
             "SERVER_NAME": "testserver",
             "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
@@ -68,6 +64,13 @@ class WsgiTarget(Target):
             # As with most servers, the app can read to the end without counting bytes.
             "wsgi.input_terminated": True,
         }
+        self.go_to(checked_path(path))
+
+    def go_to(self, path: str) -> None:
+        raw_path, _, query = path.partition("?")
+        # PEP 3333: bytes are decoded as Latin-1, whatever their encoding.
+        info = unquote_to_bytes(raw_path).decode("latin-1")
+        self._environ = {**self._environ, "PATH_INFO": info, "QUERY_STRING": query}
 
     def clone(self) -> WsgiTarget:
         """Return a target with its own thread, and with ``wsgi.multithread`` set."""
@@ -95,16 +98,19 @@ class WsgiTarget(Target):
         environ = {**self._environ, **_variables(tuple(request.headers.items()))}
         environ["CONTENT_LENGTH"] = str(len(request.body))
         environ["wsgi.input"] = BytesIO(request.body)
-        environ["wsgi.errors"] = sys.stderr
+        environ["wsgi.errors"] = errors = _Errors()
         exchange = _Exchange()
-        parts = self._app(environ, exchange.start)
         try:
-            for part in parts:
-                exchange.write(part)
+            parts = self._app(environ, exchange.start)
+            try:
+                for part in parts:
+                    exchange.write(part)
+            finally:
+                close = getattr(parts, "close", None)
+                if close is not None:
+                    close()
         finally:
-            close = getattr(parts, "close", None)
-            if close is not None:
-                close()
+            self.printed = "".join(errors.parts)
         return exchange.response()
 
 
@@ -118,6 +124,25 @@ def _variables(headers: Headers) -> Mapping[str, str]:
         # Repeated headers become one, with commas.
         variables[key] = f"{variables[key]},{value}" if key in variables else value
     return variables
+
+
+class _Errors:
+    """Standard error, which also keeps what is written to it."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.parts.append(text)
+        return self._stream.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class _Exchange:

@@ -10,8 +10,8 @@ occupies one thread, until `Listener.stop` ends it.
 
 from __future__ import annotations
 
+import os
 import re
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from email.errors import (
@@ -20,7 +20,18 @@ from email.errors import (
     MissingHeaderBodySeparatorDefect,
 )
 from io import BufferedReader, RawIOBase
-from socket import SHUT_RDWR, create_server
+from socket import (
+    AF_INET,
+    MSG_PEEK,
+    SHUT_RDWR,
+    SO_REUSEADDR,
+    SOCK_STREAM,
+    SOL_SOCKET,
+    socket,
+)
+from socketserver import BaseServer
+from ssl import SSLContext, SSLSocket
+from threading import Event, Thread
 from typing import Any, Protocol, TypeAlias, cast
 
 from pytest_httpserver import HTTPServer, HTTPServerError
@@ -52,6 +63,9 @@ _STRAY = re.compile(rb"\r(?!\n)|\0|\A[ \t]")
 
 #: The line before a chunk, because ``int()`` would also accept ``0x5``, ``0_5`` and ``+5``.
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(;.*)?\r?\n")
+
+#: The first byte of a client that speaks TLS.
+_TLS = b"\x16"
 
 #: Lets a pytest-httpserver handler respond to a request; returns None if no handler matches.
 ByHandler: TypeAlias = "Callable[[Request], Response | None]"
@@ -139,14 +153,31 @@ class _Connection(WSGIRequestHandler):
         if self._stopped.is_set():  # only now, so that `stop` doesn't miss a client
             self.close()
 
+    def handle(self) -> None:
+        context = self._listener.context
+        if context is not None and self.connection.recv(1, MSG_PEEK) == _TLS:
+            self.request = self.connection = context.wrap_socket(
+                self.connection, server_side=True, do_handshake_on_connect=False
+            )
+            if self._stopped.is_set():  # only now, so that `stop` doesn't miss the new socket
+                self.close()
+            self.connection.do_handshake()
+            super().setup()
+            self.rfile = self._reader = _Reader(cast("RawIOBase", self.rfile))
+        super().handle()
+
     def finish(self) -> None:
         self._listener.connections.discard(self)
-        super().finish()
+        try:
+            super().finish()
+        finally:
+            if isinstance(self.connection, SSLSocket):  # the server only knows the plain socket
+                self.connection.close()
 
     def close(self) -> None:
         """From another thread, end the connection."""
         with suppress(OSError):
-            self.connection.shutdown(SHUT_RDWR)
+            socket.shutdown(self.connection, SHUT_RDWR)  # below TLS, which the other thread uses
 
     def retire(self) -> None:
         """From another thread, end the connection, but finish the response that is under way."""
@@ -161,7 +192,7 @@ class _Connection(WSGIRequestHandler):
             return
         begin = self._reader.peek(1)[:1]
         self._is_idle = False
-        if begin not in (b"", b"\x16"):  # the client hung up, or speaks TLS and would wait for ever
+        if begin not in (b"", _TLS):  # the client hung up, or speaks TLS and would wait for ever
             try:
                 super().handle_one_request()
             except _Malformed:
@@ -190,6 +221,8 @@ class _Connection(WSGIRequestHandler):
         if not self._continues():
             self._refuse(417)
             return
+        if isinstance(self.connection, SSLSocket):
+            environ["wsgi.url_scheme"] = "https"
         if "wsgi.input_terminated" in environ:
             environ["wsgi.input"] = _Chunks(self._reader)
         if self.requestline.split()[1].startswith("//"):  # http.server merges the slashes
@@ -249,20 +282,41 @@ class _Connection(WSGIRequestHandler):
 class _Server(ThreadedWSGIServer):
     """Serves each client in its own thread.
 
+    The server outlives a test that mocks sockets, threads or files, so it takes none of them from
+    where a mock would replace them.
+
     Attributes:
         stopped: Set once clients are no longer served.
     """
 
-    def __init__(self, listener: Listener, fd: int) -> None:
-        app = Request.application(listener.application)
-        super().__init__(listener.host, listener.port, app, handler=_Connection, fd=fd)
+    def __init__(self, listener: Listener, listening: socket) -> None:
+        # Not werkzeug's own, which makes a socket and reads werkzeug's metadata from disk.
+        BaseServer.__init__(self, listening.getsockname(), _Connection)
+        self.host, self.port = listening.getsockname()
+        self.socket = listening
         self.socket.setblocking(False)  # a client may be gone before it is accepted
+        self.app = Request.application(listener.application)
+        self.ssl_context, self.passthrough_errors = None, False
+        self._server_version = "Werkzeug"
         self.listener = listener
-        self.stopped = threading.Event()
+        self.stopped = Event()
+
+    def get_request(self) -> tuple[socket, Any]:
+        """Accept a client, as a real socket: ``accept()`` would make a mock of it."""
+        descriptor, address = cast("Any", self.socket)._accept()
+        return socket(fileno=descriptor), address
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a client in its own thread."""
+        Thread(
+            target=self.process_request_thread,
+            args=(request, client_address),
+            name="chatfake-listener-client",
+            daemon=True,
+        ).start()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Serve a client in its own thread, and keep errors for the test."""
-        threading.current_thread().name = "chatfake-listener-client"
+        """Serve a client, and keep errors for the test."""
         try:
             super().finish_request(request, client_address)
         except (OSError, ClientDisconnected):
@@ -273,6 +327,8 @@ class _Server(ThreadedWSGIServer):
 
 class Listener(HTTPServer):
     """Serves the API, and the handlers that a test adds, on a free port.
+
+    Clients may also speak TLS on the same port, once there is a ``context`` for it.
 
     Three things differ from pytest-httpserver. A request that matches no handler goes to the API,
     and isn't a failed assertion unless an ordered handler was next. ``log`` only has the requests
@@ -285,7 +341,12 @@ class Listener(HTTPServer):
     def __init__(self, api: Api, host: str = "127.0.0.1") -> None:
         super().__init__(host, 0, threaded=True)
         self.api = api
+        self.context: SSLContext | None = None
         self.connections: set[_Connection] = set()
+
+    def is_running(self) -> bool:
+        """Return whether a thread serves; a test may have kept it from starting."""
+        return self.server_thread is not None and self.server_thread.is_alive()
 
     def start(self) -> None:
         """Listen, and serve from our own threads.
@@ -296,18 +357,22 @@ class Listener(HTTPServer):
         """
         if self.is_running():
             raise HTTPServerError("the listener is already running")
-        # We open the socket, because werkzeug would exit the process if the port is taken.
-        with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
-            self.server = server = _Server(self, listening.fileno())
-        self.port = server.port
-        thread = threading.Thread(
+        if self.server is not None:
+            self.server.server_close()
+        server = _Server(self, _listen(self.host, self.port))
+        thread = Thread(
             target=server.serve_forever,
             args=(POLL_SECONDS,),
             name="chatfake-listener",
             daemon=True,
         )
-        self.server_thread: threading.Thread | None = thread
-        thread.start()
+        try:
+            thread.start()
+        except BaseException:
+            server.server_close()
+            raise
+        self.server, self.port = server, server.port
+        self.server_thread: Thread | None = thread
 
     def stop(self) -> None:
         """Stop listening and close every connection; delayed responses are not sent.
@@ -321,6 +386,14 @@ class Listener(HTTPServer):
         super().stop()
         for connection in list(self.connections):
             connection.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child, leave the server and its clients to the parent, but keep handlers."""
+        if self.server is not None:
+            self.server.server_close()  # this process's end only
+        self.server = self.server_thread = None
+        self.port = 0
+        self.connections.clear()
 
     def close_idle_connections(self) -> None:
         """Close every open connection, but finish responses that are being written."""
@@ -376,3 +449,17 @@ class Listener(HTTPServer):
             self.add_assertion(error)
         else:
             self.handler_errors.append(cast("Exception", error))
+
+
+def _listen(host: str, port: int) -> socket:
+    # Not `create_server()`, which a mock may replace, and which uses what replaces `socket`.
+    listening = socket(AF_INET, SOCK_STREAM)
+    try:
+        if os.name == "posix":  # elsewhere, it would let two servers listen on one port
+            listening.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(LISTEN_QUEUE)
+    except BaseException:
+        listening.close()
+        raise
+    return listening

@@ -1,0 +1,129 @@
+"""What an attempt's code holds in this process: locks, and transactions on database connections.
+
+The death of a process ends them. A simulated crash is an exception, so it ends what a ``with``
+block or a ``finally`` would end. But code that is called between ``acquire()`` and ``try``, say, or
+on a connection that the app keeps for later, leaves them open, and then the next attempt would wait
+for them, or commit what was never committed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
+from threading import Lock, RLock
+from types import FrameType
+from typing import Any, Final
+
+from ..base.calling_line import is_ours
+from ..transport.client.django_bridge import drop_connection, open_connections
+from .database_calls import METHODS, used_connection
+
+#: The types of locks that are written in C, and where those that are written in Python come from.
+#: Others, such as a lock in redis, may outlive a process.
+_LOCKS: Final = (type(Lock()), type(RLock()))
+_MODULES: Final = ("threading", "asyncio.locks")
+
+
+class Holdings:
+    """Notes what an attempt's code holds in the current thread.
+
+    A profile function sees the calls. If there is one already, nothing is noted.
+
+    Args:
+        is_own: Returns whether the attempt's code is running.
+    """
+
+    def __init__(self, is_own: Callable[[], bool]) -> None:
+        self._is_own = is_own
+        self._locks: list[Any] = []
+        self._connections: dict[int, Any] = {}
+        self._others: dict[int, Any] = {}  # those that were in a transaction before
+        self._of_the_test: list[Any] = []  # Django's, if the test has begun a transaction
+
+    def note(self, stack: ExitStack) -> None:
+        """Begin, until a stack is closed."""
+        self._of_the_test = [each for each in open_connections() if each.in_atomic_block]
+        if (event := sys.modules.get("sqlalchemy.event")) and "sqlalchemy.orm" in sys.modules:
+            begins = sys.modules["sqlalchemy.orm"].Session, "after_transaction_create"
+            stack.callback(_stop_listening, event, *begins, self._note_session)
+            event.listen(*begins, self._note_session)
+        if sys.getprofile() is None:
+            stack.callback(sys.setprofile, None)
+            sys.setprofile(self._see)
+
+    async def let_go_on_loop(self) -> None:
+        """Roll back the transactions of connections that are awaited."""
+        for key, connection in list(self._connections.items()):
+            if inspect.iscoroutinefunction(getattr(connection, "rollback", None)):
+                del self._connections[key]
+                with suppress(Exception):
+                    await connection.rollback()
+
+    def let_go(self) -> None:
+        """Release the locks, and roll the other transactions back."""
+        locks, self._locks = self._locks, []
+        connections, self._connections = self._connections, {}
+        self._others.clear()
+        of_django = [each for each in open_connections() if each not in self._of_the_test]
+        for end in [
+            *(lock.release for lock in reversed(locks)),
+            *(connection.rollback for connection in connections.values()),
+            *(partial(drop_connection, connection) for connection in of_django),
+        ]:
+            with suppress(Exception):  # it was released or closed by something else
+                end()
+
+    def _see(self, frame: FrameType, event: str, arg: Any) -> None:
+        is_c = event.startswith("c_")
+        name = getattr(arg, "__name__", "") if is_c else frame.f_code.co_name
+        if name in {"acquire", "release"}:
+            lock = getattr(arg, "__self__", None) if is_c else frame.f_locals.get("self")
+            if name == "release" and event in {"call", "c_call"}:
+                self._forget(lock)
+            elif name == "acquire" and _acquires(lock, frame, event, arg) and self._is_own():
+                self._locks.append(lock)
+        elif name in METHODS and event in {"call", "c_call"} and self._is_own():
+            with suppress(Exception):  # an attribute of a closed connection may raise
+                self._note_connection(used_connection(frame, event, arg))
+
+    def _note_connection(self, connection: Any) -> None:
+        if id(connection) not in {*self._connections, *self._others, id(None)}:
+            known = self._others if _is_in_transaction(connection) else self._connections
+            known[id(connection)] = connection
+
+    def _note_session(self, session: Any, transaction: Any) -> None:
+        # A session that the app keeps would flush in a later attempt what it still has to write.
+        if transaction.parent is None and self._is_own():
+            self._connections[id(session)] = session
+
+    def _forget(self, lock: object) -> None:
+        # Once, because some locks can be acquired several times.
+        index = next((index for index, one in enumerate(self._locks) if one is lock), None)
+        if index is not None:
+            del self._locks[index]
+
+
+def _acquires(lock: Any, frame: FrameType, event: str, arg: Any) -> bool:
+    if event == "c_call":  # if another thread has the lock, it may not get it
+        return isinstance(lock, _LOCKS) and not (_is_locked(lock) or is_ours(frame))
+    return event == "return" and arg is True and frame.f_globals.get("__name__") in _MODULES
+
+
+def _stop_listening(event: Any, *listener: Any) -> None:
+    if event.contains(*listener):
+        event.remove(*listener)
+
+
+def _is_locked(lock: Any) -> bool:
+    # An RLock's owner can acquire it again.
+    return isinstance(lock, _LOCKS[0]) and bool(lock.locked())
+
+
+def _is_in_transaction(connection: Any) -> bool:
+    # In sqlite3, SQLAlchemy and psycopg; PEP 249 has no such attribute.
+    status = getattr(getattr(connection, "info", None), "transaction_status", 0)
+    found = getattr(connection, "in_transaction", status)
+    return bool(found() if callable(found) else found)

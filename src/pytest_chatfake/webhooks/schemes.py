@@ -1,0 +1,335 @@
+"""What a signer's headers depend on, found out by calling the signer.
+
+A signer may be any function, so its scheme is only known by the headers that it returns. It is
+called twice with the same request, and then with one thing changed at a time: the body, the time or
+the id. What differs between the first two calls is *random*: a nonce, or a signature such as
+ECDSA's. Of the rest, a long part that changes is a signature, unless no secret is needed for it:
+words, the id, the time, a field of the body, or a digest.
+
+If something is random and there is no other signature, the signature is one of the random parts.
+What that depends on can't be seen, so some forgeries then rest on an assumption.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, TypeAlias
+
+from ..domain.ids import lookalike, other_id
+from .endpoints import Signer, WebhookRequest
+from .events import Event
+from .faults import with_a_space
+from .signing import sign
+
+#: How far the timestamp of an old forgery is off, in seconds.
+DAY: Final = 86_400
+
+#: A part of a header: a word, a number, or a signature in hex or base64.
+_PART = re.compile(r"[\w+/-]+(?:=+(?![\w+/-]))?")
+
+#: A name, such as that of an event's type.
+_WORDS = re.compile(r"(?:[A-Z]?[a-z]{2,}+[_/+-]?|[A-Z]{2,}+[_/+-]?)++")
+
+#: The minimum length of a signature, and of one that can be cut off.
+_SHORTEST, _LONG = 16, 9
+
+#: What comes before a signature, such as ``sha256=`` or ``Bearer ``.
+_LABEL = re.compile(r"\b([A-Za-z][\w-]{0,14})(?=[=:, ]+$)")
+
+#: The name of a header that is likelier to have the signature than a nonce or a request's id.
+_HINT = re.compile("sign|hmac|auth|key|token", re.IGNORECASE)
+
+#: How many fields of a body are tried until one is found that is signed.
+_MOST_FIELDS = 50
+
+#: A string or a number in JSON (with a second group, it is a key), and a value in a form.
+_IN_JSON = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*')
+_IN_FORM = re.compile(rb"(?<==)[^&]+")
+
+#: The last digit of a value, and the last letter, unless it is part of an escape.
+_LAST_DIGIT = re.compile(rb"\d(?=\D*$)")
+_LAST_LETTER = re.compile(rb"(?<![\\%])[A-Za-z](?=[^A-Za-z]*$)")
+
+_DATE = re.compile(rb"\d{4}-\d\d-\d\d")
+
+#: Parts of headers: the name of each one's header, and its number there.
+_Places: TypeAlias = set[tuple[str, int]]
+
+
+class Scheme:
+    """How a signer signs the requests of one event, as far as its headers show it.
+
+    Args:
+        signer: The signer.
+        request: A request to sign.
+        another: Another event that the endpoint may get, if there is one.
+
+    Attributes:
+        signing: The names of the headers that belong to the signature.
+        clocks: The names of those that only show a timestamp.
+        signs_body: Whether the signature depends on the body.
+        is_dated: Whether a timestamp is signed.
+        is_certain: Whether it is certain which parts are the signature. If not, they are random, or
+            a key that is always the same.
+        alternatives: If several headers have signatures, their names, because an app may need only
+            one of them.
+        random: If it is uncertain, the names of the headers with random parts.
+        is_dated_apart: Whether only ``clocks`` show the timestamp.
+    """
+
+    def __init__(self, signer: Signer, request: WebhookRequest, another: Event | None) -> None:
+        def signed(**changes: Any) -> dict[str, str]:
+            try:
+                return sign(signer, replace(request, **changes))
+            except Exception:  # a signer that reads the body may not know other values
+                return headers
+
+        headers = sign(signer, request)
+        again, old = signed(), signed(timestamp=request.timestamp - DAY)
+        random = _differing(headers, again)
+        public = request.id, *_digests(request.body), *_digests(request.id.encode())
+        shown_in = request.body + request.event.body
+
+        def changed(others: dict[str, str]) -> _Places:
+            return _differing(headers, others) - random
+
+        def signatures(others: dict[str, str]) -> _Places:
+            # Those that depend on what the other headers differ in.
+            return {
+                place
+                for place in changed(others)
+                if _may_sign(part := _part(headers, place), _part(others, place), public)
+                and part.encode() not in shown_in
+            }
+
+        with_other_id = signed(_id=other_id(request.id))
+        by_time, by_id = signatures(old), signatures(with_other_id)
+        by_body = signatures(signed(body=with_a_space(request.body)))
+        self._field: int | None = None  # which one to change in a body; None: its bytes
+        if not by_body:
+            for number, body in enumerate(_changed_fields(request.body)):
+                if by_body := signatures(signed(body=body)):
+                    self._field = number
+                    break
+        found = by_body | by_time | by_id
+        if not found and another is not None:
+            posted = another._posted(another.body)
+            found = signatures(signed(event=another, body=posted, _id=another.id))
+        shown = _names(changed(old))  # the headers that depend on the time
+        self.is_certain: bool = bool(found)
+        self.signs_body: bool = bool(by_body)
+        self.is_dated: bool = bool(by_time)
+        self.random: list[str] = []
+        if not found:
+            clear, others = _opened(headers), _opened(again)
+            shown = _names(_differing(clear, _opened(old)) - _differing(clear, others))
+            found = self._assumed(headers, random, shown)
+            self.is_dated = bool(random and shown)
+            self._field = 0 if _reads_fields(signer, request) else None
+            is_changeable = self._field is None or any(_changed_fields(request.body))
+            self.signs_body = bool(random) and is_changeable
+        self._places: dict[str, set[int]] = {}  # of what may be the signature, by header
+        for name, number in found:
+            self._places.setdefault(name, set()).add(number)
+        self.alternatives: list[str] = [*self._places] if len(self._places) > 1 else []
+        names = {*self._places}
+        if self.is_dated:
+            names |= shown
+        if by_id:
+            names |= _names(changed(with_other_id))
+        self.signing: list[str] = [name for name in headers if name in names]
+        self.clocks: list[str] = [
+            name
+            for name in self.signing
+            if name in shown and _shape(headers[name]) == _shape(old.get(name, ""))
+        ]
+        self.is_dated_apart: bool = shown <= {*self.clocks}
+
+    def _assumed(self, headers: dict[str, str], random: _Places, shown: set[str]) -> _Places:
+        # The signature may be any random part, or a key that is always the same.
+        tokens = {place for place in random if _json_in(_part(headers, place)) is not None}
+        found = (random - tokens) or random
+        self.random = [name for name in headers if name in _names(found)]
+        keys = {(name, -1) for name in headers if name not in _names(random) | shown}
+        long = {place for place in keys if len(_part(headers, place)) >= _LONG}
+        return found | long or keys or {(name, -1) for name in headers}
+
+    def changed(self, body: bytes) -> bytes:
+        """Return a body that differs in what is signed, and is as valid as before."""
+        if self._field is None:
+            return with_a_space(body)
+        return next(islice(_changed_fields(body), self._field, None))
+
+    def wrong(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return wrong signatures of the same form, in their headers."""
+        return {
+            name: _rewritten(headers[name], numbers, _with_another_end)
+            for name, numbers in self._places.items()
+        }
+
+    def bare(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return wrong signatures without what usually surrounds them; empty if nothing does."""
+        wrong = self.wrong(headers)
+        bare = {name: _part(wrong, (name, max(self._places[name]))) for name in wrong}
+        return {} if bare == wrong else bare
+
+    def renamed(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return wrong signatures of another scheme, such as ``sha1=...``."""
+        return {
+            name: _labelled(value, self._places[name])
+            for name, value in self.wrong(headers).items()
+        }
+
+    def cut(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return signatures without their ends, in their headers; empty if they are too short."""
+        places = self._places
+        if (
+            places and not self.is_certain
+        ):  # only the longest part, because a nonce has to stay the same
+            _, length, name = max(
+                (bool(_HINT.search(name)), len(part), name)
+                for name, numbers in places.items()
+                for part in (_part(headers, (name, number)) for number in numbers)
+            )
+            numbers = places[name]
+            is_as_long = {n for n in numbers if len(_part(headers, (name, n))) > 0.9 * length}
+            places = {name: is_as_long}
+        cut = {name: _rewritten(headers[name], places[name], _without_its_end) for name in places}
+        return {name: value for name, value in cut.items() if value != headers[name]}
+
+
+def _differing(headers: Mapping[str, str], others: Mapping[str, str]) -> _Places:
+    places: _Places = set()
+    for name, value in headers.items():
+        parts, other_parts = _PART.findall(value), _PART.findall(others.get(name, ""))
+        is_similar = len(parts) == len(other_parts)
+        places |= {
+            (name, number)
+            for number, part in enumerate(parts)
+            if not is_similar or part != other_parts[number]
+        }
+    return places
+
+
+def _names(places: _Places) -> set[str]:
+    return {name for name, _ in places}
+
+
+def _part(headers: Mapping[str, str], place: tuple[str, int]) -> str:
+    name, number = place
+    parts = _PART.findall(headers.get(name, ""))
+    return parts[number] if -1 <= number < len(parts) and parts else ""
+
+
+def _may_sign(part: str, other: str, public: Iterable[str]) -> bool:
+    return (
+        len(part) >= _SHORTEST
+        and not _WORDS.fullmatch(part)
+        and _shape(part) != _shape(other)
+        and _json_in(part) is None
+        and not any(text in part for text in public if len(text) >= _LONG)
+    )
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"\d", "", text)
+
+
+def _digests(body: bytes) -> Iterator[str]:
+    for name in ("md5", "sha1", "sha256", "sha512"):
+        digest = hashlib.new(name, body, usedforsecurity=False).digest()
+        yield digest.hex()
+        yield base64.b64encode(digest).decode().rstrip("=")
+
+
+def _json_in(part: str) -> str | None:
+    # The parts of a JSON Web Token are JSON in base64.
+    with_padding = part.rstrip("=") + "=" * (-len(part.rstrip("=")) % 4)
+    try:
+        text = base64.urlsafe_b64decode(with_padding).decode()
+    except (binascii.Error, ValueError):
+        return None
+    return text if text.startswith("{") else None
+
+
+def _opened(headers: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: _PART.sub(lambda part: _json_in(part[0]) or part[0], value)
+        for name, value in headers.items()
+    }
+
+
+def _reads_fields(signer: Signer, request: WebhookRequest) -> bool:
+    # A function that signs fields has to parse the body.
+    try:
+        sign(signer, replace(request, body=request.body + b"{"))
+    except Exception:
+        return True
+    return False
+
+
+def _changed_fields(body: bytes) -> Iterator[bytes]:
+    """Yield bodies in which one field has another valid value; amounts and times come first."""
+    is_json = body.lstrip()[:1] in {b"{", b"["}
+    found = (_IN_JSON if is_json else _IN_FORM).finditer(body)
+    values = [value for value in found if not is_json or value[2] is None]
+    values.reverse()  # ids, which come first, are often looked up
+    for value in sorted(values, key=_rank)[:_MOST_FIELDS]:
+        start, end = value.span()
+        changed = _LAST_DIGIT.sub(_other_digit, value[0])
+        if changed == value[0]:
+            changed = _LAST_LETTER.sub(lambda letter: letter[0].swapcase(), changed)
+        if changed != value[0]:
+            yield body[:start] + changed + body[end:]
+
+
+def _rank(value: re.Match[bytes]) -> int:
+    if value[0][:1] not in b'"' and value.re is _IN_JSON:
+        return 0
+    return 1 if _DATE.search(value[0]) else 2
+
+
+def _other_digit(digit: re.Match[bytes]) -> bytes:
+    return lookalike(digit[0].decode()).encode()
+
+
+def _rewritten(value: str, numbers: Iterable[int], change: Callable[[str], str]) -> str:
+    """Return a header's value with some of its parts changed."""
+    parts = [*_PART.finditer(value)]
+    chosen = {number % len(parts) for number in numbers if number < len(parts)} if parts else ()
+    for number in sorted(chosen, reverse=True):
+        start, end = parts[number].span()
+        value = value[:start] + change(value[start:end]) + value[end:]
+    return value
+
+
+def _labelled(value: str, numbers: Iterable[int]) -> str:
+    parts = [*_PART.finditer(value)]
+    labels = {
+        label.span()
+        for number in numbers
+        if number < len(parts) and (label := _LABEL.search(value[: parts[number].start()]))
+    }
+    if not labels:
+        return f"sha1={value}"
+    for start, end in sorted(labels, reverse=True):
+        value = value[:start] + ("md5" if value[start:end] == "sha1" else "sha1") + value[end:]
+    return value
+
+
+def _with_another_end(signature: str) -> str:
+    # It can still be decoded: the last letter of base64 has unused bits, and the beginning may have
+    # the lengths of what follows.
+    end = len(signature.rstrip("=")) - (len(signature) >= _LONG)
+    start = max(0, end - _SHORTEST)
+    return signature[:start] + lookalike(signature[start:end]) + signature[end:]
+
+
+def _without_its_end(signature: str) -> str:
+    return signature[:-4] if len(signature) >= _LONG else signature

@@ -1,0 +1,323 @@
+"""What a crashed attempt held in this process ends with it, as it would with its own process."""
+
+import asyncio
+import sqlite3
+import sys
+import threading
+from contextlib import closing
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..unit.fakes import frozen_fake
+from .test_crashes import crashed
+
+#: What has happened to a block.
+done = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_done():
+    done.clear()
+
+
+class Block:
+    """A block that says how it was left."""
+
+    leaves_with = None
+
+    def __enter__(self):
+        done.append("enter")
+
+    def __exit__(self, kind, error, trace):
+        done.append("exit" if kind is None else kind.__name__)
+        return self.leaves_with and self.leaves_with()
+
+
+class AsyncBlock:
+    async def __aenter__(self):
+        await asyncio.sleep(0)
+        done.append("enter")
+
+    async def __aexit__(self, kind, error, trace):
+        await asyncio.sleep(0)
+        done.append("exit" if kind is None else kind.__name__)
+
+
+class LargerBlock(Block):
+    def __enter__(self):
+        super().__enter__()
+
+    def __exit__(self, kind, error, trace):
+        done.append("never, because it was not entered as a whole")
+
+
+def in_block(request):
+    with Block():
+        pass
+
+
+def in_larger_block(request):
+    block = LargerBlock()
+    if done:  # the retry
+        return
+    block.__enter__()
+
+
+async def in_async_block(request):
+    async with AsyncBlock():
+        pass
+
+
+@pytest.mark.parametrize(
+    ("app", "crash"),
+    [
+        (in_block, {"before": Block.__exit__}),
+        (in_block, {"after": Block.__enter__}),
+        (in_async_block, {"before": AsyncBlock.__aexit__}),
+        (in_async_block, {"after": AsyncBlock.__aenter__}),
+    ],
+)
+def test_a_block_is_left_for_a_crash_just_inside_it(app, crash):
+    assert crashed(app, **crash)[1] == "status 200"
+    assert done == ["enter", "SimulatedCrash", "enter", "exit"]
+
+
+@pytest.mark.parametrize("crash", [{"before": Block.__enter__}, {"after": Block.__exit__}])
+def test_a_block_is_not_left_for_a_crash_outside_it(crash):
+    crashed(in_block, **crash)
+    assert "SimulatedCrash" not in done
+
+
+def test_only_the_part_of_a_block_that_was_entered_is_left():
+    crashed(in_larger_block, after=Block.__enter__)
+    assert done == ["enter", "SimulatedCrash"]
+
+
+def fail():
+    raise OSError("can't be left")
+
+
+@pytest.mark.parametrize("leaves_with", [fail, lambda: True])
+@pytest.mark.parametrize("crash", [{"before": Block.__exit__}, {"after": Block.__enter__}])
+def test_an_exit_that_fails_or_swallows_errors_hides_no_crash(leaves_with, crash, monkeypatch):
+    monkeypatch.setattr(
+        Block, "leaves_with", lambda _: done == ["enter", "SimulatedCrash"] and leaves_with()
+    )
+
+    assert crashed(in_block, **crash)[0].startswith("crashed ")
+
+
+# Locks
+
+
+def point():
+    """Where an app crashes."""
+
+
+LOCKS = {
+    "lock": threading.Lock,
+    "rlock": threading.RLock,
+    "semaphore": threading.Semaphore,
+    "asyncio lock": asyncio.Lock,
+    "asyncio semaphore": asyncio.Semaphore,
+}
+
+
+def taken(lock):
+    """Take a lock if it is free; return whether it was."""
+    if isinstance(lock, asyncio.Lock | asyncio.Semaphore):
+        return not lock.locked()
+    return lock.acquire(blocking=False)
+
+
+@pytest.mark.parametrize("make", LOCKS.values(), ids=LOCKS)
+def test_a_lock_that_was_acquired_by_hand_is_free_again(make):
+    lock = make()
+
+    async def app_async(request):
+        if not done:
+            done.append("acquired")
+            await lock.acquire()
+            point()
+
+    def app(request):
+        if not done:
+            done.append("acquired")
+            lock.acquire()
+            point()
+
+    crashed(app_async if make.__module__ == "asyncio.locks" else app, before=point)
+    in_a_thread = []
+    thread = threading.Thread(target=lambda: in_a_thread.append(taken(lock)))
+    thread.start()
+    thread.join(5)
+
+    assert in_a_thread == [True]
+
+
+def test_a_lock_of_somebody_else_stays_locked():
+    lock = threading.Lock()
+
+    def app(request):
+        lock.acquire(blocking=False)
+        point()
+
+    with lock:
+        crashed(app, before=point)
+        assert lock.locked()
+
+
+# Connections
+
+
+@pytest.fixture
+def file(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "db")) as rows:
+        rows.execute("CREATE TABLE rows (id)")
+    return tmp_path / "db"
+
+
+def rows_in(file):
+    with closing(sqlite3.connect(file, timeout=0)) as rows:
+        return rows.execute("SELECT id FROM rows").fetchall()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_connection_that_the_app_keeps_is_rolled_back(file, is_async):
+    with closing(sqlite3.connect(file)) as kept:
+
+        def app(request):
+            kept.execute("INSERT INTO rows VALUES (1)")
+            point()
+            kept.commit()
+
+        async def app_async(request):
+            app(request)
+
+        crashed(app_async if is_async else app, before=point)
+        assert rows_in(file) == [(1,)]
+
+
+def test_a_connection_in_a_thread_is_rolled_back_there(file):
+    kept = []
+
+    def write():
+        kept.append(sqlite3.connect(file, timeout=0))
+        kept[-1].execute("INSERT INTO rows VALUES (1)")
+        point()
+        kept[-1].commit()
+
+    async def app(request):
+        await asyncio.to_thread(write)
+
+    assert crashed(app, before=point)[1] == "status 200"
+    assert rows_in(file) == [(1,)]
+
+
+def test_a_connection_whose_rollback_is_awaited_is_rolled_back_on_its_loop(file):
+    aiosqlite = pytest.importorskip("aiosqlite")
+    kept = []
+
+    async def app(request):
+        kept.append(connection := await aiosqlite.connect(file, timeout=0))
+        await connection.execute("INSERT INTO rows VALUES (1)")
+        point()
+        await connection.commit()
+        for each in kept:
+            await each.close()
+
+    assert crashed(app, before=point)[1] == "status 200"
+    assert rows_in(file) == [(1,)]
+
+
+class Base(orm.DeclarativeBase):
+    pass
+
+
+class Row(Base):
+    __tablename__ = "rows"
+    id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+
+
+def test_a_session_that_the_app_keeps_forgets_what_it_has_not_committed(file):
+    engine = sa.create_engine(f"sqlite:///{file}")
+    with orm.Session(engine) as kept:
+
+        def app(request):
+            if kept.get(Row, 1) is None:
+                kept.add(Row(id=1))
+                kept.commit()
+
+        crashed(app, before=orm.Session.commit)
+    engine.dispose()
+
+    assert rows_in(file) == [(1,)]
+
+
+def test_a_session_that_the_test_has_begun_goes_on(file):
+    engine = sa.create_engine(f"sqlite:///{file}")
+    with orm.Session(engine) as shared:
+        shared.add(Row(id=1))
+        shared.flush()
+        crashed(lambda _: shared.get(Row, 2) or point(), before=point)
+        shared.commit()
+    engine.dispose()
+
+    assert rows_in(file) == [(1,)]
+
+
+def test_a_transaction_that_the_test_has_begun_goes_on(file):
+    with closing(sqlite3.connect(file)) as shared:
+
+        def app(request):
+            shared.execute("INSERT INTO rows VALUES (1)")
+            point()
+
+        shared.execute("INSERT INTO rows VALUES (0)")
+        crashed(app, before=point)
+        assert shared.in_transaction
+
+
+def test_a_profiler_goes_on_and_an_attempt_leaves_none():
+    profilers = []
+
+    def profile(*_):
+        """See nothing."""
+
+    def app(request):
+        profilers.append(sys.getprofile())
+        point()
+
+    crashed(app, before=point)
+    sys.setprofile(profile)
+    try:
+        crashed(app, before=point)
+    finally:
+        sys.setprofile(None)
+    assert profilers[2:] == [profile, profile]
+    assert sys.getprofile() is None
+
+
+def test_a_connection_that_can_not_say_how_it_is_breaks_no_app():
+    class Odd:
+        async def rollback(self):
+            """Roll nothing back."""
+
+        @property
+        def in_transaction(self):
+            raise OSError("closed")
+
+        async def execute(self):
+            point()
+
+    async def app(request):
+        await Odd().execute()
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=app)
+        fake.webhooks.crash(after=point)
+        fake.send_text()
+        fake.settle()
+        assert fake.webhooks.attempts[1].ok

@@ -1,0 +1,77 @@
+"""Runs without one of pytest's own plugins, as tools run it that show results themselves."""
+
+from textwrap import dedent
+
+import pytest
+
+from ..forked_pytest import run_pytest
+
+TESTS = """
+    import pytest
+    from pytest_chatfake import WebhookTests
+
+    def test_passes(chat_fake, chat_clock, chat_receiver):
+        chat_fake.send_text().deliver()
+        chat_clock.advance(days=1)
+
+    def test_fails(chat_fake, chat_receiver):
+        assert chat_fake.send_text().status == "read"
+
+    def test_is_skipped(chat_fake):
+        pytest.skip("later")
+
+    def test_explores(chat_explore):
+        @chat_explore
+        def world(chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: None)
+            chat_fake.send_text().deliver()
+
+    class TestHooks(WebhookTests):
+        def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: None)
+            return dict
+"""
+
+#: Without fixtures that other plugins need for every test, such as monkeypatch.
+PLUGINS = [
+    *("terminal", "capture", "logging", "faulthandler", "warnings", "tmpdir", "assertion"),
+    *("pastebin", "junitxml", "skipping", "stepwise", "cacheprovider", "debugging", "unittest"),
+    *("unraisableexception", "threadexception"),
+]
+
+#: Writes how each test ended, whatever shows it.
+CONFTEST = """
+    from collections import Counter
+
+    ended = Counter()
+
+    def pytest_runtest_logreport(report):
+        if report.when == "call" or report.outcome != "passed":
+            ended[report.outcome] += 1
+
+    def pytest_sessionfinish(exitstatus):
+        with open("ended.txt", "w") as file:
+            file.write(f"{int(exitstatus)} {sorted(ended.items())}")
+"""
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    def run(*options):
+        folder = tmp_path_factory.mktemp("run")
+        (folder / "conftest.py").write_text(dedent(CONFTEST))
+        (folder / "test_it.py").write_text(dedent(TESTS))
+        run_pytest(folder, *options)
+        return (folder / "ended.txt").read_text()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def with_all(ended):
+    return ended()
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_without_a_plugin_of_pytest_s_the_tests_end_as_with_it(ended, with_all, name):
+    assert ended("-p", f"no:{name}") == with_all

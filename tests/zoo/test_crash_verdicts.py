@@ -1,0 +1,44 @@
+"""In a crash, an app is only accused of what it does itself."""
+
+from ..exploring.cards import cards
+
+#: How the row of crashes ends.
+CRASHES = """\
+TestBehindAFrameworkThatDoes
+skipped  a_crash
+           framework catches BaseException itself (framework/app.py:4), so a
+           crash can't be told from an error: let it raise the exception again,
+           connect your app without it, or name another crash point
+TestHasAnotherScenario
+skipped  a_crash
+           no event made the app call tests.zoo.crash_verdicts.save, which the
+           base class names in its crash_points: write crash_points = [...] in
+           this class as well
+TestKeepsItsConnection
+ok       a_crash: 4 worlds
+TestKeepsItsConnectionWithTheBug
+FAILED   a_crash
+           the app crashed before save (crash_verdicts.py:108) while it handled
+           sent m1, which was retried after delivered m1; snapshot: one missing:
+           ('m1sent',); 1 item; as written: 2
+TestNamesWhatItNeverCalls
+FAILED   a_crash
+           ChatFakeError: crash_points: no event made the app call
+           tests.zoo.crash_verdicts.save: name a function that it calls while it
+           handles an event
+TestSavesInAThread
+ok       a_crash
+           4 worlds; worker threads weren't crashed (crash_verdicts.py:83)
+TestSwallowsTheCrash
+FAILED   a_crash
+           the app crashed before save (crash_verdicts.py:42) while it handled
+           sent m1; ChatFakeError: the app went on after it crashed before save
+           (crash_verdicts.py:42): a `try` around crash_verdicts.py:50 swallowed
+           the crash (a bare `except:`, or one that catches cancellation). Raise
+           it again there, while handling sent m1"""
+
+
+def test_crashes_accuse_an_app_only_of_its_own_code(pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    pytester.makepyfile("from tests.zoo.crash_verdicts import *\ndel Shop")
+    assert cards(pytester.runpytest("-k", "test_a_crash")) == CRASHES
