@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
+    from .exploring.send_tests import SendTests as SendTests
     from .exploring.webhook_tests import WebhookTests as WebhookTests
     from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
@@ -93,6 +94,7 @@ else:
         "PlatformError": "domain.failure_codes",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
+        "SendTests": "exploring.send_tests",
         "StandardWebhooksSigner": "webhooks.signing",
         "Submission": "fake.handles",
         "Timeline": "fake.timeline",

@@ -1,9 +1,7 @@
 """The HTTP API over TLS, for clients that insist on https."""
 
 import ssl
-import threading
-import time
-from contextlib import closing
+from socket import create_connection
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -12,6 +10,9 @@ import pytest
 import requests
 
 from pytest_chatfake import ChatFake, ChatFakeError
+from pytest_chatfake.transport.server.authority import Authority
+
+from .listener_support import eventually, listening
 
 pytest.importorskip("trustme")
 
@@ -126,33 +127,36 @@ def test_a_large_body_arrives_over_tls(fake):
     assert found == {"length": 1_000_000}
 
 
-def test_an_idle_client_is_closed_with_the_listener():
-    with ChatFake(tls=True) as fake:
-        client = httpx.Client(verify=trusting(fake), timeout=SOON)
-        client.get(f"{fake.base_url}/v2/balance", headers=fake.headers)
-        url, headers = f"{fake.base_url}/v2/balance", fake.headers
-        began = time.monotonic()
-    took = time.monotonic() - began
-    with closing(client), pytest.raises(httpx.TransportError):
-        client.get(url, headers=headers)
-
-    assert took < SOON
+@pytest.fixture
+def listener(authority):
+    """A listener of its own, which other fakes don't keep open."""
+    with listening() as listener:
+        listener.context = authority.context
+        yield listener
 
 
-def test_a_client_in_the_middle_of_its_handshake_does_not_outlive_the_listener():
-    from socket import create_connection
-    from urllib.parse import urlsplit
+@pytest.fixture(scope="module")
+def authority():
+    return Authority("127.0.0.1")
 
-    with ChatFake(tls=True) as fake:
-        parts = urlsplit(fake.base_url)
-        client = create_connection((parts.hostname, parts.port), timeout=SOON)
+
+def test_an_idle_client_is_closed_with_the_listener(listener, authority):
+    trust = ssl.create_default_context(cafile=authority.path)
+    url = f"https://127.0.0.1:{listener.port}/v2/balance"
+    with httpx.Client(verify=trust, timeout=SOON) as client:
+        client.get(url)
+        listener.stop()
+        with pytest.raises(httpx.TransportError):
+            client.get(url)
+
+
+def test_a_client_in_the_middle_of_its_handshake_is_closed_too(listener):
+    with create_connection(("127.0.0.1", listener.port), timeout=SOON) as client:
         client.sendall(b"\x16\x03\x01")  # the beginning of a hello
-        while not fake.http.connections:
-            time.sleep(0.001)
-    with client:
+        assert eventually(lambda: listener.connections)
+        listener.stop()
+
         assert client.recv(1) == b""
-    names = [thread.name for thread in threading.enumerate()]
-    assert names.count("chatfake-listener") == 0
 
 
 def test_the_file_is_the_same_for_all_fakes_of_the_process(fake):

@@ -36,6 +36,7 @@ from pytest_chatfake import (
     NotAwaited,
     NotRepeatable,
     Recipient,
+    SendTests,
     StandardWebhooksSigner,
     TimelineEntry,
     UndeliveredWebhooks,
@@ -260,6 +261,26 @@ def errors() -> list[type[ChatFakeError]]:
         *[IllegalTransition, NotAwaited, ClockError, ClosedError],
         *[NotRepeatable, UndeliveredWebhooks, UnusedFault],
     ]
+
+
+class TestSending(SendTests):
+    """All methods may be async."""
+
+    crash_points: ClassVar = ["shop.save"]
+
+    def connect(self, chat_fake: ChatFake) -> Callable[[], object]:
+        chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
+        return dict
+
+    def restart(self, chat_fake: ChatFake) -> None: ...
+
+    async def send(self, chat_fake: ChatFake) -> None:
+        chat_fake.api.lose_response(reset=True)
+        chat_fake.api.rate_limit("Wed, 21 Oct 2026 07:28:00 GMT")
+        chat_fake.api.fail(503, headers={"Retry-After": "30"})
+
+    def undecided(self, snapshot: dict[str, str]) -> bool:
+        return "unclear" in snapshot.values()
 
 
 class TestTyped(WebhookTests):

@@ -1,12 +1,17 @@
 """Calls to the API that go wrong, without a socket: which ones, and what becomes of them."""
 
 import json
+from contextlib import closing
 from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, RemoteDisconnected
+from urllib.parse import urlsplit
 
 import pytest
 from werkzeug import Response
 from werkzeug.exceptions import abort
 
+from ..integration.listener_support import eventually
 from .api_clients import call_with_werkzeug
 from .fakes import NOON, at, fake_with_receiver, frozen_fake, stages, trail
 
@@ -173,6 +178,91 @@ def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock(fake):
     assert fault.fired == 3
 
 
+def test_a_failure_has_further_headers(fake):
+    headers = {"retry-after": "30", "content-type": "text/plain"}
+    fake.api.fail(503, body="down", headers=headers)
+
+    found = post(fake).headers
+    assert {name: found[name] for name in headers} == headers
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"), [("<html>down", "text/html; charset=utf-8"), ("{}", "application/json")]
+)
+def test_a_page_is_labelled_as_one(fake, body, expected):
+    fake.api.fail(503, body=body)
+
+    assert post(fake).headers["content-type"] == expected
+
+
+@pytest.mark.parametrize(("status", "expected"), [(None, 200), (504, 504)])
+def test_a_lost_response_has_another_body(fake, status, expected):
+    fake.api.lose_response(status=status, body="<html>")
+
+    response = post(fake)
+    assert (response.status, response.body, len(fake.messages)) == (expected, b"<html>", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seconds"),
+    [
+        ({"retry_after": 90, "as_date": True}, 90),
+        ({"retry_after": 0.5, "as_date": True}, 1),
+        ({"retry_after": "Thu, 01 Jan 2026 12:01:00 GMT"}, 60),
+    ],
+)
+def test_the_header_of_a_rate_limit_may_be_a_date(fake, arguments, seconds):
+    fake.api.rate_limit(**arguments)
+
+    shown = post(fake).headers["retry-after"]
+    assert parsedate_to_datetime(shown) == NOON + timedelta(seconds=seconds)
+    fake.clock.advance(seconds=seconds)
+    assert status(fake) == 200
+
+
+@pytest.mark.parametrize(
+    ("date", "expected"),
+    [("tomorrow", "seconds, or a date such as"), ("Thu, 01 Jan 2026 12:00:00 GMT", "after")],
+)
+def test_a_date_that_is_unreadable_or_over_is_refused(fake, date, expected):
+    with pytest.raises(ValueError, match=f"retry_after: .*{expected}"):
+        fake.api.rate_limit(date)
+
+
+def test_a_connection_that_is_reset_gets_another_error(fake):
+    fake.api.lose_response(reset=True)
+    fake.api.lose_response()
+    host = urlsplit(fake.base_url).netloc
+
+    def ask():
+        with closing(HTTPConnection(host, timeout=60)) as connection:
+            connection.request("POST", "/v2/messages", ORDER, fake.headers)
+            connection.getresponse()
+
+    with pytest.raises(ConnectionResetError) as reset:
+        ask()
+    with pytest.raises(RemoteDisconnected):
+        ask()
+    assert (type(reset.value), len(fake.messages)) == (ConnectionResetError, 2)
+
+
+def test_a_response_that_its_client_gave_up_on_is_none(fake):
+    fake.api.delay(1)
+    host = urlsplit(fake.base_url).netloc
+    with closing(HTTPConnection(host, timeout=0.05)) as connection:
+        connection.request("POST", "/v2/messages", ORDER, fake.headers)
+        with pytest.raises(TimeoutError):
+            connection.getresponse()
+
+    eventually(lambda: fake.api.requests[0].status is None)
+    assert "no response" in str(fake.api.requests[0])
+
+
+def test_a_reset_and_a_response_are_not_both_possible(fake):
+    with pytest.raises(ValueError, match="expected either reset=True or a response, got both"):
+        fake.api.lose_response(status=502, reset=True)
+
+
 # -- several faults --------------------------------------------------------------------------------
 
 
@@ -323,7 +413,7 @@ def test_a_fault_that_is_refused_does_not_let_settle_move_the_clock(fake, kind):
             lambda api: api.fail(404, code="GONE", message="X"),
             "api.fail(404, code='GONE', message='X')",
         ),
-        (lambda api: api.fail(418, body="teapot"), "api.fail(418, body=...)"),
+        (lambda api: api.fail(418, body="teapot"), "api.fail(418, body='teapot')"),
         (lambda api: api.truncate(5), "api.truncate(5)"),
         (lambda api: api.rate_limit(0.5, times=2), "api.rate_limit(0.5, times=2)"),
         (lambda api: api.webhooks_first(delivered=True), "api.webhooks_first(delivered=True)"),

@@ -67,9 +67,9 @@ class SendsAgainAfterSilence(Caller):
 
 
 class SendsAgainAfterAnError(SendsAgainAfterSilence):
-    """Does so after a 503, though the message may have been sent."""
+    """Does so after a 502, though the message may have been sent."""
 
-    unsure = 503
+    unsure = 502
 
 
 class TakesAnErrorForSent(Caller):
@@ -159,7 +159,7 @@ REPLIES = [RepliesInTheBackground]
 
 CALLS = [
     (SendsAgainAfterSilence, "api.lose_response", f"api.lose_response({_SEND})"),
-    (SendsAgainAfterAnError, "api.lose_response", f"api.lose_response(status=503, {_SEND})"),
+    (SendsAgainAfterAnError, "api.lose_response", f"api.lose_response(status=502, {_SEND})"),
     (TakesAnErrorForSent, "api.fail", f"api.fail(status=503, {_SEND})"),
     (GivesUpOnAReply, "api.lose_response", f"api.lose_response({_SEND})"),
 ]

@@ -11,10 +11,11 @@ from ..exploring.cards import card, outcomes
 from ..forked_pytest import run_pytest
 from . import right_apps, shaped_apps  # here, as the runs inside a test forget what they import
 
-#: What a right app which sends, is signed, and has crash points is tried with: everything.
+#: What a right app which sends, is signed, and has crash points is tried with: everything, but that
+#: it sends nothing while it handles a webhook.
 ALL_TRIED = dict.fromkeys(
     (name.removeprefix("test_") for name in vars(WebhookTests) if name.startswith("test_")), "ok"
-)
+) | {"a_failing_api": "skipped"}
 
 
 def test_right_apps_are_tried_in_every_way_and_fail_in_none(pytester):

@@ -100,21 +100,22 @@ class Baseline:
             lines = inside.difference(self.values[index], value, then)
             if self.until:
                 lines[0] = f"after step {self.until}: {lines[0]}"
-            raise self._difference("the snapshot depends on the order of events", lines)
+            raise self.error_about("the snapshot depends on the order of events", lines)
 
     async def judge(self, expected: object, snapshot: Snapshot, inside: Inside, cause: str) -> None:
         """Take a snapshot, and compare it with what it has to be."""
         value = await inside.taken(snapshot)
         if value == expected:
             return
-        error = self._difference(cause, inside.difference(expected, value, "expected"))
+        error = self.error_about(cause, inside.difference(expected, value, "expected"))
         self.is_judged = True
         charges = [*inside.charges()]
         if (how := hint(expected, value)) is not None:
             error.add_note("\n  ".join(["The fake's books:", *charges]) + how)
         raise error
 
-    def _difference(self, cause: str, lines: list[str]) -> AssertionError:
+    def error_about(self, cause: str, lines: list[str]) -> AssertionError:
+        """Return the error which says what differs in this world."""
         error = AssertionError(because(cause, lines))
         self._differing, self.is_judged = (error, lines), False
         return error

@@ -27,6 +27,7 @@ from ..transport.client.loops import running_framework
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
 from ..transport.client.wsgi import around_call
+from .client_calls import short_name
 from .database_calls import call_and_listen
 from .holdings import Holdings
 from .injected_errors import make_error
@@ -215,7 +216,7 @@ class CrashWatch:
             self.has_point_in_thread = True
         stack = dropwhile(is_ours, _calling_frames())
         lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
-        name = function.__qualname__.rpartition("<locals>.")[2]
+        name = short_name(function, self._functions[function])
         self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", *lines[:1])
         if not self.deed:
             return

@@ -9,7 +9,7 @@ from ..base.views import listed, ordinal
 from ..report.timeline_text import length
 from ..webhooks.events import event_name
 from ..webhooks.faults import Concurrently, Reorder
-from .deviations import KINDS, STATUS, Call, Deviation
+from .deviations import KINDS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
 #: A sentence names at most this many events; if there are more, it names fewer and counts the rest.
@@ -45,6 +45,8 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     is_again = len(indexes) > 1
     between = attempts[first + 1 : second] if is_again else []
     after = f" after {_names(between)}" if between else ""
+    if subject.is_call:
+        return f"the app {subject.crash} in {event}" + ", which was called again" * is_again
     return KINDS[kind].sentence.format(
         event=event,
         after=after,
@@ -64,9 +66,11 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     more = dict(deviation.more)
     if sentence := KINDS[deviation.kind].sentence:
         delivered = " and `delivered`" * ("delivered" in more)
-        return sentence.format(call=subject, status=STATUS, delivered=delivered)
+        return sentence.format(call=subject, status=more.get("status"), delivered=delivered)
     if "status" in more:
-        return f"the response to {subject} said {STATUS}, although the call took effect"
+        return f"the response to {subject} said {more['status']}, although the call took effect"
+    if "reset" in more:
+        return f"the connection of {subject} was reset after the call took effect"
     lost = f"the response to {subject} was lost"
     came_again = ((number, call), (number + 1, call)) in pairwise(calls)
     if came_again and call.method not in {"POST", "PATCH"}:
@@ -81,7 +85,8 @@ def _describe_round(attempts: Sequence[LoggedAttempt], subject: LoggedAttempt) -
     at = f" at {listed(endpoints)}" if endpoints else ""
     is_one = len({attempt.name for attempt in attempts}) == 1
     twice = " twice" * (is_one and len(endpoints) < 2)
-    return f"{_names(attempts)} arrived{twice} at the same time{at}"
+    does = "ran" if subject.is_call else "arrived"
+    return f"{_names(attempts)} {does}{twice} at the same time{at}"
 
 
 def _names(attempts: Sequence[LoggedAttempt]) -> str:

@@ -97,7 +97,7 @@ class Kind(NamedTuple):
         is_unseen: Whether the order and the moments of attempts don't show that it fired.
         is_alone: Whether it is never combined with another deviation.
         compares: Whether a correct app ends with the same snapshot as in the world as written.
-        is_survivable: Whether a correct app can survive it; if not, ``"all"`` leaves it out.
+        is_in_all: Whether ``"all"`` tries it; not if no app survives it, or if it is about sending.
         needs: What a body lacks if it has nothing to try.
         unchanged: Why webhooks may look unchanged despite it; empty: they never do, or may.
         alike: The kind that looks the same to the app from the next barrier on. If both are tried,
@@ -119,7 +119,7 @@ class Kind(NamedTuple):
     is_unseen: bool = False
     is_alone: bool = False
     compares: bool = True
-    is_survivable: bool = True
+    is_in_all: bool = True
     needs: str = "no event is posted to your app"
     unchanged: str = ""
     alike: str = ""
@@ -135,11 +135,13 @@ def _of_a_call(
     sentence: str,
     *ways: tuple[tuple[str, Any], ...],
     needs: str = "your scenario makes no API call",
+    is_in_all: bool = True,
 ) -> Kind:
     return Kind(
         fault,
         sentence,
         ways=ways,
+        is_in_all=is_in_all,
         concerns="call",
         is_unseen=True,
         needs=needs,
@@ -151,9 +153,8 @@ _NO_TWO: Final = (
     "between them"
 )
 
-#: What a call may get instead of its response.
-STATUS: Final = 503
-_REFUSED: Final = (("status", STATUS),)
+#: What a load balancer shows while the service is down.
+_PAGE: Final = "<html><body><h1>503 Service Unavailable</h1></body></html>"
 
 #: Where an app can crash, by argument name.
 PLACES: Final = ("line", "before", "after")
@@ -199,7 +200,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         is_unseen=True,
         needs="no API call follows an event before a settle(), an assertion or a clock move",
     ),
-    "lose": Kind(Lose, "{event} was lost", is_survivable=False),
+    "lose": Kind(Lose, "{event} was lost", is_in_all=False),
     "read_at_once": Kind(
         Lose,
         extent="times",
@@ -300,9 +301,48 @@ KINDS: Final[Mapping[str, Kind]] = {
         is_alone=True,
         needs="outbound= writes no lists of events",
     ),
-    "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", _REFUSED),
-    "api.lose_response": _of_a_call(api.LoseResponse, "", (), _REFUSED),
+    "api.fail": _of_a_call(api.Fail, "{call} was refused with {status}", (("status", 503),)),
+    "api.lose_response": _of_a_call(
+        api.LoseResponse, "", (), (("status", 502),), (("reset", True),)
+    ),
+    "api.rate_limit": _of_a_call(
+        api.RateLimit,
+        "{call} was refused with 429 and Retry-After",
+        (("retry_after", 30), ("times", 1)),
+        (("retry_after", 30), ("as_date", True), ("times", 1)),
+        is_in_all=False,
+    ),
+    "api.disconnect": _of_a_call(
+        api.Disconnect,
+        "the connection of {call} was closed before it took effect",
+        (),
+        is_in_all=False,
+    ),
+    "api.truncate": _of_a_call(
+        api.Truncate, "the response to {call} was cut off", (), is_in_all=False
+    ),
+    "api.fail_page": _of_a_call(
+        api.Fail,
+        "{call} was refused with {status} and an HTML page",
+        (("status", 503), ("body", _PAGE)),
+        is_in_all=False,
+    ),
+    "api.fail_400": _of_a_call(
+        api.Fail,
+        "{call} and all later ones were refused with {status}",
+        (("status", 400), ("times", None)),
+        is_in_all=False,
+    ),
+    "api.fail_401": _of_a_call(
+        api.Fail,
+        "{call} was refused with {status}",
+        (("status", 401),),
+        is_in_all=False,
+    ),
 }
+
+#: The kinds that end a call's connection, of which there is none in process.
+OVER_A_SOCKET: Final = ("api.lose_response", "api.disconnect", "api.truncate")
 
 #: The kinds that post webhooks before the response to a call.
 EARLY: Final = ("webhooks_first", "during_call")
@@ -461,7 +501,7 @@ def _is_possible(deviation: Deviation) -> bool:
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:
     """Return the kinds to try; ``"all"`` leaves out those that no app can survive."""
     if deviations == "all":
-        return tuple(name for name, kind in KINDS.items() if kind.is_survivable)
+        return tuple(name for name, kind in KINDS.items() if kind.is_in_all)
     kinds = tuple(check_list(deviations, "deviations", f"'all', or names such as {list(DEFAULT)}"))
     for kind in kinds:
         check_choice(kind, "deviation in deviations=", [*KINDS])

@@ -35,10 +35,10 @@ from ..report.timeline_text import timeline_text
 from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
-from .deviations import CRASHING, DEFAULT, EARLY, KINDS, Deviation
+from .deviations import CRASHING, DEFAULT, EARLY, KINDS, OVER_A_SOCKET, Deviation
 from .memories import MemoryWatch
 from .printed_test import NoTestError, Written, body_as_written, print_test
-from .search import Search
+from .search import Search, WorldLog
 from .timeline_diff import timeline_diff
 from .world import Body, Environment, World, is_skip
 
@@ -79,10 +79,12 @@ class ReadyMadeTest(NamedTuple):
     Attributes:
         name: The test's name.
         as_written: Returns the test's code, given what a world was compared with.
+        wants: Whether it tries a deviation, given the log of the world as written; None: all.
     """
 
     name: str
     as_written: Callable[[Baseline], Written]
+    wants: Callable[[Deviation, WorldLog], bool] | None = None
 
 
 class CheckedOptions(NamedTuple):
@@ -99,6 +101,7 @@ class CheckedOptions(NamedTuple):
     stop_at_first: bool = False
     may_miss_points: bool = False  # those that the app never calls are left out
     runs_again: bool = False  # the body as written again, if there is nothing else
+    calls_count: bool = False  # the app's calls of the API are crash points as well
 
 
 class Exploration:
@@ -319,6 +322,9 @@ class Exploration:
         candidates = search.worlds_to_try()
         tried = self._kinds_tried
         for deviations in candidates:
+            wants = None if self._row is None else self._row.wants
+            if wants and not all(wants(each, search.written) for each in deviations):
+                continue
             now = time.monotonic()
             if deviations and now >= end:
                 search.cut = f"seconds={scope.seconds:g}"
@@ -341,7 +347,8 @@ class Exploration:
                 raise world.error
             if scope.depth and (call := world.call_in_process):
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
-                self._refuse("api.lose_response", problem, "Call chat_fake.base_url")
+                for kind in OVER_A_SOCKET:
+                    self._refuse(kind, problem, "Call chat_fake.base_url")
             search.add(world.log())
             self._note_tried(world)
             tried.update(deviation.kind for deviation in deviations)
@@ -531,9 +538,13 @@ class Exploration:
         if not unreached:
             return
         problem = f"no event made the app call {listed(unreached)}"
+        meanwhile = "while it handles an event"
+        if self._scope.calls_count:
+            problem = f"the app never called {listed(unreached)}"
+            meanwhile = "in send() or work()"
         if not self._scope.may_miss_points:
             raise ChatFakeError(
-                f"crash_points: {problem}: name a function that it calls while it handles an event"
+                f"crash_points: {problem}: name a function that it calls {meanwhile}"
             )
         self._missed = (
             f"{problem}, which the base class names in its crash_points: write crash_points = [...]"

@@ -128,7 +128,9 @@ class Explorer:
                   ``"lose"``, ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``,
                   ``"crash"``, ``"error"``, ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``,
                   ``"unknown_value"``, ``"unknown_type"``, ``"unknown_event"``, ``"read_at_once"``,
-                  ``"during_call"``, ``"api.fail"`` and ``"api.lose_response"``.
+                  ``"during_call"``, ``"api.fail"`` and ``"api.lose_response"``; and, left out by
+                  ``"all"``, ``"api.rate_limit"``, ``"api.disconnect"``, ``"api.truncate"``,
+                  ``"api.fail_page"``, ``"api.fail_400"`` and ``"api.fail_401"``.
                 - ``limit=500``: The maximum number of worlds.
                 - ``depth=2``: The maximum number of deviations in a world; with 0, only the body as
                   written is run.
@@ -171,7 +173,12 @@ class Explorer:
         config = self._config.replace(mode="async" if is_async else "sync")
         listens = "duplicate_at_once" in scope.kinds
         environment = Environment(
-            config, self._start, scope.crash_points, scope.errors, listens=listens
+            config,
+            self._start,
+            scope.crash_points,
+            scope.errors,
+            listens=listens,
+            calls_count=scope.calls_count,
         )
         exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
         for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from threading import Event
@@ -26,6 +26,7 @@ from ..transport.client.targets import Target
 from ..transport.client.worker import Worker
 from ..transport.client.wsgi import around_call
 from ..webhooks.attending import Attend
+from .client_calls import short_name
 from .database_calls import call_and_listen
 from .stepping import follow_into_threads, follow_new_tasks, followed, waiting_lines
 from .tripwires import set_tripwire
@@ -41,7 +42,27 @@ _LEAST: Final = 0.01
 #: How much of the fake's timeout all holds of a meeting may take, so that they end no attempt.
 _SHARE: Final = 1 / 5
 
+#: How many further real seconds an attempt is held while another one is away.
+_AWAY: Final = 1.0
+
+_is_away: ContextVar[bool] = ContextVar("pytest_chatfake_is_away", default=False)
+
+#: The blocks of all threads that are away.
+_away: Final[set[object]] = set()
+
 _guest: ContextVar[Guest | None] = ContextVar("pytest_chatfake_guest", default=None)
+
+
+@contextmanager
+def away() -> Generator[None]:
+    """Take no part in a meeting during a block, in which an app is made; others wait longer."""
+    block, token = object(), _is_away.set(True)
+    _away.add(block)
+    try:
+        yield
+    finally:
+        _away.discard(block)
+        _is_away.reset(token)
 
 
 class Point(NamedTuple):
@@ -88,7 +109,7 @@ class Place:
         self.ends: set[str] = set()
         self._point = point
         self._function = function
-        short = function and function.__qualname__.rpartition("<locals>.")[2]
+        short = function and short_name(function, point.name)
         self.point: Point = point._replace(name=short or point.name)
 
     def __call__(self) -> Attend:
@@ -181,6 +202,8 @@ class Meeting:
 
     def _comes(self, guest: Guest) -> Event | None:
         # Returns what to wait for; None: it goes on.
+        if _is_away.get():
+            return None
         with self._lock:
             self._came[guest] += 1
             nth = self._came[guest]
@@ -200,8 +223,14 @@ class Meeting:
         # Frozen clocks don't stop these waits. In many short ones, the other attempt gets its turns
         # even on an overloaded machine.
         limit = self._place.limit
-        if any(held.wait(_LEAST) for _ in range(round(limit / _LEAST))):
-            return
+        left, more = round(limit / _LEAST), round(_AWAY / _LEAST)
+        while left:
+            if held.wait(_LEAST):
+                return
+            if _away and more:
+                more -= 1
+            else:
+                left -= 1
         with self._lock:
             if held is self._held:
                 self._held = None

@@ -120,7 +120,7 @@ def pytest_runtest_makereport(
 
 def _is_ready_made(item: pytest.Item) -> bool:
     module = getattr(getattr(item, "function", None), "__module__", "")
-    return bool(module == f"{__package__}.webhook_tests")
+    return module in {f"{__package__}.{name}_tests" for name in ("webhook", "send")}
 
 
 @pytest.hookimpl(trylast=True)

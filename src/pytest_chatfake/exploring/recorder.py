@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot
+from ..http_api.account_api import ApiRequest
 from ..transport.client.responses import Response
 from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attend
@@ -58,6 +59,7 @@ class Recorder:
         settled: Whether there was a barrier.
         choices: The numbers of first attempts, by event and endpoint, in order.
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
+        called: The API calls that were made during attempts.
         times: When each attempt began, and when it ended, in nanoseconds of real time.
     """
 
@@ -78,6 +80,8 @@ class Recorder:
         self.settled: bool = False
         self.choices: dict[tuple[Event, Endpoint], int] = {}
         self.waits: list[tuple[int, int]] = []
+        self.called: set[ApiRequest] = set()
+        self._calls_before: dict[Attempt, int] = {}
         self.times: dict[Attempt, tuple[int, int | None]] = {}
 
     @property
@@ -114,6 +118,7 @@ class Recorder:
         """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")
         self.times[attempt] = time.monotonic_ns(), None
+        self._calls_before[attempt] = len(self._inside.calls)
         if self._inside.is_new(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
         if self._memories is not None:
@@ -123,6 +128,7 @@ class Recorder:
         self._note("between and after attempts")
         if self._memories is not None:
             self._memories.ended(attempt)
+        self.called |= {*self._inside.calls[self._calls_before.get(attempt, 0) :]}
         now = time.monotonic_ns()
         began, _ = self.times.get(attempt, (now, None))  # a repeat begins with its twin
         self.times[attempt] = began, now

@@ -20,11 +20,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..webhooks.faults import Concurrently
+from .client_calls import is_client_call
 from .deviations import CRASHING, DEFAULT, KINDS, POSTED, Call, Deviation
 from .posted_fields import Way
+
+#: The types of events that stand for a call of the app's own code.
+CALLS: Final = ("send()", "work()")
 
 
 class LoggedAttempt(NamedTuple):
@@ -45,6 +49,7 @@ class LoggedAttempt(NamedTuple):
         is_retry: Whether the service retries it, as its request may say.
         calls: The database calls during it, by name.
         call: The API call before whose response it was made, by a fault; empty: none.
+        is_call: Whether it stands for a call of the app's own code, such as ``send()``.
     """
 
     number: int
@@ -60,6 +65,7 @@ class LoggedAttempt(NamedTuple):
     is_retry: bool = False
     calls: Sequence[str] = ()
     call: str = ""
+    is_call: bool = False
 
 
 class LoggedCall(NamedTuple):
@@ -71,12 +77,14 @@ class LoggedCall(NamedTuple):
         has_late_webhooks: Whether it caused webhooks that were posted after its response.
         delivered: To how many devices each of its messages was delivered after its response, at the
             same moment, by one verb after another.
+        is_in_attempt: Whether it was made while the app handled an event.
     """
 
     number: int
     call: Call
     has_late_webhooks: bool
     delivered: tuple[int, ...] = ()
+    is_in_attempt: bool = False
 
     def ways(self, kind: str) -> tuple[tuple[tuple[str, Any], ...], ...]:
         """Return the further arguments with which a kind can deviate the call: one set per way."""
@@ -262,13 +270,16 @@ class _Options:
 
     def _meetings(self, start: int) -> Sequence[tuple[tuple[str, Any], ...]]:
         # Where two attempts can meet, if nothing else deviates. Database calls only matter if there
-        # are no other points. There may be many, so one world has all that have the same name.
+        # are no other points of the app's. There may be many, so one world has all that have the
+        # same name.
         attempt = self.slots[start].attempt
         points = [
             ((where, name), *[("nth", nth)] * (nth > 1)) for where, name, nth in attempt.points
         ]
         calls = [(("before", name), ("nth", None)) for name in attempt.calls]
-        return ([] if self.taken else points or calls) or [()]
+        if not all(is_client_call(name) for _, name, _ in attempt.points):
+            calls = []
+        return ([] if self.taken else [*points, *calls]) or [()]
 
     def _pauses(self, kind: str) -> Iterator[_Found]:
         # Wherever the body moves time and, if a kind moves time itself, also after a session's end.
@@ -347,14 +358,19 @@ class Search:
         """The number of different worlds that were tried."""
         return len(self._seen)
 
+    @property
+    def written(self) -> WorldLog:
+        """The log of the body as written, once it was added."""
+        assert self._written is not None
+        return self._written
+
     def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
         """Yield the deviations of one world after another; call :meth:`add` with each world's log.
 
         The first world has none: it is the body as written.
         """
         yield ()
-        assert self._written is not None
-        parents: list[_Parent] = [((), self._written)]
+        parents: list[_Parent] = [((), self.written)]
         for _ in range(self._depth):
             grown: list[_Parent] = []
             for deviations in self._grow(parents):
@@ -387,8 +403,7 @@ class Search:
         asked = [kind for kind in self._kinds if kind not in DEFAULT or {*DEFAULT} - {*self._kinds}]
         if {*asked} - {*POSTED}:  # only a provider's own shape has these
             asked = [kind for kind in asked if kind not in POSTED]
-        assert self._written is not None
-        options = _Options(self._written, ())
+        options = _Options(self.written, ())
         return [kind for kind in asked if next(options.of(kind), None) is None]
 
     def _grow(self, parents: Sequence[_Parent]) -> Iterator[tuple[Deviation, ...]]:

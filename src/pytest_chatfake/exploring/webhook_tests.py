@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import traceback
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
-from difflib import get_close_matches
 from functools import partial, wraps
 from itertools import count
 from types import CodeType
@@ -16,12 +15,11 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import pytest
 
-from ..base.arguments import check_int, check_mapping, check_str, cited
+from ..base.arguments import check_int, cited
 from ..base.calling_line import Line, users_lines
 from ..base.coroutines import run_at_once
 from ..base.current_test import current
 from ..base.errors import ChatFakeError
-from ..base.session_scope import of_the_session
 from ..base.tracebacks import raised_at, text_of
 from ..base.views import counted, listed
 from ..domain.messages import DEFAULT_PRICE
@@ -33,11 +31,22 @@ from ..webhooks.attempts import Attempt
 from .baseline import HARMLESS, Baseline
 from .cards import Remarks, remarks_key
 from .changes import ChangeCount
-from .deviations import EARLY, POSTED, has_points, parse_deviations
+from .deviations import EARLY, POSTED, Deviation, has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
+from .ready_made import (
+    Connected,
+    check_class,
+    fixtures_of,
+    item_of,
+    loop_for,
+    own_line,
+    set_up_class,
+)
 from .recorder import Recorder
+from .search import WorldLog
+from .send_judge import Books, Content
 
 #: If this test fails, tests that would fail for the same reason are skipped.
 _FIRST: Final = "test_all_events_are_taken"
@@ -53,9 +62,6 @@ _RIGHT: Final = "test_snapshot_is_right"
 _failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
 
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
-
-#: Returned at the end of a generator.
-_END: Final = object()
 
 _NO_SNAPSHOT: Final = (
     "connect() returned no snapshot, so only responses were checked: return a function that "
@@ -74,6 +80,10 @@ _IN_ORDER: Final = (
     "or a clock move between them, or hold them back with chat_fake.webhooks.paused()"
 )
 
+_NO_CALL: Final = "your app makes no API call while it handles a webhook"
+
+_NO_KEY: Final = "it can't know whether a call took effect: pass send_endpoint(idempotency_header=)"
+
 _UNDELIVERED: Final = (
     "nothing was delivered for 31 days (if a job of your app notices that, run it in the snapshot)"
 )
@@ -85,12 +95,20 @@ _PERSON: Final = "+4915550003"
 #: Three charges at this price show floats, which add up to 0.21449999999999997, and two decimals.
 _PRICE: Final = "0.0715"
 
+#: The methods that a subclass may write, with their parameters and a hint.
+_METHODS: Final = (
+    ("connect", ("chat_fake",), "fixtures may follow"),
+    ("scenario", ("chat_fake",), "fixtures are parameters of connect()"),
+    ("expected", ("chat_fake",), "connect() can set what it needs, as in self.app = ..."),
+    ("forget", (), "connect() can set what it needs, as in self.cache = ..."),
+)
+
 #: A test's work after the scenario, with the fake and the snapshot, if there is one.
 _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
 class WebhookTests:
-    """Is your webhook handler idempotent? Write ``connect()``, and get eighteen tests.
+    """Is your webhook handler idempotent? Write ``connect()``, and get nineteen tests.
 
     Subclass it in a test module, and connect a new app in each call::
 
@@ -131,11 +149,7 @@ class WebhookTests:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        is_base = cls.connect is WebhookTests.connect
-        is_misspelt = bool(get_close_matches("connect", vars(cls)))
-        cls.__test__ = vars(cls).get("__test__", is_misspelt or not is_base)
-        if fixtures := _fixtures_of(cls):  # so that parametrized fixtures and classes work
-            pytest.mark.usefixtures(*fixtures)(cls)
+        set_up_class(cls, WebhookTests)
 
     # Yours to write
 
@@ -205,13 +219,13 @@ class WebhookTests:
         ``scenario`` is. If nothing expires, write ``def forget(self): pass``.
         """
 
-    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> _Connected:
+    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> Connected:
         """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
 
         In an async test, write ``async with``. If :meth:`connect` yields, it continues at the end
         of the block, like a fixture, even if the block fails.
         """
-        return _Connected(self.connect(chat_fake, **fixtures))
+        return Connected(self.connect(chat_fake, **fixtures))
 
     @pytest.fixture(name="chat_fake_config")
     def _with_tick(self, chat_fake_config: ChatFakeConfig) -> ChatFakeConfig:
@@ -316,6 +330,10 @@ class WebhookTests:
     def test_an_error(self, webhook_run: _WebhookRun) -> None:
         """Refuse an event while the database fails, for example, and handle the retry."""
         webhook_run.compare("error")
+
+    def test_a_failing_api(self, webhook_run: _WebhookRun) -> None:
+        """Refuse an event if an API call fails while it is handled, and send once at the retry."""
+        webhook_run.compare_sends()
 
     def test_an_unknown_message(self, webhook_run: _WebhookRun) -> None:
         """Accept an event about a message that your app never sent, at the latest as a retry."""
@@ -436,8 +454,10 @@ class _WebhookRun:
         self._item: pytest.Item = request.node
         self._remarks = request.node.stash[remarks_key] = Remarks()
         self._name: str = request.function.__name__
-        self._fixtures = {name: request.getfixturevalue(name) for name in _fixtures_of(type(tests))}
+        self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
         self._raises = True
+        self._wants: Callable[[Deviation, WorldLog], bool] | None = None  # None: all deviations
+        self._can_deduplicate = False
         self._has_aged = False  # whether the test moved the clock
         self._ending: _Ending | None = None
         self._is_alone = False  # whether it only does what the test to paste does
@@ -449,15 +469,9 @@ class _WebhookRun:
         self._is_through = False  # whether the scenario passed in this world
         self._has_to_be_right = False  # whether the first world has to be as expected() says
         self.judges: bool = False  # whether it is, so that expected() judges other worlds as well
-        self._is_async = any(
-            inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-            for function in (tests.connect, tests.scenario)
-        )
-        self._loop: _Loop | None = of_the_session(_Loop) if self._is_async else None
-        if self._is_async and self._loop is None:
-            self._loop = _Loop()
-            request.addfinalizer(self._loop.close)
-        if reason := _item_of(tests.expected_failures, self._name):
+        self._loop = loop_for(request, (tests.connect, tests.scenario))
+        self._is_async = self._loop is not None
+        if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
     def note(self, text: str) -> None:
@@ -481,6 +495,8 @@ class _WebhookRun:
         exploration = self.explore(
             *kinds, ending=ending, compares=True, raise_exceptions=raise_exceptions
         )
+        if not exploration._deviating and self._wants is _fails_inside:
+            pytest.skip(_NO_CALL if self._can_deduplicate else f"{_NO_CALL}, or {_NO_KEY}")
         if reason := exploration._why_nothing:
             pytest.skip(reason)
         if sometimes := exploration._sometimes:
@@ -489,6 +505,21 @@ class _WebhookRun:
         for text in exploration._untried:
             self.note(text)
         return exploration
+
+    def compare_sends(self) -> None:
+        """Let API calls fail that the app makes while it handles an event, and count messages."""
+        self._wants, written = _fails_inside, list[Counter[Content]]()
+
+        async def count_messages(fake: ChatFake, _: Snapshot | None) -> None:
+            books = Books.of(Inside(fake))
+            written.append(books.contents)
+            self._can_deduplicate = books.can_deduplicate
+            lines = [*books.repeats(written[0]), *books.missing(written[0])]
+            observer = Inside(fake).observer
+            if lines and isinstance(observer, Recorder):
+                raise observer.baseline.error_about("an API call failed", lines)
+
+        self.compare("api.fail", "api.rate_limit", "api.lose_response", ending=count_messages)
 
     def explore(
         self,
@@ -504,11 +535,11 @@ class _WebhookRun:
 
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through = False
-            _check_class(type(self._tests))
+            check_class(type(self._tests), WebhookTests, _METHODS)
             if prepare is not None:
                 await _performed(chat_fake, prepare(chat_fake))
             made = self._tests.connect(chat_fake, **self._fixtures)
-            async with _Connected(made) as snapshot:  # not connected(), which may be overridden
+            async with Connected(made) as snapshot:  # not connected(), which may be overridden
                 self._check(chat_fake, snapshot)
                 if not (self._is_alone or prepare):
                     await self._check_before(snapshot, chat_fake)
@@ -523,7 +554,7 @@ class _WebhookRun:
         points = self._tests.crash_points if tries else ()
         crash_points, errors = checked_points(points, tries=tries)
         depth = 1 if kinds else 0
-        given = _item_of(self._tests.only, self._name)
+        given = item_of(self._tests.only, self._name)
         only = None if given is None else parse_deviations(given)
         scope = CheckedOptions(
             kinds,
@@ -540,7 +571,7 @@ class _WebhookRun:
         current().follow(code, is_called=self.has_own_scenario)
         try:
             exploration = self._explorer._explore(
-                body, scope, ReadyMadeTest(self._name, self._as_written)
+                body, scope, ReadyMadeTest(self._name, self._as_written, self._wanted)
             )
             if self._loop is not None:
                 self._loop.runner.run(exploration._explore())
@@ -564,6 +595,10 @@ class _WebhookRun:
         self._skip_if_not_aged(exploration)
         self._note_errors()
         return exploration
+
+    def _wanted(self, deviation: Deviation, log: WorldLog) -> bool:
+        is_clear = self._can_deduplicate or deviation.kind != "api.lose_response"
+        return self._wants is None or (is_clear and self._wants(deviation, log))
 
     async def age(self, fake: ChatFake, **by: float) -> None:
         """Move the clock, and let the app forget what has expired by then."""
@@ -607,7 +642,7 @@ class _WebhookRun:
         if not _has_expected(type(self._tests)):
             pytest.skip(_NO_EXPECTED)
         self._skip_if_failed(_RIGHT)
-        if self._name != _RIGHT and _item_of(self._tests.expected_failures, _RIGHT):
+        if self._name != _RIGHT and item_of(self._tests.expected_failures, _RIGHT):
             pytest.skip(f"{_RIGHT} is expected to fail")
         self._has_to_be_right = True
         self.explore(ending=self.count_events, compares=True)
@@ -630,8 +665,8 @@ class _WebhookRun:
     def _own(self) -> Any:
         # The function whose lines are reported for verbs.
         tests = type(self._tests)
-        function = inspect.unwrap(tests.scenario if self.has_own_scenario else tests.connect)
-        return function if inspect.isfunction(function) else WebhookTests.connect
+        function = tests.scenario if self.has_own_scenario else tests.connect
+        return own_line(function, WebhookTests.connect)
 
     # A world
 
@@ -664,6 +699,8 @@ class _WebhookRun:
         for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
             inside.never_disable(endpoint)  # the test's own faults must not count as failures
+            if self._wants is not None:
+                inside.let_retry(endpoint)
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)
@@ -796,43 +833,6 @@ class _WebhookRun:
         return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
 
 
-class _Connected:
-    """Connects an app for a block, given the result of ``connect()``."""
-
-    def __init__(self, made: Any) -> None:
-        self._made = made
-
-    async def __aenter__(self) -> Any:
-        snapshot = await _next_of(self._made)
-        if snapshot is _END:
-            raise ChatFakeError("connect(): expected it to yield the snapshot, got no yield")
-        return snapshot
-
-    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
-        try:
-            await _end(self._made)
-        except Exception as later:
-            if error is None:
-                raise
-            error.add_note(f"The clean-up of connect() failed as well: {later!r}")
-
-    def __enter__(self) -> Any:
-        return run_at_once(self.__aenter__())
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        run_at_once(self.__aexit__(kind, error, trace))
-
-
-class _Loop:
-    """The loop of tests whose ``connect()`` or ``scenario()`` is async."""
-
-    def __init__(self) -> None:
-        self.runner: asyncio.Runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-
-    def close(self) -> None:
-        self.runner.close()
-
-
 def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Note whether one of the first three tests has failed; after retries, the last run counts."""
     name = getattr(item, "originalname", item.name)
@@ -853,24 +853,6 @@ def _key_of(item: pytest.Item, name: str) -> tuple[object, str, str]:
     # The node of the class, the ids of parameters, and the test's own name.
     ids = item.name.removeprefix(getattr(item, "originalname", item.name))
     return item.parent, ids, name
-
-
-def _item_of(mapping: Any, name: str) -> Any:
-    # A value without items() is refused later, by _check_class().
-    return mapping.get(name) if hasattr(mapping, "get") else None
-
-
-def _fixtures_of(tests: type[WebhookTests]) -> list[str]:
-    connect: Any = tests.connect  # not checked yet
-    if not callable(connect):
-        return []
-    others = list(inspect.signature(connect).parameters.values())[2:]
-    variable = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-    return [
-        parameter.name
-        for parameter in others
-        if parameter.kind not in variable and parameter.default is parameter.empty
-    ]
 
 
 def _wait_for_night(fake: ChatFake, hours: int) -> object:
@@ -901,56 +883,9 @@ def _has_expected(tests: type[WebhookTests]) -> bool:
     return tests.expected is not WebhookTests.expected
 
 
-def _check_class(tests: type[WebhookTests]) -> None:
-    name = tests.__name__
-    for method, given, fixtures, hint in (
-        ("connect", ["chat_fake"], _fixtures_of(tests), "fixtures may follow"),
-        ("scenario", ["chat_fake"], [], "fixtures are parameters of connect()"),
-        ("expected", ["chat_fake"], [], "connect() can set what it needs, as in self.app = ..."),
-        ("forget", [], [], "connect() can set what it needs, as in self.cache = ..."),
-    ):
-        try:
-            signature = inspect.signature(getattr(tests, method))
-            signature.bind(tests, *given, **dict.fromkeys(fixtures))
-        except TypeError as error:
-            expected = ", ".join(["self", *given])
-            raise TypeError(
-                f"{name}: expected {method}({expected}); {hint}; got: {error}"
-            ) from None
-    for what in ("expected_failures", "known_forgeries"):
-        for key, reason in check_mapping(getattr(tests, what), f"{name}.{what}").items():
-            check_str(reason, f"{name}.{what}[{cited(key)}]")
-    known = {test for test in vars(WebhookTests) if test.startswith("test_")}
-    left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
-    for what, names in (
-        ("expected_failures", {*tests.expected_failures}),
-        ("only", {*check_mapping(tests.only, f"{name}.only")}),
-        ("a test set to None", left_out),
-    ):
-        if unknown := names - known:
-            raise ValueError(
-                f"{name}: {what}: expected one of {sorted(known)}, got {cited(min(unknown))}"
-            )
-
-
 def _baseline_of(inside: Inside) -> Baseline:
     observer = inside.observer
     return observer.baseline if isinstance(observer, Recorder) else Baseline()
-
-
-async def _next_of(made: Any) -> Any:
-    # What connect() returned, or yields next.
-    if inspect.isgenerator(made):
-        return next(made, _END)
-    if inspect.isasyncgen(made):
-        return await anext(made, _END)
-    return await made if inspect.isawaitable(made) else made
-
-
-async def _end(made: Any) -> None:
-    is_generator = inspect.isgenerator(made) or inspect.isasyncgen(made)
-    if is_generator and await _next_of(made) is not _END:
-        raise ChatFakeError("connect(): expected one yield, got a second one")
 
 
 async def _played(
@@ -979,6 +914,12 @@ async def _played(
     elif inspect.isawaitable(steps):
         await steps
     await _settled(fake)
+
+
+def _fails_inside(deviation: Deviation, log: WorldLog) -> bool:
+    # Whether it concerns a call that the app made while it handled an event.
+    inside = {(each.number, each.call) for each in log.calls if each.is_in_attempt}
+    return (deviation.start, deviation.call) in inside
 
 
 def _accepted(errors: Mapping[str, str]) -> str:

@@ -36,13 +36,14 @@ from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from .arrivals import Arrival
 from .baseline import Baseline, without_texts
+from .client_calls import client_calls
 from .crash_watch import CrashWatch
 from .deviations import KINDS, Call, Deviation
 from .meetings import Place, Point
 from .memories import MemoryWatch
 from .posted_fields import Posted, Way, ways_to_evolve
 from .recorder import Barrier, Ended, Recorder
-from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
+from .search import CALLS, LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 #: A body: a function that takes a fake.
 Body = Callable[[ChatFake], Any]
@@ -75,6 +76,7 @@ class Environment:
         can crash.
         errors: The names of exception classes, by the names of the crash points that raise them.
         listens: Whether the body as written also shows which database calls the app makes.
+        calls_count: Whether the app's calls of the API are crash points as well.
         ends: How meetings ended, by point.
         spent: Nanoseconds of real time, by what took them.
     """
@@ -87,6 +89,7 @@ class Environment:
         errors: Mapping[str, str] = {},
         *,
         listens: bool = False,
+        calls_count: bool = False,
     ) -> None:
         self.config = config
         self.spent: Counter[str] = Counter()
@@ -94,6 +97,7 @@ class Environment:
         self.crash_points = crash_points
         self.errors = errors
         self.listens = listens
+        self.calls_count = calls_count
         self.ends: dict[Point, set[str]] = {}
         self._start = start
         self._is_open = False
@@ -237,7 +241,7 @@ class World:
             self.memories = MemoryWatch()
             self.memories.begin()
             if points is not None:
-                attend = partial(CrashWatch, None, points, listens=environment.listens)
+                attend = partial(self._watch, points)
         self._seen = Recorder(self.inside, baseline, environment.note, attend, self.memories)
         # Simultaneous attempts have the same order even with other ids.
         self.inside.observe(self._seen, environment.config.seed or "", only_waits=self._only_waits)
@@ -248,6 +252,11 @@ class World:
         for place in self._places:
             if "limit" in environment.ends.get(place.point, ()):
                 place.shorten()
+
+    def _watch(self, points: Mapping[FunctionType, str]) -> CrashWatch:
+        # Made for each attempt, as the app may import its client late.
+        calls = client_calls() if self._environment.calls_count else {}
+        return CrashWatch(None, {**calls, **points}, listens=self._environment.listens)
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
@@ -458,7 +467,7 @@ class World:
         lines = list(dict.fromkeys(chain.from_iterable(found)))
         threads = f"worker threads weren't crashed ({listed(lines)})" if lines else ""
         safe = sum(not watch.points for watch in watches)
-        if self._environment.crash_points or not safe:
+        if self._environment.crash_points or not safe or self._environment.calls_count:
             return threads
         among = "" if safe == len(watches) else f" in {safe} of {len(watches)} attempts"
         but = f", except for worker threads ({listed(lines)})" if lines else ""
@@ -565,14 +574,16 @@ class World:
         event: Event,
         endpoint: Endpoint,
     ) -> LoggedAttempt:
+        is_call = event.type in CALLS
         return LoggedAttempt(
             choice,
             self._environment.item(event, endpoints[endpoint]),
             self.inside.number_of(event),
             event.status or "",
             names.get(event, self.inside.name_of(event)),  # for an event from before a reset
-            self.inside.place_of(endpoint) if len(endpoints) > 1 else "",
+            self.inside.place_of(endpoint) if len(endpoints) > 1 and not is_call else "",
             self.inside.overlaps(endpoint),
+            is_call=is_call,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:
@@ -588,7 +599,13 @@ class World:
             if request.accepted and call is not None:
                 numbers[call] += 1
                 key = id(request)
-                yield LoggedCall(numbers[call], call, key in late, delivered.get(key, ()))
+                yield LoggedCall(
+                    numbers[call],
+                    call,
+                    key in late,
+                    delivered.get(key, ()),
+                    is_in_attempt=request in self._seen.called,
+                )
 
     @property
     def accepted_errors(self) -> dict[str, str]:

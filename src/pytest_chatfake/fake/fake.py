@@ -150,6 +150,7 @@ class ChatFake:
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
         self.api: AccountApi = AccountApi(engine, key, KeyHeader(config.api_key_header))
+        self._key_reads = 0
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
         strict = config.strict is not False
@@ -769,6 +770,7 @@ class ChatFake:
     @property
     def api_key(self) -> str:
         """The account's key (§5); :attr:`headers` has it in the right header."""
+        self._key_reads += 1
         return self.api._key
 
     @property

@@ -17,6 +17,8 @@ from ..base.errors import UndeliveredWebhooks
 from ..base.history import Record
 from ..base.scopes import Callback
 from ..base.triggers import Trigger
+from ..domain.instants import SECOND
+from ..domain.messages import MessageState
 from ..domain.verbs import Arrive, Deliver, Fail, Read
 from ..engine.performer import Pending
 from ..engine.records import VerbRecord
@@ -207,6 +209,11 @@ class Inside:
         endpoint._disable_after = None
 
     @staticmethod
+    def let_retry(endpoint: Endpoint) -> None:
+        """Let the service retry failed attempts after a minute, if it would not."""
+        endpoint._retries = endpoint._retries or (60 * SECOND,)
+
+    @staticmethod
     def place_of(endpoint: Endpoint) -> str:
         """Return the name of an endpoint in texts."""
         return endpoint._shown
@@ -225,6 +232,11 @@ class Inside:
     def is_made_anew(endpoint: Endpoint) -> bool:
         """Return whether the endpoint recreates its app after a crash."""
         return endpoint._restart is not None
+
+    def reserve(self, endpoint: Endpoint, event_type: str) -> None:
+        """Let an endpoint get events of this type, unsigned; nothing else, and no other does."""
+        endpoint.events, endpoint._signers = frozenset([event_type]), [None]
+        self._engine.outbox.endpoints.reserved[event_type] = endpoint
 
     # What happened
 
@@ -392,6 +404,46 @@ class Inside:
     @property
     def calls(self) -> Sequence[ApiRequest]:
         return self._fake.api._log
+
+    @property
+    def key_reads(self) -> int:
+        """How often the account's key was asked for."""
+        return self._fake._key_reads
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether the API has a route of the user's by which to look something up."""
+        return self._fake.api._routes.has_queries
+
+    @staticmethod
+    def takes_key(call: ApiRequest) -> bool:
+        """Return whether a call's route takes idempotency keys."""
+        return call._takes_key
+
+    @property
+    def messages(self) -> Sequence[MessageState]:
+        return self._engine.account.messages
+
+    def send_call_of(self, message: MessageState) -> ApiRequest | None:
+        """Return the API call that sent a message; None if the test sent it."""
+        cause = self._engine.outbox.events_of(message)[0]._cause
+        call = cause and cause._cause
+        return call if isinstance(call, ApiRequest) else None
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether a fault was set up."""
+        return bool([*self._engine.outbox.faults.ever, *self._fake.api._faults.ever])
+
+    @staticmethod
+    def key_of(call: ApiRequest) -> str:
+        """Return the idempotency key that a call had; empty if it had none."""
+        return call._key_sent
+
+    @staticmethod
+    def is_replayed(call: ApiRequest) -> bool:
+        """Return whether a call had an earlier call's idempotency key."""
+        return call._repeat is not None
 
     def has_webhooks_before(self, call: ApiRequest) -> bool:
         """Return whether a call's webhooks were posted before its response."""

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
@@ -23,11 +22,12 @@ from ..base.views import counted
 from ..domain.instants import instant
 from ..domain.verbs import Deliver
 from ..engine.engine import Engine
-from ..transport.server.replies import Reply, error_reply, plain, server_error
+from ..transport.server.replies import Reply, error_reply, has_hung_up, plain, server_error
 from ..wire.bodies import balance_body
 from .faults import (
     NO_REPLY,
     ApiFault,
+    Body,
     Delay,
     Delivered,
     Disconnect,
@@ -45,6 +45,8 @@ from .key_header import KeyHeader
 from .routes import Route, Routes
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from werkzeug import Request, Response
 
     from ..transport.server.listener import ByHandler
@@ -52,25 +54,13 @@ if TYPE_CHECKING:
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 
+#: Where clients send an idempotency key, whether the route knows it or not.
+_USUAL_HEADER: Final = "Idempotency-Key"
+
 _NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
 
 #: The key, in a request's environment, of the function that completes its record.
 COMPLETE: Final = "pytest_chatfake.complete"
-
-
-def _has_hung_up(client: socket | None) -> bool:
-    if client is None:  # the request came without a socket
-        return False
-    try:
-        client.setblocking(False)
-        # Below TLS, as an SSLSocket can't peek: what a waiting client sends there is an end.
-        return not socket.recv(client, 1, MSG_PEEK) or type(client) is not socket
-    except BlockingIOError:  # it waits for its response
-        return False
-    except OSError:
-        return True
-    finally:
-        client.setblocking(True)
 
 
 @dataclass(slots=True, eq=False)
@@ -103,6 +93,8 @@ class ApiRequest(Record):
     _awaits_webhooks: bool = False  # its response waits for them
     _is_given_up: bool = False  # the client did not wait any longer
     _last_attempt: Record | None = None  # the last one that it caused before its response
+    _key_sent: str = ""  # its idempotency key
+    _takes_key: bool = False  # as its route says
     _repeat: Repeat | None = None  # if an earlier call had its idempotency key
     _hint: str = ""  # about a 401 or a 404
     _key_header: str = "X-API-Key"  # where the key was expected
@@ -126,6 +118,8 @@ class ApiRequest(Record):
         if self.key and not self.accepted:
             key += " (not this fake's)"
         status = "no response" if self.status is None else self.status
+        if self._is_given_up:
+            status = f"{status}, but its client had given up"
         hint = self._hint if self.status in {401, 404} else ""
         if self._repeat is not None:
             hint = f" ({self._repeat})"
@@ -221,6 +215,9 @@ class AccountApi:
         self._record(asked)
         method, path = asked.method, asked.path
         found = self._routes.find(path, method)
+        header = found and found[0].idempotency_header
+        asked._takes_key = header is not None
+        asked._key_sent = request.headers.get(header or _USUAL_HEADER, "")
         faults = self._due(method, path, asked.moment, calls_route=found is not None)
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
         if faults and not faults[-1]._takes_effect:
@@ -260,7 +257,9 @@ class AccountApi:
     ) -> Response | Reply | None:
         try:
             self._core.scopes.begin(asked)
-            found = respond(self._first_calls, route, request, variables, asked)
+            found = respond(
+                self._first_calls, route, request, variables, asked, has_failed=self._has_failed
+            )
             if races or route.webhooks_first:
                 self._engine.catch_up()  # an autopilot may deliver at once
             for race in races:
@@ -287,7 +286,7 @@ class AccountApi:
             self._engine.attempt_now(apart=not asked.in_process)
         except Exception as error:  # a receiver's error, not the route's
             self._core.errors.append(error)
-        asked._is_given_up = _has_hung_up(client)
+        asked._is_given_up = has_hung_up(client)
         asked._awaits_webhooks = False
 
     def _attempt_during(self, asked: ApiRequest, client: socket | None) -> None:
@@ -297,6 +296,10 @@ class AccountApi:
             with queue.holding_ready():
                 queue.ready.extend(attempts)
                 self._attempt(asked, client)
+
+    def _has_failed(self, asked: Record) -> bool:
+        messages = (effect._message for effect in self._core.history.effects_of(asked))
+        return any(message is not None and message.state == "failed" for message in messages)
 
     def _deliver(self, asked: ApiRequest, race: WebhooksFirst) -> None:
         # This replaces the next deliveries that the test asks for.
@@ -364,7 +367,8 @@ class AccountApi:
         *,
         code: str | None = None,
         message: str | None = None,
-        body: str | bytes | Mapping[str, object] | None = None,
+        body: Body | None = None,
+        headers: Mapping[str, str] | None = None,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond with an error, without running any route.
@@ -374,10 +378,12 @@ class AccountApi:
             code: The ``error.code``; if None, the name of the status, such as
                 ``SERVICE_UNAVAILABLE``.
             message: The ``error.message``; the same as the code if None.
-            body: The whole body, in place of the error of §7.1; a mapping is written as JSON.
+            body: The whole body, in place of the error of §7.1; a mapping is written as JSON. If
+                it begins with ``<``, its ``Content-Type`` is ``text/html``.
+            headers: Further headers, such as ``{"Retry-After": "30"}``.
             **where: Selects the requests; see :class:`AccountApi`.
         """
-        return self._add(Fail(status, code, message, body), where)
+        return self._add(Fail(status, code, message, body, headers), where)
 
     def delay(
         self,
@@ -405,15 +411,23 @@ class AccountApi:
         self,
         *,
         status: int | None = None,
+        body: Body | None = None,
+        reset: bool = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Carry out the request, and close the connection without a response.
 
         The message is sent, money is held and events are queued, but the client can't know. In
-        process, the client gets a ``ConnectionResetError``. With a ``status``, the client gets an
-        error response instead, as from a gateway that timed out.
+        process, the client gets a ``ConnectionResetError``.
+
+        Args:
+            status: Respond with this error instead, as a gateway does that has timed out.
+            body: Respond with this body instead, as for :meth:`fail`; with 200 if no ``status`` is
+                given.
+            reset: Reset the connection in place of closing it.
+            **where: Selects the requests; see :class:`AccountApi`.
         """
-        fault = self._add(LoseResponse(status), where)
+        fault = self._add(LoseResponse(status, body, reset=reset), where)
         self._engine.await_retries()
         return fault
 
@@ -430,15 +444,23 @@ class AccountApi:
 
     def rate_limit(
         self,
-        retry_after: timedelta | float,
+        retry_after: timedelta | float | str,
+        *,
+        as_date: bool = False,
         **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond with 429 and ``Retry-After`` until ``retry_after`` has passed.
 
-        ``retry_after`` is a ``timedelta`` or seconds on the fake's clock, counted from the first
-        request that gets a 429. In the meantime, no route runs.
+        In the meantime, no route runs.
+
+        Args:
+            retry_after: A ``timedelta`` or seconds on the fake's clock, counted from the first
+                request that gets a 429; or the date at which the limit ends, as HTTP writes it:
+                ``"Wed, 21 Oct 2026 07:28:00 GMT"``.
+            as_date: Whether the header is a date in any case, not a number of seconds.
+            **where: Selects the requests; see :class:`AccountApi`.
         """
-        return self._add(RateLimit(retry_after), where)
+        return self._add(RateLimit(retry_after, as_date=as_date), where)
 
     def webhooks_first(
         self,
@@ -464,4 +486,7 @@ class AccountApi:
     def _add(self, fault: ApiFault, where: RequestFilter) -> ApiFault:
         self._engine.refuse_closed()
         fault._set_up(where, calling_line(3))
-        return self._faults.add(fault, self._engine.catch_up())
+        now = self._engine.catch_up()
+        if isinstance(fault, RateLimit) and fault._end is not None and fault._end <= now:
+            raise ValueError(f"retry_after: expected a date after {instant(now)}, the fake's time")
+        return self._faults.add(fault, now)

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, ClassVar, Final, TypeAlias, TypedDict
 
 from werkzeug.routing import Rule
 
 from ..base.arguments import (
+    check_bool,
     check_bytes,
     check_int,
+    check_mapping,
     check_names,
     check_str,
     cited,
@@ -27,8 +30,9 @@ from ..base.arguments import (
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger, verb_of
-from ..domain.instants import SECOND, parse_duration
+from ..domain.instants import SECOND, instant, parse_duration
 from ..domain.messages import MAX_DEVICES
+from ..transport.client.headers import complete_headers
 from ..transport.server.replies import Reply, error_reply
 from ..wire.exact_json import encode
 from .routes import bound, check_path, map_of
@@ -44,6 +48,9 @@ _MAX_SHOWN: Final = 20
 #: The longest delay of a response, in real seconds.
 _MAX_DELAY: Final = 60
 
+
+#: What a test may pass as a whole body.
+Body: TypeAlias = str | bytes | Mapping[str, object]
 
 #: Whether a message is delivered before the response, or to how many devices by each delivery.
 Delivered: TypeAlias = bool | int | tuple[int, ...]
@@ -130,18 +137,22 @@ class Fail(ApiFault):
         status: int,
         code: str | None,
         message: str | None,
-        body: str | bytes | Mapping[str, object] | None,
+        body: Body | None,
+        headers: Mapping[str, str] | None,
     ) -> None:
         check_int(status, "status", 200, 599)
         if body is None:
-            self._error = _error_reply(status, code, message)
+            error = _error_reply(status, code, message)
             shown = shown_arguments(code=code, message=message)
         else:
             if code is not None or message is not None:
                 raise ValueError("body: expected either body= or code= and message=, got both")
-            text = encode(dict(body)) if isinstance(body, Mapping) else body
-            self._error = Reply(status, check_bytes(text, "body"))
-            shown = ["body=..."]
+            error = _reply_with(body, status)
+            shown = [f"body={cited(body)}"]
+        if headers is not None:
+            error = _with_headers(error, headers)
+            shown.append(f"headers={dict(headers)!r}")
+        self._error = error
         super().__init__(str(status), *shown)
 
 
@@ -174,10 +185,19 @@ class LoseResponse(ApiFault):
 
     _kind, _error = "lose_response", _CUT_OFF
 
-    def __init__(self, status: int | None) -> None:
+    def __init__(self, status: int | None, body: Body | None, *, reset: bool) -> None:
+        check_bool(reset, "reset")
+        if reset and (status is not None or body is not None):
+            raise ValueError("reset: expected either reset=True or a response, got both")
         if status is not None:
             self._error = _error_reply(check_int(status, "status", 200, 599))
-        super().__init__(*shown_arguments(status=status))
+        if body is not None:
+            self._error = _reply_with(body, 200 if status is None else status)
+        elif reset:
+            self._error = _CUT_OFF._replace(reset=True)
+        shown = shown_arguments(status=status)
+        shown += [f"body={cited(body)}"] * (body is not None) + ["reset=True"] * reset
+        super().__init__(*shown)
 
 
 class Truncate(ApiFault):
@@ -198,12 +218,18 @@ class RateLimit(ApiFault):
 
     _kind, _usual_times, _takes_effect = "rate_limit", None, False
 
-    def __init__(self, retry_after: timedelta | float) -> None:
-        self._length = parse_duration(retry_after, "retry_after")
-        if not self._length:
-            raise ValueError("retry_after: expected more than 0 seconds, got 0")
-        super().__init__(f"{self._length / SECOND:g}")
+    def __init__(self, retry_after: timedelta | float | str, *, as_date: bool) -> None:
         self._end: int | None = None  # the limit starts with the first request that it refuses
+        check_bool(as_date, "as_date")
+        self._as_date = as_date or isinstance(retry_after, str)
+        if isinstance(retry_after, str):
+            self._end, shown = _parse_date(retry_after), repr(retry_after)
+        else:
+            self._length = parse_duration(retry_after, "retry_after")
+            shown = f"{self._length / SECOND:g}"
+            if not self._length:
+                raise ValueError("retry_after: expected more than 0 seconds, got 0")
+        super().__init__(shown, *["as_date=True"] * as_date)
 
     def _left(self, now: int) -> int:
         if self._end is None:
@@ -215,8 +241,11 @@ class RateLimit(ApiFault):
 
     def _damage(self, reply: Reply, now: int) -> Reply:
         error = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
-        seconds = str(-(-self._left(now) // SECOND))
-        return error._replace(headers=(("Retry-After", seconds),), delay=reply.delay)
+        seconds = -(-self._left(now) // SECOND)
+        after = str(seconds)
+        if self._as_date:
+            after = format_datetime(instant(now + seconds * SECOND), usegmt=True)
+        return error._replace(headers=(("Retry-After", after),), delay=reply.delay)
 
 
 class WebhooksFirst(ApiFault):
@@ -261,6 +290,30 @@ def _check_method(method: object) -> str:
     if not name.isalpha():
         raise ValueError(unexpected("method", "a name such as 'POST'", name))
     return name.upper()
+
+
+def _reply_with(body: Body, status: int) -> Reply:
+    text = encode(dict(body)) if isinstance(body, Mapping) else body
+    found = check_bytes(text, "body")
+    is_page = found.lstrip().startswith(b"<")
+    reply = Reply(status, found)
+    return reply._replace(content_type="text/html; charset=utf-8") if is_page else reply
+
+
+def _with_headers(reply: Reply, headers: Mapping[str, str]) -> Reply:
+    check_mapping(headers, "headers")
+    _, *given = complete_headers(headers.items(), "")
+    kinds = [value for name, value in given if name.lower() == "content-type"]
+    others = tuple(pair for pair in given if pair[0].lower() != "content-type")
+    return reply._replace(headers=others, content_type=(*kinds, reply.content_type)[0])
+
+
+def _parse_date(text: str) -> int:
+    try:
+        return int(parsedate_to_datetime(text).timestamp()) * SECOND
+    except (TypeError, ValueError):
+        expected = "seconds, or a date such as 'Wed, 21 Oct 2026 07:28:00 GMT'"
+        raise ValueError(unexpected("retry_after", expected, text)) from None
 
 
 def _error_reply(status: int, code: str | None = None, message: str | None = None) -> Reply:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from werkzeug import Request, Response
@@ -39,11 +40,18 @@ class Repeat(NamedTuple):
 
 
 def respond(
-    calls: FirstCalls, route: Route, request: Request, variables: dict[str, Any], asked: Record
+    calls: FirstCalls,
+    route: Route,
+    request: Request,
+    variables: dict[str, Any],
+    asked: Record,
+    *,
+    has_failed: Callable[[Record], bool],
 ) -> Response | Repeat | None:
     """Call a route, or repeat the first response to the request's key.
 
-    A 4xx response isn't kept, nor is an exception, so the key can be used again. While a call is
+    A 4xx response isn't kept, nor is an exception, nor the response to a call that ``has_failed``,
+    as its message failed at once: nothing was sent, so the key can be used again. While a call is
     in flight, another one with the same key gets a 409 and doesn't wait, because the first call may
     be waiting for the app that makes the second.
     """
@@ -59,7 +67,7 @@ def respond(
         return Repeat(earlier, header, reply if body == call[1] else _REUSED)
     try:
         response = route.respond(request, variables)
-        if response and not 400 <= response.status_code < 500:
+        if response and not (400 <= response.status_code < 500 or has_failed(asked)):
             calls[call_key] = asked, call[1], plain(response, request.environ)
         return response
     finally:

@@ -117,6 +117,11 @@ class Routes:
             for rule in self._rules[:_MOST_SHOWN]
         ]
 
+    @property
+    def has_queries(self) -> bool:
+        """Whether a route can be used to look something up."""
+        return any("GET" in (rule.methods or ()) for rule in self._rules)
+
     def methods(self, path: str) -> list[str]:
         methods = set(bound(self._map, path).allowed_methods(path))
         if path == BALANCE_PATH:

@@ -16,9 +16,10 @@ from ..base.history import Record
 from ..base.triggers import Trigger
 from ..base.views import folded, listed
 from ..domain.messages import MessageState
-from ..domain.reasons import READ_AT_ONCE
+from ..domain.reasons import READ_AT_ONCE, TOO_DEAR
 from ..engine.engine import Engine
 from ..engine.records import VerbRecord
+from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event, events_are
 from ..webhooks.forgeries import forgery_of
@@ -59,6 +60,10 @@ _AMOUNT: Final = re.compile(r"(?<![\w.:])\d+\.\d+(?![\w.])")
 
 #: The rules that let a message be read without a delivery.
 _READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
+
+
+#: The rules by which a message fails for lack of money.
+_TOO_DEAR: Final = frozenset(TOO_DEAR.values())
 
 
 class Highlights:
@@ -199,7 +204,9 @@ class Highlights:
             yield f"{what}: connect the app {how}"
 
     def _unconnected(self) -> Iterator[str]:
-        if self._new_unheard() and not self._engine.outbox.endpoints.ever:
+        # An app that only sends may need no webhooks.
+        unheard = (event for event in self._new_unheard() if not _is_of_an_api_call(event))
+        if any(unheard) and not self._engine.outbox.endpoints.ever:
             yield (
                 "no endpoint was connected, so no webhook was posted: call "
                 "chat_fake.webhooks.connect()"
@@ -221,10 +228,13 @@ class Highlights:
     def _left_out(self) -> Iterator[str]:
         at_once: list[MessageState] = []
         unseen: list[MessageState] = []
+        poor: list[MessageState] = []
         for entry in self._records:
             message: MessageState | None = entry._message
             if message is None:
                 continue
+            if entry._rule in _TOO_DEAR:
+                poor.append(message)
             is_read = isinstance(entry, VerbRecord) and entry.what == "read()"
             if entry._rule in _READ_AT_ONCE:
                 at_once.append(message)
@@ -233,6 +243,9 @@ class Highlights:
         if at_once:
             names = self.labels.messages(at_once)
             yield f"{names} {SKIPPED}: call deliver() before read() to get one"
+        if poor:
+            code = self._engine.settings.rules.insufficient_balance.code
+            yield f"{self.labels.messages(poor)} failed with {code}: there was too little money"
         if unseen:
             yield f"{self.labels.messages(unseen)} {UNSEEN}"
 
@@ -304,10 +317,16 @@ class Highlights:
             yield f"{self.labels.endpoint(endpoint)} responded with 2xx to {what}{but}"
 
 
+def _is_of_an_api_call(event: Event) -> bool:
+    return event._cause is not None and isinstance(event._cause._cause, ApiRequest)
+
+
 def _is_about_money(error: BaseException | None) -> bool:
     if error is None:
         return True
-    return isinstance(error, AssertionError) and bool(_AMOUNT.search(tracebacks.text_of(error)))
+    # Every message's repr() has an amount.
+    text = re.sub("<[^<>]*>", "", tracebacks.text_of(error))
+    return isinstance(error, AssertionError) and bool(_AMOUNT.search(text))
 
 
 def _error(error: BaseException) -> str:

@@ -198,12 +198,14 @@ class Endpoints:
 
     Attributes:
         ever: All endpoints, including disconnected ones.
+        reserved: The endpoint that alone gets events of a type, by type.
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
     def __init__(self) -> None:
         self.threaded: bool = False
         self.ever: list[Endpoint] = []
+        self.reserved: dict[str, Endpoint] = {}
         self._listening: dict[str, tuple[Endpoint, ...]] = {}
 
     def __len__(self) -> int:
@@ -214,6 +216,8 @@ class Endpoints:
 
     def listening(self, event_type: str) -> tuple[Endpoint, ...]:
         """Return the connected endpoints that listen for this type."""
+        if (only := self.reserved.get(event_type)) is not None:
+            return (only,)
         known = self._listening  # read once, because another thread's connect() replaces it
         found = known.get(event_type)
         if found is None:

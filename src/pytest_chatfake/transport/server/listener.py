@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from email.errors import (
@@ -24,6 +25,7 @@ from socket import (
     AF_INET,
     MSG_PEEK,
     SHUT_RDWR,
+    SO_LINGER,
     SO_REUSEADDR,
     SOCK_STREAM,
     SOL_SOCKET,
@@ -45,7 +47,7 @@ from werkzeug.serving import (
     WSGIRequestHandler,
 )
 
-from .replies import Reply, plain, server_error
+from .replies import Reply, has_hung_up, plain, server_error
 
 # How often a running listener checks whether it should stop, in real seconds.
 POLL_SECONDS = 0.02
@@ -237,7 +239,10 @@ class _Connection(WSGIRequestHandler):
         reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
+            self._reset_if(reply.reset)
             return
+        if reply.delay and has_hung_up(self.connection):
+            self._listener.api.responded(request, None, b"")
         headers, body = reply.content(self.command)
         self.send_response_only(reply.status)
         for name, value in headers:
@@ -246,6 +251,14 @@ class _Connection(WSGIRequestHandler):
             self.send_header("Connection", "close")  # this makes http.server close it
         self.end_headers()
         self.wfile.write(body)
+
+    def _reset_if(self, asked: bool) -> None:
+        if not asked:
+            return
+        # With this option, close() sends a reset. The socket is closed here, because the server
+        # would end the connection properly first.
+        self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(self.connection.detach())
 
     def _has_certain_end(self) -> bool:
         # If the end of the headers or the body is uncertain, so is the next request.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from http.client import responses as REASONS  # noqa: N812 - a constant under a lower-case name
+from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class Reply(NamedTuple):
         headers: Names and values beyond ``Content-Type`` and ``Content-Length``.
         delay: Real seconds to wait before the response, over a socket.
         disconnect: Whether to close the connection without a response.
+        reset: Whether the connection is then reset, so that the client gets a different error.
         declared_length: A ``Content-Length`` beyond the body: the response is cut off, and the
             connection closed after it. None: the length of the body.
         content_type: The value of ``Content-Type``.
@@ -31,6 +33,7 @@ class Reply(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
     delay: float = 0.0
     disconnect: bool = False
+    reset: bool = False
     declared_length: int | None = None
     content_type: str = "application/json"
 
@@ -61,6 +64,22 @@ def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
     body = b"".join(response.iter_encoded())
     response.close()
     return Reply(response.status_code, body, fields, content_type=content_type)
+
+
+def has_hung_up(client: socket | None) -> bool:
+    """Return whether a client no longer waits for its response; None: it has no socket."""
+    if client is None:
+        return False
+    try:
+        client.setblocking(False)
+        # Below TLS, as an SSLSocket can't peek: what a waiting client sends there is an end.
+        return not socket.recv(client, 1, MSG_PEEK) or type(client) is not socket
+    except BlockingIOError:  # it waits for its response
+        return False
+    except OSError:
+        return True
+    finally:
+        client.setblocking(True)
 
 
 def error_body(status: int, code: str, message: str) -> dict[str, Any]:

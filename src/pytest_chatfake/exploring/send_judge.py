@@ -1,0 +1,167 @@
+"""Judges what an app has sent, by the fake's books: its messages, and the calls that sent them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from ..base.arguments import cited
+from ..base.views import counted
+from ..domain.messages import MessageState
+from ..fake.inside import Inside
+from ..fake.snapshots import COLLECTIONS, DICT
+from ..http_api.account_api import ApiRequest
+from ..webhooks.attempts import Attempt
+from .deviations import Call
+
+#: The recipient, the type and the content of a message.
+Content: TypeAlias = tuple[str, str, str]
+
+
+class Books(NamedTuple):
+    """What a fake knows of an app's sends.
+
+    Attributes:
+        inside: The fake.
+        messages: The messages that didn't fail, in order.
+        calls: The calls of the API, with the attempt during which each was made.
+    """
+
+    inside: Inside
+    messages: Sequence[MessageState]
+    calls: Mapping[ApiRequest, Attempt | None]
+
+    @classmethod
+    def of(cls, inside: Inside) -> Books:
+        """Read a fake's books."""
+        messages = [message for message in inside.messages if message.state != "failed"]
+        calls: dict[ApiRequest, Attempt | None] = {}
+        attempt: Attempt | None = None
+        for record in inside.records:
+            if isinstance(record, Attempt):
+                attempt = record
+            elif isinstance(record, ApiRequest):
+                calls[record] = attempt
+        return cls(inside, messages, calls)
+
+    @property
+    def contents(self) -> Counter[Content]:
+        return Counter(map(content_of, self.messages))
+
+    @property
+    def posts(self) -> list[ApiRequest]:
+        """The calls that may have an effect."""
+        return [call for call in self.calls if call.method not in {"GET", "HEAD"}]
+
+    @property
+    def can_deduplicate(self) -> bool:
+        """Whether the service takes idempotency keys, or lets an app look something up."""
+        sends = filter(None, map(self.inside.send_call_of, self.messages))
+        return self.inside.has_queries or all(map(self.inside.takes_key, sends))
+
+    @property
+    def send_calls(self) -> list[Call]:
+        """The paths and methods of the calls that sent messages."""
+        sends = filter(None, map(self.inside.send_call_of, self.messages))
+        found = (Call.of(call.path, call.method) for call in sends)
+        return list(dict.fromkeys(filter(None, found)))
+
+    def repeats(self, written: Counter[Content]) -> Iterator[str]:
+        """Name the messages that were sent more often than as written, and why they could be."""
+        seen: dict[Content, list[MessageState]] = {}
+        for message in self.messages:
+            content = content_of(message)
+            alike = seen.setdefault(content, [])
+            alike.append(message)
+            if len(alike) <= written[content]:
+                continue
+            name = self._name(message)
+            if not written[content]:
+                yield f"{name} has another content than as written: {_shown(content)}"
+            elif len(alike) > 1:
+                yield f"{name} repeats {self._name(alike[-2])}: {self._why(alike[-2], message)}"
+            else:
+                yield f"{name} is one more than as written: {_shown(content)}"
+
+    def missing(self, written: Counter[Content]) -> Iterator[str]:
+        """Name the messages that were not sent."""
+        for content, times in (written - self.contents).items():
+            often = f" {times} times" * (times > 1)
+            failed = [
+                f"{self._name(message)} failed with {message.failure.code}"
+                for message in self.inside.messages
+                if content_of(message) == content and message.failure is not None
+            ]
+            why = f" ({failed[-1]})" if failed else ""
+            yield f"the message {_shown(content)} was never sent{often}{why}"
+
+    def shared_key(self) -> str:
+        """Say that two calls which no fault concerned had the same key; empty if none had."""
+        for call, attempt in self.calls.items():
+            if self.inside.is_replayed(call) and attempt is not None:
+                what = f"{call.method} {call.path}"
+                return (
+                    f"{self.inside.name_of(attempt.event)} made two {what} calls with the same "
+                    f"idempotency key, so the second one sent nothing: give each message its own"
+                )
+        return ""
+
+    def _name(self, message: MessageState) -> str:
+        return self.inside.story.labels.message(message)
+
+    def _why(self, first: MessageState, second: MessageState) -> str:
+        why = "same to and body"
+        calls = [self.inside.send_call_of(message) for message in (first, second)]
+        one, two = calls
+        if one is None or two is None:
+            return why
+        keys = [self.inside.key_of(one), self.inside.key_of(two)]
+        if not any(keys):
+            why += ", no idempotency key"
+        elif not all(keys):
+            why += ", one of them without an idempotency key"
+        elif keys[0] != keys[1]:
+            why += ", the idempotency keys differ"
+        else:
+            why += ", and the send call takes no idempotency key (idempotency_header=)"
+        attempt = self.calls.get(two)
+        is_alone = attempt is not None and not self.inside.round_of(attempt)
+        if attempt is not None and is_alone and attempt is self.calls.get(one):
+            posts = [call for call in self.posts if self.calls[call] is attempt]
+            name = self.inside.name_of(attempt.event)
+            why += f"; one {name} made {counted(len(posts), 'POST')}"
+        return why
+
+
+def content_of(message: MessageState) -> Content:
+    return message.recipient, message.type, message.body or message.content or ""
+
+
+def _shown(content: Content) -> str:
+    to, _, body = content
+    return f"{cited(body)} to {to}"
+
+
+def with_names(value: Any, name_of: Callable[[str], str]) -> Any:
+    """Return a snapshot with ids replaced, wherever a key or a value is one."""
+    if isinstance(value, str):
+        return name_of(value)
+    if isinstance(value, DICT):
+        return {with_names(key, name_of): with_names(each, name_of) for key, each in value.items()}
+    if type(value) in COLLECTIONS:
+        return type(value)(with_names(each, name_of) for each in value)
+    return value
+
+
+def names_of(inside: Inside) -> Callable[[str], str]:
+    """Return a function that gives a message's id a name which depends on its content alone.
+
+    If messages are sent in another order, their ids change places, and no app is to blame for that.
+    """
+    names = {
+        id_: f"<id of {_shown(content_of(message))}>"
+        for message in inside.messages
+        for id_ in (message.id, message.chat_message_id)
+    }
+    return lambda text: names.get(text, text)

@@ -1,0 +1,572 @@
+"""``SendTests``: ready-made tests for an app that sends messages."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from functools import wraps
+from types import CodeType
+from typing import Any, ClassVar, Final, NamedTuple
+
+import pytest
+
+from ..base.arguments import cited
+from ..base.calling_line import Line, users_lines
+from ..base.coroutines import run_at_once
+from ..base.current_test import current
+from ..base.errors import ChatFakeError
+from ..base.tracebacks import raised_at
+from ..base.views import counted, listed
+from ..fake.fake import ChatFake
+from ..fake.inside import Inside
+from ..fake.snapshots import Snapshot, check_snapshot
+from .baseline import Baseline
+from .cards import Remarks, remarks_key
+from .client_calls import POINTS, is_client_call
+from .deviations import Call, Deviation, has_points, parse_deviations
+from .exploration import CheckedOptions, Exploration, ReadyMadeTest
+from .explorer import CrashPoints, Explorer, checked_points
+from .printed_test import NoTestError, Written, as_code
+from .ready_made import (
+    Connected,
+    check_class,
+    fixtures_of,
+    item_of,
+    loop_for,
+    own_line,
+    set_up_class,
+)
+from .recorder import Recorder
+from .search import CALLS, WorldLog
+from .send_judge import Books, Content, names_of, with_names
+from .sending import ROUNDS, Sending, awaited, performed
+
+#: The methods that a subclass may write, with their parameters and a hint.
+_METHODS: Final = (
+    ("connect", ("chat_fake",), "fixtures may follow"),
+    ("restart", ("chat_fake",), "fixtures are parameters of connect()"),
+    ("send", ("chat_fake",), "fixtures are parameters of connect()"),
+    ("work", ("chat_fake",), "fixtures are parameters of connect()"),
+    ("undecided", ("snapshot",), "it takes what the snapshot returns"),
+    ("expected", ("chat_fake",), "it returns what the snapshot has to be"),
+)
+
+#: Deviations after which an app without a key or a look-up can't know whether a call took effect.
+_UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncate"})
+
+_NO_KEY: Final = (
+    "your app can't know whether the call took effect: pass send_endpoint(idempotency_header=), "
+    "add a GET route() by which it can look the message up, or write undecided(self, snapshot)"
+)
+
+_NO_RESTART: Final = (
+    "write restart(self, chat_fake), which makes the app anew on what it has stored, as in "
+    "self.shop = Shop(self.path)"
+)
+
+_BY_WEBHOOKS: Final = (
+    "your app only sends while it handles a webhook, so the service's retry makes it send again: "
+    "test it with WebhookTests, whose test_a_failing_api does this"
+)
+
+#: A ``work()`` is tried so often; in later rounds, it does the same again.
+_CALLS_TRIED: Final = 3
+
+#: How many calls of one query are tried.
+_QUERIES_TRIED: Final = 3
+
+#: In so many rounds at the end, a send that was rejected must not be tried any more.
+_LAST_ROUNDS: Final = 5
+
+
+class SendTests:
+    """Does your app send twice, or not at all? Write three methods, and get eight tests.
+
+    Subclass it in a test module::
+
+        class TestOutbox(SendTests):
+            crash_points = [Session.commit]
+
+            def connect(self, chat_fake, tmp_path_factory):
+                chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
+                self.path = tmp_path_factory.mktemp("outbox") / "outbox.db"
+                self.restart(chat_fake)
+                return lambda: self.outbox.states()  # the snapshot
+
+            def restart(self, chat_fake):
+                self.outbox = Outbox(self.path, chat_fake.base_url, chat_fake.api_key)
+
+            def send(self, chat_fake):
+                self.outbox.add("+4915550001", "Your order is on its way")
+
+            def work(self, chat_fake):
+                self.outbox.send_all()
+
+    Each test plays one business send in many worlds, and something different goes wrong each time.
+    In the end, each message must have been sent as often as when nothing goes wrong, and the
+    snapshot must be the same. Messages count as the same if they have the same recipient and
+    content; failed ones don't count. A test that can't judge your app is skipped, and the reason
+    says what to write. After the run, each class gets a card with a line for each test.
+
+    To leave a test out, write ``test_a_crash = None``. A class without ``connect()`` is a base
+    class, and is not collected. All methods may be ``async def``.
+
+    Attributes:
+        crash_points: Functions before and after whose calls the app may crash, and at which two
+            workers meet, besides its calls of the API: ``[Session.commit]``.
+        expected_failures: Reasons why tests fail for now, by test name. Once one of these tests
+            passes, it counts as a failure.
+        only: The only world to try, by test name, as a failure printed it.
+    """
+
+    __test__: ClassVar[bool] = False
+    crash_points: ClassVar[CrashPoints] = ()
+    expected_failures: ClassVar[Mapping[str, str]] = {}
+    only: ClassVar[Mapping[str, Iterable[str]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        set_up_class(cls, SendTests)
+
+    # Yours to write
+
+    def connect(self, chat_fake: ChatFake, *args: Any, **kwargs: Any) -> Any:
+        """Add the send call, and make a new app with an empty database.
+
+        The app has to call ``chat_fake.base_url``, over a socket. This method may ``yield`` the
+        snapshot and then clean up, like a fixture. Further parameters are fixtures, which all
+        worlds of a test share.
+
+        Returns:
+            The *snapshot*: a function without arguments that returns what the app knows of its
+            sends, such as their states, as plain data without times or counts of tries. If you
+            return None, only the messages are checked.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__}: expected a method connect(self, chat_fake) that adds the send "
+            f"call, as in chat_fake.send_endpoint(), and makes the app"
+        )
+
+    def restart(self, chat_fake: ChatFake) -> Any:
+        """Make the app anew, as after a deployment, on what it has stored.
+
+        Without this method, ``test_a_crash`` and ``test_two_at_once`` are skipped. A second worker
+        calls it on a copy of this object, in a thread of its own.
+        """
+
+    def send(self, chat_fake: ChatFake) -> Any:
+        """Send once, as your app's caller does.
+
+        Let errors through of which the caller would be told: it then calls once more, ten minutes
+        later.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__}: expected a method send(self, chat_fake) that makes the app "
+            f"send"
+        )
+
+    def work(self, chat_fake: ChatFake) -> Any:
+        """Do what a scheduler does now and then, such as sending what is in the outbox.
+
+        It is called after ``send()``, and then every hour for 20 hours. Its errors are swallowed.
+        """
+
+    def undecided(self, snapshot: Any) -> Any:
+        """Return whether the app says that a person has to look.
+
+        It then need not have sent all messages, but must not have sent one twice.
+        """
+
+    def expected(self, chat_fake: ChatFake) -> Any:
+        """Return what the snapshot has to be, from the fake's books, in place of as written."""
+
+    def play(self, chat_fake: ChatFake) -> Any:
+        """Send once and let the app work, as each test does; ``await`` it in an async test."""
+        playing = Sending(self, chat_fake, works=_writes(self, "work")).play()
+        return playing if Inside(chat_fake).is_async else run_at_once(playing)
+
+    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> Connected:
+        """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
+
+        In an async test, write ``async with``. If :meth:`connect` yields, it continues at the end
+        of the block, like a fixture, even if the block fails.
+        """
+        return Connected(self.connect(chat_fake, **fixtures))
+
+    @pytest.fixture(name="send_run")
+    def _send_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _SendRun:
+        """Runs the ready-made tests of a SendTests class."""
+        return _SendRun(self, chat_explore, request)
+
+    # The tests, in the order of the card
+
+    def test_a_refused_send(self, send_run: _SendRun) -> None:
+        """Send later if a call gets a 503, a 429 with ``Retry-After``, or a closed connection."""
+        send_run.compare("api.fail", "api.rate_limit", "api.disconnect")
+
+    def test_a_lost_response(self, send_run: _SendRun) -> None:
+        """Don't send again if a call took effect: its connection was closed or reset, or a 502."""
+        send_run.compare("api.lose_response")
+
+    def test_a_rejected_send(self, send_run: _SendRun) -> None:
+        """Give up at some time if a call gets a 400."""
+        send_run.compare("api.fail_400")
+
+    def test_a_garbled_response(self, send_run: _SendRun) -> None:
+        """Survive a response that is cut off, and a 503 with an HTML page."""
+        send_run.compare("api.truncate", "api.fail_page")
+
+    def test_a_rotated_key(self, send_run: _SendRun) -> None:
+        """Get the new API key, and send what was refused with 401."""
+        send_run.compare_with_a_new_key()
+
+    def test_out_of_funds(self, send_run: _SendRun) -> None:
+        """Send what failed for lack of money once there is money again."""
+        send_run.compare_without_money()
+
+    def test_two_at_once(self, send_run: _SendRun) -> None:
+        """Send once although two processes do the same at the same time."""
+        send_run.require_restart()
+        send_run.compare_at_once()
+
+    def test_a_crash(self, send_run: _SendRun) -> None:
+        """Survive a crash before and after each call of the API, and at crash points."""
+        send_run.require_restart()
+        send_run.compare("crash")
+
+
+class _Known(NamedTuple):
+    """What an app has sent, and its snapshot, in a world where nothing went wrong.
+
+    Attributes:
+        messages: The messages, and how often each was sent.
+        value: The snapshot, with names for ids; None until it is known.
+    """
+
+    messages: Counter[Content]
+    value: Any = None
+
+
+class _SendRun:
+    """The explorations of one ready-made test."""
+
+    def __init__(
+        self, tests: SendTests, explorer: Explorer, request: pytest.FixtureRequest
+    ) -> None:
+        self._tests = tests
+        self._explorer = explorer
+        explorer._config = explorer._config.replace(timeout=60)  # a client may sleep between tries
+        self._item: pytest.Item = request.node
+        self._remarks = request.node.stash[remarks_key] = Remarks()
+        self._name: str = request.function.__name__
+        self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
+        methods = [getattr(tests, name) for name, *_ in _METHODS]
+        self._loop = loop_for(request, methods)
+        self._is_async = self._loop is not None
+        self._before: Any = None  # the snapshot after connect(), in the first world
+        self._known: dict[bool, _Known] = {}  # by whether send() was called twice
+        self._failing: Counter[Content] | None = None  # what should have been sent, if that differs
+        self._awaits_snapshot = False
+        self._send_calls: list[Call] = []  # those that sent the messages of the first world
+        self._can_decide = False  # whether a right app can know if a call took effect
+        if reason := item_of(tests.expected_failures, self._name):
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+
+    def require_restart(self) -> None:
+        if not _writes(self._tests, "restart"):
+            pytest.skip(_NO_RESTART)
+
+    # The rows
+
+    def compare(self, *kinds: str) -> None:
+        exploration = self._explore(kinds)
+        if why := exploration._sometimes:
+            pytest.skip(f"by chance, because of threads: this {why}")
+        if not exploration._deviating:
+            pytest.skip(exploration._why_nothing or self._why_nothing(kinds))
+        self._remarks.extent = counted(exploration._deviating, "world")
+        self._remarks.notes += exploration._untried
+        if not self._can_decide and (unclear := [kind for kind in kinds if kind in _UNCLEAR]):
+            self._remarks.notes.append(f"{listed(unclear)} was not tried: {_NO_KEY}")
+        if meetings := exploration._meetings:
+            self._remarks.notes.append(meetings)
+
+    def compare_at_once(self) -> None:
+        async def twice(fake: ChatFake, snapshot: Snapshot | None) -> None:
+            sending = self._sending(fake, twice=True)
+            await sending.play()
+            await self._judge(fake, snapshot, "", sending)
+
+        self._explore(sends=twice)
+        self.compare("duplicate_at_once")
+
+    def compare_with_a_new_key(self) -> None:
+        self._explore()
+
+        async def sends(fake: ChatFake, snapshot: Snapshot | None) -> None:
+            refused = [
+                fake.api.fail(401, times=None, **call._asdict()) for call in self._send_calls
+            ]
+
+            def rotate() -> None:
+                for fault in refused:
+                    fault.remove()
+                fake.rotate_key()
+
+            sending = self._sending(fake, remedy=rotate)
+            await sending.play()
+            is_static = not sending.key_reads
+            if is_static and [*Books.of(Inside(fake)).missing(self._known[False].messages)]:
+                # Its key is a setting, so a deployment brings the new one.
+                self.require_restart()
+                await sending.make_anew()
+                await sending.continue_sending()
+                self._remarks.notes.append("the new key was used only after restart()")
+            await self._judge(fake, snapshot, "the API key was rotated", sending)
+
+        self._explore(sends=sends)
+        self._remarks.extent = "1 rotation"
+
+    def compare_without_money(self) -> None:
+        config = self._explorer._config
+        self._explorer._config = config.replace(on_insufficient_balance="fail")
+        self._explore()
+
+        async def sends(fake: ChatFake, snapshot: Snapshot | None) -> None:
+            money = fake.balance.available
+            await performed(fake, fake.set_balance("0"))
+            sending = self._sending(fake, remedy=lambda: fake.top_up(money))
+            await sending.play()
+            failed = [each for each in Inside(fake).messages if each.state == "failed"]
+            if not failed:
+                pytest.skip("no message failed for lack of money: does your send call cost any?")
+            cause = "there was no money at first, and then top_up()"
+            await self._judge(fake, snapshot, cause, sending)
+
+        self._explore(sends=sends)
+        self._remarks.extent = "1 world"
+
+    # An exploration
+
+    def _explore(
+        self,
+        kinds: tuple[str, ...] = (),
+        *,
+        sends: Callable[[ChatFake, Snapshot | None], Any] | None = None,
+    ) -> Exploration:
+        async def plays(fake: ChatFake, snapshot: Snapshot | None) -> None:
+            sending = self._sending(fake)
+            await sending.play()
+            await self._judge(fake, snapshot, "", sending)
+
+        played = plays if sends is None else sends
+
+        async def scenario(chat_fake: ChatFake) -> None:
+            check_class(type(self._tests), SendTests, _METHODS)
+            async with Connected(self._tests.connect(chat_fake, **self._fixtures)) as snapshot:
+                if snapshot is not None:
+                    check_snapshot(snapshot)
+                    await self._check_before(chat_fake, snapshot)
+                await played(chat_fake, snapshot)
+
+        @wraps(scenario)
+        def at_once(chat_fake: ChatFake) -> None:
+            run_at_once(scenario(chat_fake))
+
+        tries = has_points(kinds)
+        points, errors = checked_points(self._tests.crash_points if tries else (), tries=tries)
+        given = item_of(self._tests.only, self._name) if kinds else None
+        scope = CheckedOptions(
+            kinds,
+            depth=1 if kinds else 0,
+            only=None if given is None else parse_deviations(given),
+            crash_points=points,
+            errors=errors,
+            all_kinds=True,
+            stop_at_first=True,
+            calls_count=tries,
+        )
+        row = ReadyMadeTest(self._name, self._as_written, self._wants)
+        body = scenario if self._is_async else at_once
+        code: CodeType = self._own.__code__
+        current().follow(code, is_called=False)
+        try:
+            exploration = self._explorer._explore(body, scope, row)
+            if self._loop is not None:
+                self._loop.runner.run(exploration._explore())
+        except Exception as error:
+            if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
+                line = Line(code.co_filename, code.co_firstlineno)
+                raise raised_at(error.with_traceback(None), line) from error.__cause__
+            raise
+        return exploration
+
+    def _sending(
+        self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
+    ) -> Sending:
+        works = _writes(self._tests, "work")
+        return Sending(self._tests, fake, works=works, twice=twice, remedy=remedy)
+
+    def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
+        call = deviation.call
+        if call is not None:
+            if deviation.kind in _UNCLEAR and not self._can_decide:
+                return False
+            # Other calls, such as one for a token, may be tried for ever.
+            is_send = deviation.start == 1 and call in self._send_calls
+            if deviation.kind == "api.fail_400" and not is_send:
+                return False
+            return call.method != "GET" or deviation.start <= _QUERIES_TRIED
+        attempts = [each for each in log.attempts if each is not None]
+        own = [each.number for each in attempts if each.is_call]
+        if not self._can_decide and deviation.kind == "crash":
+            return False
+        if deviation.start not in own[:_CALLS_TRIED]:
+            return False
+        if not deviation.place:
+            return False
+        ((kind, name),) = deviation.place
+        if kind == "line":  # a request may be on its way, and take effect at any time
+            return deviation.kind != "crash"
+        return not is_client_call(name) or (kind, name) in POINTS
+
+    def _why_nothing(self, kinds: tuple[str, ...]) -> str:
+        if not self._can_decide:
+            return _NO_KEY
+        if "crash" in kinds or "duplicate_at_once" in kinds:
+            return (
+                "no call of an HTTP client or a database was seen: name your app's functions, as "
+                "in crash_points = [Session.commit]"
+            )
+        return "send() and work() made no API call that could fail"
+
+    @property
+    def _own(self) -> Any:
+        return own_line(type(self._tests).send, SendTests.send)
+
+    # A world
+
+    async def _check_before(self, fake: ChatFake, snapshot: Snapshot) -> None:
+        value = await Inside(fake).taken(snapshot)
+        self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
+        if not self._known:
+            self._before = value
+        elif self._before != value:
+            raise ChatFakeError(
+                f"connect(): expected a new app in each world, got one that remembers an earlier "
+                f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
+                f"now. Create the app inside connect(), and empty its database there"
+            )
+
+    @property
+    def _rejects(self) -> bool:
+        return self._name == "test_a_rejected_send"
+
+    async def _judge(
+        self, fake: ChatFake, snapshot: Snapshot | None, cause: str, sending: Sending
+    ) -> None:
+        inside = Inside(fake)
+        books = Books.of(inside)
+        value = None if snapshot is None else await inside.taken(snapshot)
+        is_undecided = bool(await awaited(self._tests.undecided(value)))
+        observer = inside.observer
+        baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
+        if is_first := sending.is_doubled not in self._known:
+            self._learn(books, sending, is_undecided=is_undecided)
+        known = self._known[sending.is_doubled]
+        lines = [*books.repeats(known.messages)]
+        is_about_messages = bool(lines)
+        if sending.endless:
+            lines = [f"{sending.endless} called the API more than 100 times, and would go on"]
+        elif self._rejects:
+            lines = self._unending(fake, books)
+        elif not is_undecided:
+            lines += books.missing(known.messages)
+            is_about_messages = bool(lines)
+            if baseline.learning:
+                baseline.values.append(value)
+            named = with_names(value, names_of(inside))
+            if is_first:
+                self._known[sending.is_doubled] = known = known._replace(value=named)
+            lines += await self._differing(fake, value, named, known)
+        if lines:
+            for call, error in (("send()", sending.told), ("work()", sending.swallowed)):
+                if error is not None:
+                    lines.append(f"{call} raised {type(error).__name__}: {error}")
+            self._failing = known.messages if is_about_messages else None
+            raise baseline.error_about(cause or "as written", lines)
+
+    def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
+        owners = [books.calls.get(call) for call in books.posts if call.accepted]
+        if not books.messages and sending.swallowed is not None:
+            raise sending.swallowed
+        if not books.messages:
+            raise ChatFakeError(
+                "send(): expected it to send a message, or work() after it, got none: call "
+                "chat_fake.send_endpoint() in connect(), and let the app call chat_fake.base_url"
+            )
+        if all(owner is None or owner.event.type not in CALLS for owner in owners):
+            pytest.skip(_BY_WEBHOOKS)
+        if is_undecided:
+            raise ChatFakeError("undecided(): expected False if nothing goes wrong, got True")
+        if self._name == "test_a_lost_response" and (shared := books.shared_key()):
+            raise AssertionError(shared)
+        self._can_decide = books.can_deduplicate or _writes(self._tests, "undecided")
+        self._known[sending.is_doubled] = _Known(books.contents)
+        self._send_calls = books.send_calls
+
+    async def _differing(self, fake: ChatFake, value: Any, named: Any, known: _Known) -> list[str]:
+        inside = Inside(fake)
+        if _writes(self._tests, "expected"):
+            expected = await awaited(self._tests.expected(fake))
+            return [] if value == expected else inside.difference(expected, value, "expected")
+        return [] if named == known.value else inside.difference(known.value, named, "as written")
+
+    def _unending(self, fake: ChatFake, books: Books) -> list[str]:
+        end = fake.clock.now - timedelta(hours=_LAST_ROUNDS)
+        if all(call.at <= end for call in books.posts):
+            return []
+        times = counted(len(books.posts), "time")
+        hours = ROUNDS - _LAST_ROUNDS
+        return [f"it still tried after {hours} hours, {times} in all: a 400 never ends by itself"]
+
+    # The test to paste
+
+    def _as_written(self, baseline: Baseline) -> Written:
+        connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
+        wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
+        given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
+        lines = [f"{wait}self.play(chat_fake)"]
+        if self._rejects:
+            imports.append("from datetime import timedelta")
+            lines += [
+                f"end = chat_fake.clock.now - timedelta(hours={_LAST_ROUNDS})",
+                "late = [each for each in chat_fake.api.requests if each.at > end]",
+                "assert [each for each in late if each.method != 'GET'] == []",
+            ]
+        elif self._failing is not None:
+            contents = sorted((to, body) for to, _, body in self._failing.elements())
+            lines += [
+                "sent = [each for each in chat_fake.messages if each.status != 'failed']",
+                f"assert sorted((each.to, each.body) for each in sent) == {contents!r}",
+            ]
+        elif baseline.values and (expected := as_code(baseline.values[0], names, imports)):
+            taken = f"{'await ' * self._awaits_snapshot}snapshot()"
+            lines.append(f"assert {taken} == {expected}  # as written; is it right?")
+        else:
+            raise NoTestError("the snapshot has values that can't be written as code")
+        if is_async or inspect.isgeneratorfunction(connect):
+            opened = f"with self.connected({given}) as snapshot:"
+            lines = ["async " * is_async + opened, *(f"    {line}" for line in lines)]
+        else:
+            waits = "await " * inspect.iscoroutinefunction(connect)
+            lines.insert(0, f"snapshot = {waits}self.connect({given})")
+        return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
+
+
+def _writes(tests: SendTests, method: str) -> bool:
+    # Whether the user has written a method.
+    return getattr(type(tests), method) is not getattr(SendTests, method)

@@ -1,0 +1,206 @@
+"""Lets a fake call an app's ``send()`` and ``work()``, so that a call can crash or meet another.
+
+Each call is an attempt of the fake, at an endpoint that only gets events of that name. So the
+faults of webhooks work for it: after a crash, the app is made anew and the call is retried, and two
+calls at the same time meet at a point.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from functools import partial
+from typing import Any, Final
+
+from ..base.coroutines import run_at_once
+from ..fake.fake import ChatFake
+from ..fake.inside import Inside
+from .client_calls import POINTS, client_calls
+from .meetings import away
+from .search import CALLS
+from .tripwires import set_tripwire
+
+SEND, WORK = CALLS
+
+#: How often ``work()`` is called after a send, with so many minutes in between.
+ROUNDS: Final = 20
+_APART: Final = 60
+
+#: How many minutes pass before the caller of ``send()`` calls again.
+_AGAIN: Final = 10
+
+#: More API calls than any client makes in one call of ``send()``.
+_MOST_CALLS: Final = 100
+
+
+class EndlessRetry(BaseException):
+    """Ends an app's code that calls the API again and again; no ``except Exception`` catches it."""
+
+
+class Sending:
+    """Plays one business send in a fake: by its caller, and then by a scheduler.
+
+    Args:
+        tests: An object with the user's methods: ``send()``, ``work()`` and ``restart()``.
+        fake: The fake.
+        works: Whether there is a ``work()``.
+        twice: Whether each call is made twice, one after the other.
+        remedy: Called once before the caller calls again, to end what made the send fail.
+
+    Attributes:
+        told: The error of the last ``send()``; None: its caller was not told of any.
+        swallowed: The last error of ``work()``, which a scheduler only logs.
+        endless: The call that never stopped calling the API; empty: there was none.
+        is_doubled: Whether ``send()`` was called twice, although nothing was wrong.
+        key_reads: How often the app's code asked for the account's key.
+    """
+
+    def __init__(
+        self,
+        tests: Any,
+        fake: ChatFake,
+        *,
+        works: bool,
+        twice: bool = False,
+        remedy: Callable[[], object] | None = None,
+    ) -> None:
+        self.told: Exception | None = None
+        self.swallowed: Exception | None = None
+        self.endless: str = ""
+        self.is_doubled: bool = twice
+        self.key_reads: int = 0
+        self._tests = tests
+        self._fake = fake
+        self._inside = Inside(fake)
+        self._twice = twice
+        self._remedy = remedy
+        self._names: list[str] = [SEND, *[WORK] * works]
+        self._home = threading.get_ident()
+        self._lock = threading.Lock()
+        self._running = 0
+        self._has_restarted = False
+        self._is_stopped = False  # it crashed, and was not made anew yet
+        self._calls = 0
+        for name in self._names:
+            self._connect(name)
+
+    def _connect(self, name: str) -> None:
+        webhooks, call = self._fake.webhooks, partial(self._called, name)
+        app: Any
+
+        async def handle(_: object) -> None:
+            await call()
+
+        def serve(_: object, start_response: Callable[..., object]) -> list[bytes]:
+            run_at_once(call())
+            start_response("200 OK", [])
+            return []
+
+        def restart() -> Any:
+            self._is_stopped = True
+            return app
+
+        if self._inside.is_async:
+            app = handle
+            endpoint = webhooks.connect(handler=app, restart=restart, retry_after=())
+        else:
+            app = serve
+            endpoint = webhooks.connect(wsgi=app, restart=restart, retry_after=())
+        endpoint.name = endpoint.label = f"{type(self._tests).__name__}.{name}"
+        self._inside.reserve(endpoint, name)
+
+    async def play(self) -> None:
+        """Send, and let the scheduler work; raise an error of ``send()`` if no fault is set up."""
+        with self._limit():
+            await self._call(SEND)
+            await self._call(WORK)
+            if self._remedy is not None:
+                await performed(self._fake, self._remedy())
+            await self.continue_sending()
+
+    async def continue_sending(self) -> None:
+        """Let the caller send again if it was told of an error, and the scheduler work."""
+        if self.told is not None:
+            await performed(self._fake, self._fake.clock.advance(minutes=_AGAIN))
+            await self._call(SEND)
+        for _ in range(ROUNDS):
+            await performed(self._fake, self._fake.clock.advance(minutes=_APART))
+            await self._call(WORK)
+        if self._has_restarted:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # no process closes anything as it crashes
+                gc.collect()
+
+    async def make_anew(self) -> None:
+        """Restart the app."""
+        self._has_restarted = True
+        await awaited(self._tests.restart(self._fake))
+
+    async def _call(self, name: str) -> None:
+        if name not in self._names or self.endless:
+            return
+        for _ in range(1 + self._twice):
+            await performed(self._fake, self._fake.webhooks.emit_event(name, body=b""))
+            await performed(self._fake, self._fake.settle())
+
+    async def _called(self, name: str) -> None:
+        tests, fake = self._tests, self._fake
+        with self._lock:
+            is_second = self._running > 0 or threading.get_ident() != self._home
+            self._running += 1
+            self.is_doubled |= is_second and name == SEND
+            is_new, self._is_stopped = is_second or self._is_stopped, False
+            self._calls = 0
+        try:
+            if is_new:
+                # Another process has an app of its own.
+                self._has_restarted = True
+                tests = copy(tests) if is_second else tests
+                with away():
+                    await awaited(tests.restart(fake))
+            before = self._inside.key_reads
+            try:
+                await awaited(getattr(tests, name.removesuffix("()"))(fake))
+                error = None
+            except Exception as raised:
+                error = raised
+            except EndlessRetry:
+                self.endless, error = name, None
+            self.key_reads += self._inside.key_reads - before
+        finally:
+            with self._lock:
+                self._running -= 1
+        if name == WORK:
+            self.swallowed = error or self.swallowed
+        elif error is None or self._inside.has_faults or self._remedy or self._twice:
+            self.told = error
+        else:
+            raise error
+
+    @contextmanager
+    def _limit(self) -> Generator[None]:
+        # Ends a call that would go on for ever.
+        with ExitStack() as stack:
+            for function, name in client_calls().items():
+                set_tripwire(function, partial(self._count, name), stack)
+            yield
+
+    def _count(self, name: str, kind: str) -> None:
+        if (kind, name) in POINTS and kind == "before" and self._running:
+            self._calls += 1
+            if self._calls > _MOST_CALLS:
+                raise EndlessRetry
+
+
+async def awaited(result: Any) -> Any:
+    """Return what a user's method returned, awaited if it is async."""
+    return await result if inspect.isawaitable(result) else result
+
+
+async def performed(fake: ChatFake, step: object) -> None:
+    await Inside(fake).performed(step)

@@ -1,0 +1,353 @@
+"""``SendTests``, as a team meets it: what it finds in which app, what it skips, what is refused."""
+
+import re
+
+import pytest
+
+from .cards import card, cards, failed
+
+#: Right senders without a worker, whose caller is told of errors; and their mistakes.
+MODULE = """
+    import asyncio
+    import itertools
+    import json
+
+    import httpx
+    import pytest
+    import requests
+    from requests.adapters import HTTPAdapter
+    from urllib3 import Retry
+
+    from pytest_chatfake import SendTests
+
+    ORDER = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
+
+    class Direct(SendTests):
+        __test__ = False
+
+        def connect(self, chat_fake):
+            chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
+            self.fake, self.sent = chat_fake, {}
+            return lambda: dict(self.sent)
+
+        def restart(self, chat_fake):
+            pass
+
+        def send(self, chat_fake):
+            self.post("order-1")
+
+        def post(self, key, session=requests):
+            url = f"{self.fake.base_url}/v2/messages"
+            headers = {**self.fake.headers, "Idempotency-Key": key}
+            response = session.post(url, json=ORDER, headers=headers, timeout=60)
+            response.raise_for_status()
+            if response.json()["status"] == "failed":
+                raise RuntimeError("no money")
+            self.sent[key] = response.json()["id"]
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Runs classes below the module, and returns the result."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def run_classes(classes, *arguments):
+        pytester.makepyfile(MODULE + classes)
+        return pytester.runpytest("-p", "no:inline_snapshot", *arguments)
+
+    return run_classes
+
+
+def first_lines(result):
+    return re.findall(r"^(?:FAILED|skipped) +(.*)", cards(result), re.MULTILINE)
+
+
+def test_a_sender_whose_caller_is_told_of_errors_passes_all_tests(run):
+    result = run("""
+    class TestSends(Direct):
+        pass
+    """)
+    assert set(card(result).values()) == {"ok"}
+
+
+def test_an_async_sender_passes_all_tests_and_fails_without_its_key(run):
+    result = run("""
+    class TestWithAKey(SendTests):
+        key = "Idempotency-Key"
+
+        async def connect(self, chat_fake):
+            chat_fake.send_endpoint(idempotency_header=self.key)
+            self.states = {}
+            self.restart(chat_fake)
+            return lambda: dict(self.states)
+
+        def restart(self, chat_fake):
+            self.headers = lambda: chat_fake.headers
+            self.url = f"{chat_fake.base_url}/v2/messages"
+
+        async def send(self, chat_fake):
+            self.states["a"] = "new"
+
+        async def work(self, chat_fake):
+            if self.states["a"] != "new":
+                return
+            headers = self.headers() | {"Idempotency-Key": "a"}
+            async with httpx.AsyncClient(verify=False, timeout=60) as client:
+                response = await client.post(self.url, json=ORDER, headers=headers)
+            if response.status_code == 400:
+                self.states["a"] = "failed"
+            elif response.status_code == 200 and response.json()["status"] != "failed":
+                self.states["a"] = "sent"
+
+    class TestWithoutAKey(TestWithAKey):
+        key = None
+
+        def undecided(self, snapshot):
+            return False
+    """)
+    tests = ["a_lost_response", "a_garbled_response", "two_at_once", "a_crash"]
+    assert failed(result) == {"TestWithAKey": [], "TestWithoutAKey": tests}
+
+
+def test_one_call_of_a_client_that_sends_twice_is_counted(run):
+    result = run(
+        """
+    class TestWithoutAKey(Direct):
+        def send(self, chat_fake):
+            with requests.Session() as session:
+                session.mount("http://", HTTPAdapter(max_retries=Retry(3, allowed_methods=None)))
+                session.hooks["response"] = []
+                self.post("", session)
+
+    class TestNewKeys(Direct):
+        def send(self, chat_fake):
+            for attempt in range(3):
+                try:
+                    return self.post(f"key-{attempt}")
+                except requests.ConnectionError:
+                    pass
+    """,
+        "-k",
+        "a_lost_response",
+    )
+    lost = "a_lost_response: the response to the 1st POST /v2/messages was lost; m2 repeats m1"
+    assert first_lines(result) == [
+        f"{lost}: same to and body, the idempotency keys differ; one send() made 2 POSTs",
+        f"{lost}: same to and body, no idempotency key; one send() made 2 POSTs",
+    ]
+
+
+def test_two_messages_with_one_key_are_named(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def send(self, chat_fake):
+            self.post("order-1")
+            self.post("order-1")
+    """,
+        "-k",
+        "a_lost_response",
+    )
+    (found,) = first_lines(result)
+    assert found == (
+        "a_lost_response: send() made two POST /v2/messages calls with the same idempotency key, "
+        "so the second one sent nothing: give each message its own"
+    )
+
+
+def test_a_retry_without_end_is_ended(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def send(self, chat_fake):
+            while True:
+                try:
+                    return self.post("order-1")
+                except requests.HTTPError:
+                    pass
+    """,
+        "-k",
+        "a_rejected_send",
+    )
+    (found,) = first_lines(result)
+    assert found == (
+        "a_rejected_send: the 1st POST /v2/messages and all later ones were refused with 400; "
+        "send() called the API more than 100 times, and would go on"
+    )
+
+
+def test_what_no_app_can_know_is_skipped(run):
+    result = run("""
+    class TestSends(Direct):
+        restart = SendTests.restart
+
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            chat_fake.send_endpoint()
+            return snapshot
+    """)
+    no_key = (
+        "your app can't know whether the call took effect: pass "
+        "send_endpoint(idempotency_header=), add a GET route() by which it can look the message "
+        "up, or write undecided(self, snapshot)"
+    )
+    no_restart = (
+        "write restart(self, chat_fake), which makes the app anew on what it has stored, as in "
+        "self.shop = Shop(self.path)"
+    )
+    skips = dict(line.split(": ", 1) for line in first_lines(result))
+    assert skips == {
+        "a_lost_response": no_key,
+        "two_at_once": no_restart,
+        "a_crash": no_restart,
+    }
+    assert f"a_refused_send: 3 worlds; api.disconnect was not tried: {no_key}" in cards(result)
+
+
+def test_an_app_that_only_replies_is_left_to_webhook_tests(run):
+    result = run("""
+    class TestReplies(Direct):
+        def connect(self, chat_fake):
+            def receive(request):
+                if request.event.message_id is None:
+                    self.post(request.event.id)
+
+            chat_fake.webhooks.connect(handler=receive, events="*")
+            return super().connect(chat_fake)
+
+        def send(self, chat_fake):
+            chat_fake.recipient("+1").writes("Hello?")
+    """)
+    assert set(card(result).values()) == {"skipped"}
+    assert first_lines(result)[0].endswith(
+        "your app only sends while it handles a webhook, so the service's retry makes it send "
+        "again: test it with WebhookTests, whose test_a_failing_api does this"
+    )
+
+
+def test_the_books_decide_what_the_snapshot_has_to_be(run):
+    result = run(
+        """
+    class TestRight(Direct):
+        def expected(self, chat_fake):
+            return {"order-1": chat_fake.messages[-1].id}
+
+    class TestWrong(Direct):
+        def expected(self, chat_fake):
+            return {}
+    """,
+        "-k",
+        "a_refused_send",
+    )
+    assert failed(result) == {"TestRight": [], "TestWrong": ["a_refused_send"]}
+    assert first_lines(result) == [
+        "a_refused_send: as written; [\"order-1\"]: 'm1'; expected: missing"
+    ]
+
+
+def test_the_printed_test_fails_like_the_world(run, pytester):
+    classes = """
+    class TestSends(Direct):
+        count = itertools.count()
+
+        def send(self, chat_fake):
+            self.post(str(next(self.count)))
+            self.sent = {"order-1": "sent"}
+    """
+    result = run(classes, "-k", "a_lost_response")
+    shown = result.stdout.str()
+    printed = re.search(r"(?s)E {7}(def test_what_the_exploration_found.*?)\nE +\n", shown)[1]
+    test = "\n".join(line.removeprefix("E   ") for line in printed.splitlines())
+    pytester.makepyfile(MODULE + classes + "\n        " + test.replace("\n", "\n    "))
+    again = pytester.runpytest("-p", "no:inline_snapshot", "-k", "the_exploration_found")
+    again.assert_outcomes(failed=1)
+    assert "Left contains one more item: ('+1', 'Hello')" in again.stdout.str()
+
+
+def test_a_process_that_starts_slowly_is_waited_for(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def connect(self, chat_fake):
+            chat_fake.send_endpoint()
+            self.fake, self.sent = chat_fake, {}
+            return lambda: list(self.sent)
+
+        async def restart(self, chat_fake):
+            await asyncio.sleep(0.5)
+
+        async def send(self, chat_fake):
+            if self.sent:
+                return
+            async with httpx.AsyncClient(verify=False, timeout=60) as client:
+                url = f"{self.fake.base_url}/v2/messages"
+                await client.post(url, json=ORDER, headers=self.fake.headers)
+            self.sent["order-1"] = "sent"
+    """,
+        "-k",
+        "two_at_once",
+    )
+    assert failed(result) == {"TestSends": ["two_at_once"]}
+
+
+def test_an_error_of_a_worker_is_swallowed_unless_nothing_is_sent(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def work(self, chat_fake):
+            raise LookupError("nothing to do")
+
+    class TestNothing(TestSends):
+        def send(self, chat_fake):
+            pass
+    """,
+        "-k",
+        "a_refused_send",
+    )
+    assert first_lines(result) == ["a_refused_send: LookupError: nothing to do"]
+    assert failed(result) == {"TestNothing": ["a_refused_send"], "TestSends": []}
+
+
+def test_only_one_world_is_tried_if_it_is_named(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        only = {
+            "test_a_refused_send": [
+                "api.rate_limit(retry_after=30, as_date=True, times=1, path='/v2/messages', "
+                "method='POST', start=1)"
+            ]
+        }
+    """,
+        "-k",
+        "a_refused_send",
+    )
+    assert "ok       a_refused_send: 1 world" in cards(result)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("def send(self): pass", "TestSends: expected send(self, chat_fake)"),
+        ("def undecided(self): pass", "TestSends: expected undecided(self, snapshot)"),
+        ("def undecided(self, snapshot): return True", "undecided(): expected False if nothing"),
+        ("def send(self, chat_fake): pass", "send(): expected it to send a message"),
+        ("send = SendTests.send", "TestSends: expected a method send(self, chat_fake)"),
+        ("test_a_typo = None", "TestSends: a test set to None: expected one of"),
+        (
+            "def send(self, chat_fake): self.post(str(len(chat_fake.messages))); 1 / 0",
+            "ZeroDivisionError: division by zero",
+        ),
+    ],
+)
+def test_a_class_that_does_not_fit_is_refused(run, body, expected):
+    result = run(
+        f"""
+    class TestSends(Direct):
+        {body}
+    """,
+        "-k",
+        "a_refused_send",
+    )
+    assert expected in first_lines(result)[0]

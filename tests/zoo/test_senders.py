@@ -1,0 +1,53 @@
+"""``SendTests`` finds the bug of each app that sends twice or never, and accuses no right one."""
+
+import re
+
+import pytest
+
+from ..exploring.cards import cards, failed
+from . import senders
+
+EACH = pytest.mark.parametrize("app", senders.FAILED, ids=lambda app: app.__name__)
+
+MODULE = """
+from tests.zoo.senders import Tests, {app}, correct
+
+class TestTheBug(Tests):
+    make = {app}
+
+class TestTheTwin(Tests):
+    make = correct({app})
+"""
+
+
+@EACH
+def test_each_bug_fails_its_tests_and_names_its_cause_and_its_twin_passes(
+    pytester, monkeypatch, app
+):
+    monkeypatch.setenv("COLUMNS", "400")
+    pytester.makepyfile(MODULE.format(app=app.__name__))
+    result = pytester.runpytest()
+
+    tests, cause = senders.FAILED[app]
+    assert failed(result) == {"TestTheBug": tests, "TestTheTwin": []}
+    first = re.findall("^FAILED .*?: (.*)", cards(result), re.MULTILINE)[0]
+    first = re.sub(r"senders\.py:\d+", "senders.py", first)
+    # Which of two workers sends first is chance.
+    assert re.sub(r"m\d", "m", first) == re.sub(r"m\d", "m", cause)
+
+
+def test_three_right_senders_pass_all_tests(pytester):
+    pytester.makepyfile("from tests.zoo.senders import TestNeverTwice, TestWithKey, TestWithLookup")
+    pytester.runpytest().assert_outcomes(passed=24)
+
+
+def test_a_reply_that_is_dropped_is_found_by_webhook_tests(pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    pytester.makepyfile("from tests.zoo.senders import TestDropsReplies, TestReplies")
+    result = pytester.runpytest()
+
+    assert failed(result) == {"TestDropsReplies": ["a_failing_api"], "TestReplies": []}
+    assert (
+        "FAILED   a_failing_api: the 1st POST /v2/messages was refused with 429 and Retry-After; "
+        "the message 'We will call you' to +1 was never sent"
+    ) in cards(result)
