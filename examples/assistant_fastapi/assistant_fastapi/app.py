@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from .service import MessagingService
+from .service import MessagingService, NotSentError
 from .settings import Settings
 from .store import Store
 
@@ -40,7 +40,11 @@ class Assistant:
         customer = message["from"]
         if self.store.is_new(message["id"]) and customer not in self.store.taken_over:
             written = message.get("text", {}).get("body", message["type"])  # such as an image
-            await self.answer(customer, f"Thank you for writing: {written}")
+            try:
+                await self.answer(customer, f"Thank you for writing: {written}")
+            except NotSentError:  # the event comes again, since we don't accept it
+                self.store.seen.discard(message["id"])
+                raise
 
     def on_echo(self, message: dict[str, Any]) -> None:
         """The owner has written from their own phone: from now on they talk to the customer."""
@@ -55,7 +59,11 @@ class Assistant:
     async def answer(self, customer: str, body: str) -> None:
         """Send an answer, remembered first: its first webhook may come before this returns."""
         answer = self.store.begin(customer)
-        resource = await self._service.send(customer, body, answer.external_id)
+        try:
+            resource = await self._service.send(customer, body, answer.external_id)
+        except NotSentError:
+            del self.store.answers[answer.external_id]
+            raise
         answer.learn(resource["id"], resource["status"])
 
 

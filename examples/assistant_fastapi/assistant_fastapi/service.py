@@ -10,6 +10,10 @@ import httpx
 TLS = httpx.create_ssl_context()
 
 
+class NotSentError(Exception):
+    """The service has taken nothing: the same message can be sent later."""
+
+
 class MessagingService:
     """A client with a pool of connections.
 
@@ -24,9 +28,16 @@ class MessagingService:
         )
 
     async def send(self, to: str, body: str, external_id: str) -> dict[str, Any]:
-        """Send a text and return the message resource."""
+        """Send a text and return the message resource.
+
+        Raises:
+            NotSentError: The service is too busy, or doesn't run. After any other error, nobody
+                knows whether the message was sent.
+        """
         order = {"to": to, "type": "text", "text": {"body": body}, "externalId": external_id}
         response = await self._client.post("/v2/messages", json=order)
+        if response.status_code in {429, 503}:
+            raise NotSentError(f"status {response.status_code}")
         response.raise_for_status()
         resource: dict[str, Any] = response.json()
         return resource

@@ -28,7 +28,7 @@ CAUSES = {
     "test_a_302_response": "302",
     "test_an_exception_in_the_handler": "500 (the app logged KeyError: 'campaign' at shop.py:",
     # The app hides it. The first line can only explain the price: nothing is odd.
-    "test_a_swallowed_exception": "m1 was charged 0.05 once, at #7",
+    "test_a_swallowed_exception": "Flask /hooks/chat responded with 2xx to all 2 events",
     "test_no_signature_check": "204 [wrong signature: mistakes.py:80]",
     "test_a_handler_that_never_responds": "TimeoutError: no complete response within 0.2 s",
     "test_a_forgotten_await": "2 steps were not performed, starting with the chain",

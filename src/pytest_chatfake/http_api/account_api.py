@@ -427,9 +427,7 @@ class AccountApi:
             reset: Reset the connection in place of closing it.
             **where: Selects the requests; see :class:`AccountApi`.
         """
-        fault = self._add(LoseResponse(status, body, reset=reset), where)
-        self._engine.await_retries()
-        return fault
+        return self._add(LoseResponse(status, body, reset=reset), where)
 
     def truncate(
         self,
@@ -479,9 +477,7 @@ class AccountApi:
                 several deliveries, pass a tuple.
             **where: Selects the requests; see :class:`AccountApi`.
         """
-        fault = self._add(WebhooksFirst(delivered=delivered), where)
-        self._engine.await_retries()
-        return fault
+        return self._add(WebhooksFirst(delivered=delivered), where)
 
     def _add(self, fault: ApiFault, where: RequestFilter) -> ApiFault:
         self._engine.refuse_closed()
@@ -489,4 +485,5 @@ class AccountApi:
         now = self._engine.catch_up()
         if isinstance(fault, RateLimit) and fault._end is not None and fault._end <= now:
             raise ValueError(f"retry_after: expected a date after {instant(now)}, the fake's time")
+        self._engine.await_retries()  # an app whose call fails may refuse the event that it handles
         return self._faults.add(fault, now)
