@@ -335,6 +335,53 @@ FAILED   around_midnight
 """)
 
 
+def test_an_amount_that_comes_as_text_has_to_count_all_the_same(run):
+    result = run(
+        """
+    class Shaped(Shop):
+        __test__ = False
+
+        @pytest.fixture
+        def chat_fake_config(self):
+            from pytest_chatfake import ChatFakeConfig
+            return ChatFakeConfig(outbound=lambda event: {
+                "message": event["chatMessage"]["id"],
+                "cost": event["chatMessage"]["totalPrice"],
+                "status": event["chatMessage"]["status"],
+            })
+
+        def handle(self, request):
+            body = json.loads(request.body, parse_float=Decimal)
+            if body["status"] in ("delivered", "read"):
+                self.take(body["message"], body["cost"])
+
+    class TestParsesBoth(Shaped):
+        def take(self, id, price):
+            self.prices[id] = Decimal(price)
+
+    class TestCountsNumbersAlone(Shaped):
+        def take(self, id, price):
+            self.prices[id] = price if isinstance(price, Decimal) else 0
+    """,
+        "is_right or later_version",
+    )
+
+    assert cards(result) == snapshot("""\
+TestCountsNumbersAlone
+ok       snapshot_is_right: 10 events
+FAILED   a_later_version
+           every body.cost changed its type: from a number to text, or back;
+           ["spent"]: 0; expected: 0.2145; no unknown event type, because of
+           outbound=
+TestParsesBoth
+ok       snapshot_is_right: 10 events
+ok       a_later_version
+           2 worlds; no unknown event type, because of outbound=; unknown_value
+           was not tried: your webhooks have none of the fields
+           conversation.originType, conversation.type, errorCode, type\
+""")
+
+
 def test_a_snapshot_may_end_as_it_began(run):
     result = run(
         """

@@ -38,6 +38,7 @@ class Baseline:
         values: The snapshots of the first world.
         learning: Whether this world is the first one, whose snapshots are kept.
         compares: Whether this world's snapshots are compared.
+        judges: Whether ``expected()`` holds in this world.
         last_step: The number of steps in the first world's scenario.
         learns_steps: Whether the snapshots after each step are kept.
         steps: By step: which attempts had been made, and the snapshot.
@@ -57,6 +58,7 @@ class Baseline:
         self._is_new = True
         self.learning: bool = True
         self.compares: bool = True
+        self.judges: bool = True
         self.last_step: int = 0
         self.learns_steps: bool = False
         self.steps: dict[int, tuple[dict[tuple[bytes, int], bool], Any]] = {}
@@ -67,11 +69,11 @@ class Baseline:
         self.is_judged: bool = False
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
-    def begin(self, *, compares: bool) -> None:
+    def begin(self, *, compares: bool, judges: bool) -> None:
         """Begin a world."""
         self._index = 0
         self.learning, self._is_new = self._is_new, False
-        self.compares = compares
+        self.compares, self.judges = compares, judges
         self.differs_after = []
         self.remark = ""
 

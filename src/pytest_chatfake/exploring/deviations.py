@@ -97,6 +97,7 @@ class Kind(NamedTuple):
         is_unseen: Whether the order and the moments of attempts don't show that it fired.
         is_alone: Whether it is never combined with another deviation.
         compares: Whether a correct app ends with the same snapshot as in the world as written.
+        judges: Whether ``expected()`` holds in such a world; None: if it ``compares``.
         is_in_all: Whether ``"all"`` tries it; not if no app survives it, or if it is about sending.
         needs: What a body lacks if it has nothing to try.
         unchanged: Why webhooks may look unchanged despite it; empty: they never do, or may.
@@ -119,6 +120,7 @@ class Kind(NamedTuple):
     is_unseen: bool = False
     is_alone: bool = False
     compares: bool = True
+    judges: bool | None = None
     is_in_all: bool = True
     needs: str = "no event is posted to your app"
     unchanged: str = ""
@@ -289,7 +291,8 @@ KINDS: Final[Mapping[str, Kind]] = {
         concerns="everything",
         is_unseen=True,
         is_alone=True,
-        compares=False,
+        compares=False,  # an app may keep the text of an amount
+        judges=True,
         needs="outbound= writes no JSON with numbers",
     ),
     "unknown_event": Kind(

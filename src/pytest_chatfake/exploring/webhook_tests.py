@@ -614,7 +614,7 @@ class _WebhookRun:
         baseline = _baseline_of(inside)
         if snapshot is None:
             pytest.skip(_NO_SNAPSHOT)
-        if baseline.until or not baseline.compares:
+        if baseline.until or not baseline.judges:
             return
         await inside.settle()
         expected = await self._returned("expected()", self._tests.expected(fake))

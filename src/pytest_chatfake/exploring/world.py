@@ -233,7 +233,9 @@ class World:
 
     def _set_up(self) -> None:
         environment, baseline = self._environment, self.baseline
-        baseline.begin(compares=self.compares)
+        kinds = [KINDS[deviation.kind] for deviation in self.deviations]
+        judges = all(kind.compares if kind.judges is None else kind.judges for kind in kinds)
+        baseline.begin(compares=self.compares, judges=judges)
         is_first = baseline.learning and not self._other_ids
         self._is_written = is_first and not self.deviations
         attend, points = None, environment.crash_points
