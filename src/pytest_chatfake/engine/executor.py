@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, cast
 
 from ..base.calling_line import Line
@@ -32,6 +32,7 @@ from .records import ClockRecord, DropRecord, VerbRecord
 FieldsOf: TypeAlias = Callable[[MessageState, str], str]
 
 
+@dataclass(frozen=True, slots=True)
 class OtherVerb(ABC):
     """A verb that needs no decision of the account.
 
@@ -39,7 +40,6 @@ class OtherVerb(ABC):
         message: The message whose ``await`` performs it; None if it is about no message.
     """
 
-    __slots__ = ()
     message: MessageState | None
 
     @abstractmethod

@@ -23,7 +23,6 @@ class TopUp(OtherVerb):
     """Money comes in (assumed)."""
 
     amount: Decimal
-    message = None
 
     def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
         entry = LedgerEntry("top_up", self.amount, now)
@@ -36,7 +35,6 @@ class SetBalance(OtherVerb):
     """The available amount becomes another one (assumed)."""
 
     amount: Decimal
-    message = None
 
     def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
         ledger = executor.account.ledger
@@ -52,7 +50,6 @@ class Redeliver(OtherVerb):
     """A past event is posted again (assumed)."""
 
     event: Event
-    message = None
 
     def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
         event = self.event
@@ -92,7 +89,6 @@ class EmitEvent(OtherVerb):
     """An event of the test's own shape is emitted (assumed)."""
 
     event: CustomEvent
-    message = None
 
     def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
         executor.emit_custom(self.event, None, what, line, now)
@@ -113,7 +109,6 @@ class Describe(OtherVerb):
     address: str
     changes: Mapping[str, Any]
     is_done: bool
-    message = None
 
     def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
         people = self.people

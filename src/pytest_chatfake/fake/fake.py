@@ -519,7 +519,7 @@ class ChatFake:
         )
         if not value:
             raise ValueError(unexpected("amount", "more than 0", amount))
-        self._engine.perform(TopUp(value), "top_up()")
+        self._engine.perform(TopUp(None, value), "top_up()")
         return self._engine.pending()
 
     def set_balance(self, available: Money) -> Pending[None]:
@@ -536,7 +536,7 @@ class ChatFake:
             "available",
             "Write what is available from now on, not the difference",
         )
-        self._engine.perform(SetBalance(value), "set_balance()")
+        self._engine.perform(SetBalance(None, value), "set_balance()")
         return self._engine.pending()
 
     # Expectations

@@ -75,13 +75,14 @@ class Write(OtherVerb):
     text: str
 
     def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        people, id_ = self.people, ""
-        while id_ != executor.outbox.next_inbound_id():  # while inbound= ran, it may have been used
-            people.check_current(self.address, executor.account.people)
-            fact = people.decide(what, self.address, {}, now, is_done=True)
+        while True:
+            self.people.check_current(self.address, executor.account.people)
+            fact = self.people.decide(what, self.address, {}, now, is_done=True)
             fact.after.check_writing(what)
             id_ = executor.outbox.next_inbound_id()
             shape = self._shape(id_, shown(now))
+            if id_ == executor.outbox.next_inbound_id():
+                break  # otherwise, another thread has used the id while inbound= ran
         channel = self.engine.settings.naming.event_type.partition(".")[0]
         arguments: Any = {"type": f"{channel}.inbound_message.received", **shape}
         custom = custom_event(*map(arguments.get, _ARGUMENTS))

@@ -127,7 +127,7 @@ class Recipient:
 
     def _describe(self, what: str, changes: dict[str, Any], *, is_done: bool = False) -> None:
         self._people.check_current(self._address, self._engine.account.people)
-        verb = Describe(self._people, self._address, changes, is_done)
+        verb = Describe(None, self._people, self._address, changes, is_done)
         self._engine.perform(verb, what, at_once=not is_done)
 
     # Properties

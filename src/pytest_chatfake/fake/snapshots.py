@@ -291,7 +291,7 @@ async def expect_idempotent(
 async def _attempt_again(event: Event, engine: Engine) -> None:
     outbox = engine.outbox
     attempted = len(outbox.attempts)
-    engine.perform(Redeliver(event), "redeliver()")
+    engine.perform(Redeliver(None, event), "redeliver()")
     await engine.performed(engine.settle())
     if not any(attempt.event is event for attempt in list(outbox.attempts)[attempted:]):
         raise ChatFakeError(

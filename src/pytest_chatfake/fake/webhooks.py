@@ -629,7 +629,7 @@ class Webhooks:
                 if latest is not None and at > latest:
                     engine.move_time(partial(add, at - latest), "replay()")
                 latest = max(at, latest or at)
-            engine.perform(EmitEvent(event), "replay()")
+            engine.perform(EmitEvent(None, event), "replay()")
         return engine.pending()
 
     def redeliver(self, event: Event) -> Pending[None]:
@@ -644,7 +644,7 @@ class Webhooks:
         """
         if not isinstance(event, Event):
             raise TypeError(unexpected("event", "one of fake.events", event))
-        self._engine.perform(Redeliver(event), "redeliver()")
+        self._engine.perform(Redeliver(None, event), "redeliver()")
         return self._engine.pending()
 
     def emit(
@@ -717,7 +717,7 @@ class Webhooks:
                 with ``resource`` or ``key``.
         """
         draft = custom_event(type, resource, key, id, body)
-        self._engine.perform(EmitEvent(draft), "emit_event()")
+        self._engine.perform(EmitEvent(None, draft), "emit_event()")
         return self._engine.pending()
 
     # Signatures

@@ -31,7 +31,9 @@ class KeyHeader:
     """
 
     def __init__(self, given: str | KeyFunction) -> None:
-        self._find, self.shown, self._value = given, "API key", ""
+        self._find = given
+        self._value = ""
+        self.shown: str = "API key"
         if not isinstance(given, str):
             check_function(given, "api_key_header", f"{_EXAMPLES}, a text", "the request's headers")
             return

@@ -110,7 +110,7 @@ class WsgiTarget(Target):
                 if close is not None:
                     close()
         finally:
-            self.printed = "".join(errors.parts)
+            self.printed: str = "".join(errors.parts)
         return exchange.response()
 
 

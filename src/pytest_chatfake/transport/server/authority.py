@@ -39,8 +39,9 @@ class Authority:
             ) from None
         authority = trustme.CA()
         names = dict.fromkeys(["127.0.0.1", "localhost", "::1", "host.docker.internal", host])
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context: ssl.SSLContext = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert(*names).configure_cert(self.context)
+        self.path: str
         descriptor, self.path = mkstemp(prefix="chatfake-ca-", suffix=".pem")
         os.write(descriptor, authority.cert_pem.bytes())
         os.close(descriptor)
