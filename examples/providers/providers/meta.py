@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, HmacSigner, InboundMessage, Message
-
-from . import NAMING, unix
+from pytest_chatfake import (
+    ChatFake,
+    ChatFakeConfig,
+    HmacSigner,
+    InboundMessage,
+    Message,
+    Naming,
+)
 
 PHONE = "106540352242922"
+
+#: Meta's codes are numbers. Those of the fake that aren't have one here.
+CODES = {"BALANCE_INSUFFICIENT": 131042}
+UNKNOWN_ERROR = 131000
 
 
 def _change(**value: Any) -> dict[str, Any]:
@@ -23,12 +33,16 @@ def _contact(number: str) -> dict[str, Any]:
     return {"profile": {"name": "Ada"}, "wa_id": number, "user_id": user}
 
 
+def _error_code(code: str) -> int:
+    return int(code) if code.isdecimal() else CODES.get(code, UNKNOWN_ERROR)
+
+
 def outbound(event: Any) -> dict[str, Any]:
     message = event["chatMessage"]
     status = {
         "id": message["chatMessageId"],
         "status": message["status"],
-        "timestamp": str(unix(event["createTime"])),
+        "timestamp": str(int(datetime.fromisoformat(event["createTime"]).timestamp())),
         "recipient_id": message["to"],
     }
     if "conversation" in message:
@@ -40,7 +54,7 @@ def outbound(event: Any) -> dict[str, Any]:
         status["pricing"] = {"billable": True, "pricing_model": "PMP", "category": category}
     if "errorCode" in message:
         text = message["errorMessage"]
-        error = {"code": int(message["errorCode"]), "title": text, "message": text}
+        error = {"code": _error_code(message["errorCode"]), "title": text, "message": text}
         status["errors"] = [{**error, "error_data": {"details": text}}]
     return _change(contacts=[_contact(message["to"])], statuses=[status])
 
@@ -75,7 +89,7 @@ def send_endpoint(chat_fake: ChatFake, path: str = f"/v23.0/{PHONE}/messages") -
 def config(app_secret: str = "app secret") -> ChatFakeConfig:
     return ChatFakeConfig(
         api_key_header="Authorization: Bearer {api_key}",
-        naming=NAMING,
+        naming=Naming(to_key="to", from_key="from"),
         outbound=outbound,
         inbound=inbound,
         signer=HmacSigner(

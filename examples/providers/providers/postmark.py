@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from typing import Any
+from zlib import crc32
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, Message
-
-from . import NAMING
+from pytest_chatfake import ChatFake, ChatFakeConfig, Message, Naming
 
 
 def outbound(event: Any) -> dict[str, Any] | None:
@@ -22,7 +21,7 @@ def outbound(event: Any) -> dict[str, Any] | None:
             return {"RecordType": "Open", **common, **opened}
         case "failed":
             bounce = {"Type": "HardBounce", "TypeCode": 1, "Email": message["to"], "BouncedAt": now}
-            number = int(message["id"][-8:], 16)
+            number = crc32(message["id"].encode())
             return {"RecordType": "Bounce", "ID": number, **common, **bounce}
         case _:
             return None  # nothing is posted
@@ -43,7 +42,9 @@ def send_endpoint(chat_fake: ChatFake) -> None:
 def config() -> ChatFakeConfig:
     """Connect with the headers of :func:`headers`: Postmark signs nothing."""
     return ChatFakeConfig(
-        api_key_header="X-Postmark-Server-Token: {api_key}", naming=NAMING, outbound=outbound
+        api_key_header="X-Postmark-Server-Token: {api_key}",
+        naming=Naming(to_key="to", from_key="from"),
+        outbound=outbound,
     )
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from werkzeug import Response
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, Message, WebhookRequest
-
-from . import NAMING, unix
+from pytest_chatfake import ChatFake, ChatFakeConfig, Message, Naming, WebhookRequest
 
 EVENTS = {"sent": "processed", "delivered": "delivered", "read": "open", "failed": "bounce"}
 
@@ -19,8 +18,8 @@ def outbound(event: Any) -> list[dict[str, Any]]:
     message = event["chatMessage"]
     posted = {
         "email": message["to"],
-        "timestamp": unix(event["createTime"]),
-        "event": EVENTS[message["status"]],
+        "timestamp": int(datetime.fromisoformat(event["createTime"]).timestamp()),
+        "event": EVENTS.get(message["status"], message["status"]),
         "sg_event_id": event["id"],
         "sg_message_id": f"{message['id']}.recvd-1",
     }
@@ -56,7 +55,7 @@ def send_endpoint(chat_fake: ChatFake) -> None:
 def config(sign: Callable[[bytes], bytes]) -> ChatFakeConfig:
     return ChatFakeConfig(
         api_key_header="Authorization: Bearer {api_key}",
-        naming=NAMING,
+        naming=Naming(to_key="to", from_key="from"),
         outbound=outbound,
         signer=signer(sign),
     )

@@ -8,9 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, Message, WebhookRequest
-
-from . import NAMING
+from pytest_chatfake import ChatFake, ChatFakeConfig, Message, Naming, WebhookRequest
 
 TYPES = {"sent": "Send", "delivered": "Delivery", "read": "Open", "failed": "Bounce"}
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:mail"
@@ -18,7 +16,7 @@ TOPIC = "arn:aws:sns:eu-west-1:123456789012:mail"
 
 def outbound(event: Any) -> dict[str, Any]:
     message, now = event["chatMessage"], event["createTime"]
-    type_ = TYPES[message["status"]]
+    type_ = TYPES.get(message["status"], message["status"])
     mail = {
         "messageId": message["id"],
         "timestamp": now,
@@ -45,7 +43,7 @@ def outbound(event: Any) -> dict[str, Any]:
 def signed_text(fields: dict[str, Any]) -> bytes:
     """Return what SNS signs of a notification without a subject."""
     names = ("Message", "MessageId", "Timestamp", "TopicArn", "Type")
-    return "".join(f"{name}\n{fields[name]}\n" for name in names).encode()
+    return "".join(f"{name}\n{fields[name]}\n" for name in names if name in fields).encode()
 
 
 def signer(sign: Callable[[bytes], bytes]) -> Any:
@@ -54,8 +52,8 @@ def signer(sign: Callable[[bytes], bytes]) -> Any:
     def signed(request: WebhookRequest) -> tuple[dict[str, str], dict[str, Any]]:
         fields = request.json()
         headers = {
-            "x-amz-sns-message-type": fields["Type"],
-            "x-amz-sns-message-id": fields["MessageId"],
+            "x-amz-sns-message-type": fields.get("Type", "Notification"),
+            "x-amz-sns-message-id": fields.get("MessageId", request.id),
             "Content-Type": "text/plain; charset=UTF-8",
         }
         signature = b64encode(sign(signed_text(fields))).decode()
@@ -86,5 +84,8 @@ def send_endpoint(chat_fake: ChatFake) -> None:
 
 def config(sign: Callable[[bytes], bytes]) -> ChatFakeConfig:
     return ChatFakeConfig(
-        api_key_header=access_key, naming=NAMING, outbound=outbound, signer=signer(sign)
+        api_key_header=access_key,
+        naming=Naming(to_key="to", from_key="from"),
+        outbound=outbound,
+        signer=signer(sign),
     )

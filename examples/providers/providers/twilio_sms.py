@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hmac
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, Event, Message, WebhookRequest
-
-from . import NAMING, basic_password
+from pytest_chatfake import ChatFake, ChatFakeConfig, Event, Message, Naming, WebhookRequest
 
 ACCOUNT = "AC" + "0" * 32
 
@@ -25,7 +23,7 @@ def sid_of(id_: str) -> str:
 
 def outbound(event: Any) -> str:
     message = event["chatMessage"]
-    status = STATUSES[message["status"]]
+    status = STATUSES.get(message["status"], message["status"])
     fields = {
         "AccountSid": ACCOUNT,
         "ApiVersion": "2010-04-01",
@@ -72,12 +70,18 @@ def send_endpoint(chat_fake: ChatFake) -> None:
     )
 
 
+def basic_password(headers: Any) -> str | None:
+    """Find the key in Basic authentication, where it is the password."""
+    scheme, _, encoded = headers.get("Authorization", "").partition(" ")
+    return b64decode(encoded).decode().partition(":")[2] if scheme == "Basic" else None
+
+
 def config(token: str = "auth-token") -> ChatFakeConfig:
     """Connect with ``path=callback`` and the headers of :data:`HEADERS`."""
     return ChatFakeConfig(
         api_key=token,  # it also signs
         api_key_header=basic_password,
-        naming=NAMING,
+        naming=Naming(to_key="to", from_key="from"),
         outbound=outbound,
         signer=signer(token),
     )

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from base64 import urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from typing import Any
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, Message, WebhookRequest
-
-from . import NAMING, basic_password
+from pytest_chatfake import ChatFake, ChatFakeConfig, Message, Naming, WebhookRequest
 
 STATUSES = {
     "sent": "submitted",
@@ -27,7 +25,7 @@ def outbound(event: Any) -> dict[str, Any]:
         "to": message["to"],
         "from": message["from"],
         "timestamp": event["createTime"],
-        "status": STATUSES[message["status"]],
+        "status": STATUSES.get(message["status"], message["status"]),
         "channel": "sms",
     }
     if "totalPrice" in message:
@@ -67,7 +65,16 @@ def send_endpoint(chat_fake: ChatFake) -> None:
     chat_fake.send_endpoint("/v1/messages", parse=parse, reply=reply)
 
 
+def basic_password(headers: Any) -> str | None:
+    """Find the key in Basic authentication, where it is the password."""
+    scheme, _, encoded = headers.get("Authorization", "").partition(" ")
+    return b64decode(encoded).decode().partition(":")[2] if scheme == "Basic" else None
+
+
 def config(secret: str = "the signature secret of the account") -> ChatFakeConfig:
     return ChatFakeConfig(
-        api_key_header=basic_password, naming=NAMING, outbound=outbound, signer=signer(secret)
+        api_key_header=basic_password,
+        naming=Naming(to_key="to", from_key="from"),
+        outbound=outbound,
+        signer=signer(secret),
     )

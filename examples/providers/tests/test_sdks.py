@@ -1,6 +1,7 @@
 """The shapes against the providers' own libraries, those that are installed.
 
-``pip install twilio pywa django-anymail sendgrid vonage-jwt cryptography`` installs all of them.
+``pip install twilio pywa 'django-anymail[amazon-ses]' sendgrid vonage-jwt cryptography`` installs
+all of them.
 """
 
 from __future__ import annotations
@@ -153,6 +154,7 @@ def test_anymail_s_view_reads_each_event_of_sendgrid(anymail: Any) -> None:
 
 
 def test_anymail_s_view_reads_each_event_of_ses(anymail: Any) -> None:
+    pytest.importorskip("boto3")
     from anymail.webhooks.amazon_ses import AmazonSESTrackingWebhookView as View
 
     found = anymail(View.as_view(), played(ses.config(lambda _: b"")))

@@ -6,7 +6,9 @@ import hashlib
 import hmac
 import json
 from base64 import b64encode, urlsafe_b64decode
+from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 from urllib.request import Request, urlopen
@@ -14,7 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 from providers import meta, postmark, sendgrid_mail, ses, twilio_sms, vonage
 
-from pytest_chatfake import ChatFake, Receiver, WebhookTests
+from pytest_chatfake import ChatFake, ChatFakeConfig, Receiver, WebhookTests
 
 
 def unsigned(data: bytes) -> bytes:
@@ -141,6 +143,67 @@ def test_ses_comes_as_json_inside_json() -> None:
     assert [body["eventType"] for body in bodies] == ["Send", "Delivery"]
     assert bodies[0]["mail"]["messageId"] == response["MessageId"]
     assert "Signature" in posted(receiver)[0]
+
+
+#: Makes the configuration of each module that is copied.
+CONFIGS: dict[str, Callable[[], ChatFakeConfig]] = {
+    "meta": meta.config,
+    "postmark": postmark.config,
+    "sendgrid_mail": lambda: sendgrid_mail.config(unsigned),
+    "ses": lambda: ses.config(unsigned),
+    "twilio_sms": twilio_sms.config,
+    "vonage": vonage.config,
+}
+
+
+@pytest.mark.parametrize("module", CONFIGS)
+def test_a_message_without_money_is_posted_as_failed(module: str) -> None:
+    config = CONFIGS[module]().replace(opening_balance=0, on_insufficient_balance="fail")
+    with ChatFake(config) as fake:
+        receiver = fake.webhooks.receiver()
+        fake.send_text()
+
+    assert len(receiver.requests) == 1
+
+
+def test_meta_s_error_codes_are_numbers() -> None:
+    with ChatFake(meta.config().replace(on_insufficient_balance="fail")) as fake:
+        receiver = fake.webhooks.receiver()
+        fake.send_text(to="1").fail(code="131026")
+        fake.send_text(to="2").fail(code="NEW_CODE", message="Something new")
+        fake.set_balance(0)
+        fake.send_text(to="3")
+
+    statuses = [body["entry"][0]["changes"][0]["value"]["statuses"][0] for body in posted(receiver)]
+    codes = [status["errors"][0]["code"] for status in statuses if "errors" in status]
+    assert codes == [131026, 131000, 131042]
+
+
+@pytest.mark.parametrize("module", CONFIGS)
+def test_an_event_of_your_own_is_posted(module: str) -> None:
+    with ChatFake(CONFIGS[module]()) as fake:
+        receiver = fake.webhooks.receiver(events="*")
+        fake.webhooks.emit_event("cron.tick")
+        fake.recipient("+1").writes("Hi")
+
+    assert len(receiver.requests) == 2
+
+
+@pytest.mark.parametrize("module", CONFIGS)
+def test_an_unknown_status_or_id_stops_no_module(module: str) -> None:
+    with ChatFake(CONFIGS[module]()) as fake:
+        fake.webhooks.receiver()
+        message = fake.send_text()
+        fake.webhooks.emit(message, "deleted")
+        fake.webhooks.emit(message, "failed", changes={"id": "order-17"})
+
+    assert [event.status for event in fake.events] == ["sent", "deleted", "failed"]
+
+
+@pytest.mark.parametrize("module", CONFIGS)
+def test_each_module_can_be_copied_alone(module: str) -> None:
+    source = (Path(meta.__file__).parent / f"{module}.py").read_text("utf-8")
+    assert "from ." not in source
 
 
 def test_sendgrid_posts_lists() -> None:
