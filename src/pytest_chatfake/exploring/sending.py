@@ -158,8 +158,9 @@ class Sending:
             self._calls = 0
         try:
             if is_new:
-                # Another process has an app of its own.
+                # Another process has an app of its own, and starts at another time.
                 self._has_restarted = True
+                self._inside.let_a_second_pass()
                 tests = copy(tests) if is_second else tests
                 with away():
                     await awaited(tests.restart(fake))

@@ -130,6 +130,11 @@ class Inside:
         """Let real time pass, even if the clocks stand still."""
         await pause(self._engine, self._fake._portal, seconds)
 
+    def let_a_second_pass(self) -> None:
+        """Move time in the middle of an attempt, without the steps that are due by then."""
+        with self._engine.core.lock:
+            self._engine.time.forward(self._engine.time.read() + SECOND)
+
     @property
     def has_background(self) -> bool:
         """Whether the app's code may run by itself: in a thread, a task, or another process."""
