@@ -714,6 +714,8 @@ class Exploration:
         self._found.error = error
         if self._memories is not None and (hint := self._memories.hint):
             self._found.note(hint)
+        if hint := world.inside.key_hint:
+            self._found.note(f"Hint: {hint}.")
         self._found.stories.append(world.inside.story)
         self._found.note(f"What happened in this world:\n{timeline_text(world.inside.story)}")
 
