@@ -33,6 +33,7 @@ from ..base.findings import Finding
 from ..base.redaction import redacted
 from ..base.tracebacks import text_of
 from ..base.views import counted, listed
+from ..fake.snapshots import SnapshotError
 from ..report.timeline_text import timeline_text
 from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
@@ -606,8 +607,8 @@ class Exploration:
         for left in reversed(range(_RUNS)):
             second = await self._ran((), Baseline(), other_ids=True)
             error = second.error
-            if isinstance(error, ChatFakeError) and not isinstance(error, UndeliveredWebhooks):
-                raise error  # a refusal, which already says what to do
+            if error is not None and _is_refusal(error):
+                raise error
             may_vary = first.may_vary or second.may_vary
             is_alike = error is None and first.gist == second.gist
             is_same = is_alike and first.outline() == second.outline()
@@ -627,7 +628,7 @@ class Exploration:
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
             error = NotRepeatable(f"{error}\n{self._remedy}")
-        elif not isinstance(error, ChatFakeError) or isinstance(error, UndeliveredWebhooks):
+        elif world.error is not None and not _is_refusal(error):
             error = NotRepeatable(
                 f"the scenario as written passed at first, but fails when it is run again, with "
                 f"{self._left_behind(error)}"
@@ -763,6 +764,12 @@ def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
         lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
     sides = timeline_diff(first.inside.story, second.inside.story)
     raise NotRepeatable("\n".join([*lines, *sides, remedy])) from error
+
+
+def _is_refusal(error: BaseException) -> bool:
+    # Such an error already says what to do.
+    is_ours = isinstance(error, ChatFakeError | SnapshotError)
+    return is_ours and not isinstance(error, UndeliveredWebhooks)
 
 
 def shared_folder(item: Any) -> str:
