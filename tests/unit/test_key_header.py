@@ -102,7 +102,10 @@ def test_the_401_says_which_header_was_expected():
 
 
 def test_a_key_in_another_header_says_which_setting_takes_it():
-    hint = 'the key came in another header: api_key_header="Authorization: Bearer {api_key}"'
+    hint = (
+        'write @pytest.mark.chat_fake(api_key_header="Authorization: Bearer {api_key}") above the '
+        "test or class, because the key came in that header"
+    )
     with ChatFake() as fake:
         call(fake, key=None, Authorization=f"Bearer {fake.api_key}")
 

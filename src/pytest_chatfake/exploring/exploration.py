@@ -10,7 +10,8 @@ webhook is redelivered, a response is lost.
    body raises an error, or if a snapshot differs from the baseline.
 4. Before a snapshot counts as different, the *control* is run: the same body without the deviation.
    If the control differs as well, the app changes by itself, and the deviation is not to blame. If
-   threads act, a world has to fail each time it is run.
+   threads act, a world has to fail each time it is run. If the control fails after any other error,
+   or if the world itself passes after the control, then an earlier world has left something behind.
 5. The failure is explained with sentences about the deviations, a timeline, and a test to paste,
    which was run and fails in the same way.
 """
@@ -30,7 +31,9 @@ from ..base.current_test import current
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.findings import Finding
 from ..base.redaction import redacted
+from ..base.tracebacks import text_of
 from ..base.views import counted, listed
+from ..fake.snapshots import SnapshotError
 from ..report.timeline_text import timeline_text
 from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
@@ -68,6 +71,11 @@ _BY_HAND: Final = (
 )
 
 _BY_ITSELF: Final = "the scenario as written gives a different snapshot when it is run again"
+
+_LEFT_BEHIND: Final = (
+    "An earlier world has probably left something behind. All worlds share what a module or a "
+    "fixture holds, such as a queue: empty it at the start of each world"
+)
 
 #: Takes a progress line; an empty one at the end.
 Progress = Callable[[str], None]
@@ -185,6 +193,10 @@ class Exploration:
     @property
     def _remedy(self) -> str:
         return f"{_REMEDY}{shared_folder(self._item)}."
+
+    def _left_behind(self, error: BaseException) -> str:
+        hint = f"{_LEFT_BEHIND}{shared_folder(self._item)}."
+        return f"{type(error).__name__}: {text_of(error)}\n{hint}"
 
     @property
     def _failed_as_written(self) -> bool:
@@ -340,9 +352,9 @@ class Exploration:
                 if not deviations:
                     self._show_timeline(world, world.error)
                     raise world.error
-                until = min(end, 2 * time.monotonic() - began)
                 await self._explain(world, f"passes as written; fails in world {search.worlds + 1}")
                 if not scope.stop_at_first:
+                    until = min(end, 2 * time.monotonic() - began)
                     await self._try_others(candidates, until, end)
                 raise world.error
             if scope.depth and (call := world.call_in_process):
@@ -595,8 +607,8 @@ class Exploration:
         for left in reversed(range(_RUNS)):
             second = await self._ran((), Baseline(), other_ids=True)
             error = second.error
-            if isinstance(error, ChatFakeError) and not isinstance(error, UndeliveredWebhooks):
-                raise error  # a refusal, which already says what to do
+            if error is not None and _is_refusal(error):
+                raise error
             may_vary = first.may_vary or second.may_vary
             is_alike = error is None and first.gist == second.gist
             is_same = is_alike and first.outline() == second.outline()
@@ -616,21 +628,42 @@ class Exploration:
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
             error = NotRepeatable(f"{error}\n{self._remedy}")
+        elif world.error is not None and not _is_refusal(error):
+            error = NotRepeatable(
+                f"the scenario as written passed at first, but fails when it is run again, with "
+                f"{self._left_behind(error)}"
+            )
         self._show_timeline(again, error)
-        raise error
+        raise error from (None if error is again.error else again.error)
+
+    async def _require_again(self, world: World) -> None:
+        # An earlier world may also have left something behind that the failing world used up.
+        if world.may_vary or world.inside.is_blocked:
+            return
+        error = world.error
+        assert error is not None
+        if (await self._ran_again(world)).error is not None:
+            return
+        self._found.result = "failed in one run and passed in another"
+        error = NotRepeatable(
+            f"a world failed, but passes when it is run again after the scenario as written, with "
+            f"{self._left_behind(error)}"
+        )
+        self._show_timeline(world, error)
+        raise error from world.error
 
     async def _explain(self, world: World, head: str) -> None:
         error, log, found, baseline = world.error, world.log(), self._found, world.baseline
         assert error is not None
-        if baseline.differs_by(error):
-            for _ in range(_RUNS if world.may_vary else 1):
-                await self._require_control(world)
+        for _ in range(_RUNS if world.may_vary else 1):
+            await self._require_control(world)
         self._failing = world.deviations
         sentences = ["nothing had deviated yet"]
         if world.has_deviated:
             sentences = [describe(deviation, log) for deviation in world.deviations]
         found.sentence = "; ".join(sentences)
         baseline.blame(error, found.sentence)
+        await self._require_again(world)
         separator = "\n  " if len(sentences) > 1 else " "
         note = separator.join([f"chat_explore: {head}:", *sentences])
         if world.failed_before_barrier:
@@ -682,6 +715,8 @@ class Exploration:
         self._found.error = error
         if self._memories is not None and (hint := self._memories.hint):
             self._found.note(hint)
+        if hint := world.inside.key_hint:
+            self._found.note(f"Hint: {hint}.")
         self._found.stories.append(world.inside.story)
         self._found.note(f"What happened in this world:\n{timeline_text(world.inside.story)}")
 
@@ -729,6 +764,12 @@ def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
         lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
     sides = timeline_diff(first.inside.story, second.inside.story)
     raise NotRepeatable("\n".join([*lines, *sides, remedy])) from error
+
+
+def _is_refusal(error: BaseException) -> bool:
+    # Such an error already says what to do.
+    is_ours = isinstance(error, ChatFakeError | SnapshotError)
+    return is_ours and not isinstance(error, UndeliveredWebhooks)
 
 
 def shared_folder(item: Any) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from ..base.arguments import cited
 from ..base.views import counted
+from ..domain.ids import ids_of
 from ..domain.messages import MessageState
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT
@@ -15,7 +17,7 @@ from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
 from .deviations import Call
 
-#: The recipient, the type and the content of a message.
+#: The recipient, the type and the content of a message, with names for ids.
 Content: TypeAlias = tuple[str, str, str]
 
 
@@ -26,11 +28,15 @@ class Books(NamedTuple):
         inside: The fake.
         messages: The messages that didn't fail, in order.
         calls: The calls of the API, with the attempt during which each was made.
+        content: What each message says, including those that failed.
+        names: Returns a text with names for ids.
     """
 
     inside: Inside
     messages: Sequence[MessageState]
     calls: Mapping[ApiRequest, Attempt | None]
+    content: Mapping[MessageState, Content]
+    names: Callable[[str], str]
 
     @classmethod
     def of(cls, inside: Inside) -> Books:
@@ -43,11 +49,16 @@ class Books(NamedTuple):
                 attempt = record
             elif isinstance(record, ApiRequest):
                 calls[record] = attempt
-        return cls(inside, messages, calls)
+        return cls(inside, messages, calls, *_named_contents(inside))
 
     @property
     def contents(self) -> Counter[Content]:
-        return Counter(map(content_of, self.messages))
+        return Counter(map(self.content.__getitem__, self.messages))
+
+    @property
+    def quotes_ids(self) -> bool:
+        """Whether a message says an id, which differs in each world."""
+        return any(self.content[message][-1] != _said(message) for message in self.messages)
 
     @property
     def posts(self) -> list[ApiRequest]:
@@ -71,7 +82,7 @@ class Books(NamedTuple):
         """Name the messages that were sent more often than as written, and why they could be."""
         seen: dict[Content, list[MessageState]] = {}
         for message in self.messages:
-            content = content_of(message)
+            content = self.content[message]
             alike = seen.setdefault(content, [])
             alike.append(message)
             if len(alike) <= written[content]:
@@ -91,7 +102,7 @@ class Books(NamedTuple):
             failed = [
                 f"{self._name(message)} failed with {message.failure.code}"
                 for message in self.inside.messages
-                if content_of(message) == content and message.failure is not None
+                if self.content[message] == content and message.failure is not None
             ]
             why = f" ({failed[-1]})" if failed else ""
             yield f"the message {_shown(content)} was never sent{often}{why}"
@@ -134,8 +145,8 @@ class Books(NamedTuple):
         return why
 
 
-def content_of(message: MessageState) -> Content:
-    return message.recipient, message.type, message.body or message.content or ""
+def _said(message: MessageState) -> str:
+    return message.body or message.content or ""
 
 
 def _shown(content: Content) -> str:
@@ -154,14 +165,22 @@ def with_names(value: Any, name_of: Callable[[str], str]) -> Any:
     return value
 
 
-def names_of(inside: Inside) -> Callable[[str], str]:
-    """Return a function that gives a message's id a name which depends on its content alone.
+def _named_contents(inside: Inside) -> tuple[dict[MessageState, Content], Callable[[str], str]]:
+    # A message's id gets a name which depends on its content alone: if messages are sent in another
+    # order, their ids change places, and no app is to blame for that.
+    contents = dict[MessageState, Content]()
+    names = dict[str, str]()
+    prefixes = (template.partition("%")[0] for template in ids_of(inside.settings.seed, ""))
+    # An app may cut an id off; the first eight digits already differ in each run.
+    starts = "|".join(re.escape(prefix[: prefix.find("_") + 9]) for prefix in prefixes)
+    is_id = re.compile(f"(?:{starts})[0-9a-fA-F]*")
 
-    If messages are sent in another order, their ids change places, and no app is to blame for that.
-    """
-    names = {
-        id_: f"<id of {_shown(content_of(message))}>"
-        for message in inside.messages
-        for id_ in (message.id, message.chat_message_id)
-    }
-    return lambda text: names.get(text, text)
+    def name_ids(text: str) -> str:
+        return is_id.sub(lambda found: names.get(found[0], "<id>"), text)
+
+    for message in inside.messages:  # each can only quote earlier ones
+        contents[message] = (message.recipient, message.type, name_ids(_said(message)))
+        # The platform's id has a prefix, which is the same in each run.
+        for id_ in is_id.findall(f"{message.id} {message.chat_message_id}"):
+            names[id_] = f"<id of {_shown(contents[message])}>"
+    return contents, name_ids

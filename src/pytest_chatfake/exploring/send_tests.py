@@ -41,7 +41,7 @@ from .ready_made import (
 )
 from .recorder import Recorder
 from .search import CALLS, WorldLog
-from .send_judge import Books, Content, names_of, with_names
+from .send_judge import Books, Content, with_names
 from .sending import ROUNDS, Sending, awaited, performed
 
 #: The methods that a subclass may write, with their parameters and a hint.
@@ -269,6 +269,7 @@ class _SendRun:
         self._before: Any = None  # the snapshot after connect(), in the first world
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
         self._failing: Counter[Content] | None = None  # what should have been sent, if that differs
+        self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._awaits_snapshot = False
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._can_decide = False  # whether a right app can know if a call took effect
@@ -488,7 +489,7 @@ class _SendRun:
             is_about_messages = bool(lines)
             if baseline.learning:
                 baseline.values.append(value)
-            named = with_names(value, names_of(inside))
+            named = with_names(value, books.names)
             if is_first:
                 self._known[sending.is_doubled] = known = known._replace(value=named)
             lines += await self._differing(fake, value, named, known)
@@ -516,6 +517,7 @@ class _SendRun:
             raise AssertionError(shared)
         self._can_decide = books.can_deduplicate or _writes(self._tests, "undecided")
         self._known[sending.is_doubled] = _Known(books.contents)
+        self._quotes_ids = books.quotes_ids
         self._send_calls = books.send_calls
 
     async def _differing(self, fake: ChatFake, value: Any, named: Any, known: _Known) -> list[str]:
@@ -548,6 +550,8 @@ class _SendRun:
                 "assert [each for each in late if each.method != 'GET'] == []",
             ]
         elif self._failing is not None:
+            if self._quotes_ids:
+                raise NoTestError("the messages contain ids, which differ in each run")
             contents = sorted((to, body) for to, _, body in self._failing.elements())
             lines += [
                 "sent = [each for each in chat_fake.messages if each.status != 'failed']",

@@ -90,6 +90,16 @@ _UNDELIVERED: Final = (
 
 _NAME_IT: Final = "Name the function that writes: crash_points = [Session.commit]"
 
+#: Hints if no event changes the snapshot.
+_IN_A_QUEUE: Final = (
+    "All events got 2xx and nothing changed: does your app put them in a queue? Run its worker in "
+    "scenario(self, chat_fake)."
+)
+_UNKNOWN: Final = (
+    "If the app only knows messages that it sent itself, let it send them in scenario(self, "
+    "chat_fake). If it answers people, write chat_fake.recipient('+1').writes('Hello') there."
+)
+
 _PERSON: Final = "+4915550003"
 
 #: Three charges at this price show floats, which add up to 0.21449999999999997, and two decimals.
@@ -753,12 +763,7 @@ class _WebhookRun:
         observer = inside.observer
         if isinstance(observer, Recorder) and (errors := observer.accepted_errors()):
             raise AssertionError(f"{_accepted(errors)}, and {problem}")
-        raise AssertionError(
-            f"{problem}\n"
-            f"If the app only knows messages that it sent itself, let it send them in "
-            f"scenario(self, chat_fake). If it answers people, write "
-            f"chat_fake.recipient('+1').writes('Hello') there."
-        )
+        raise AssertionError(f"{problem}\n{_IN_A_QUEUE if inside.is_sent_by_app else _UNKNOWN}")
 
     async def _check_as_written(self, snapshot: Snapshot, fake: ChatFake) -> None:
         # If the scenario as written ends wrong, one test says so, and the others go on as if there
@@ -866,16 +871,18 @@ def _check_unknown(attempts: Iterable[Attempt]) -> None:
     for attempt in attempts:
         if attempt.ok:
             continue
+        path = Inside.path_of(attempt)
+        how = attempt.outcome + f" at {path}" * bool(path)
         if 400 <= (attempt.status_code or 500) < 500:
-            pytest.skip(f"refused with {attempt.outcome}: is that what your provider expects?")
+            pytest.skip(f"refused with {how}: is that what your provider expects?")
         if attempt.number == 1:
             pytest.skip(
-                f"refused with {attempt.outcome}: to see whether your app accepts a retry, pass "
+                f"refused with {how}: to see whether your app accepts a retry, pass "
                 f"your provider's schedule, as in connect(retry_after=[60, 600])"
             )
         raise AssertionError(
             f"an event about a message that your app never sent was refused {attempt.number} "
-            f"times, up to the last retry: {attempt.outcome}"
+            f"times, up to the last retry: {how}"
         )
 
 

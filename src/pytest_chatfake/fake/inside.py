@@ -411,6 +411,11 @@ class Inside:
         return self._fake.api._log
 
     @property
+    def key_hint(self) -> str:
+        """Which setting takes the key, if a call had it in another header; else an empty text."""
+        return next((call._hint for call in self.calls if call._hint), "").strip(" ()")
+
+    @property
     def key_reads(self) -> int:
         """How often the account's key was asked for."""
         return self._fake._key_reads
@@ -459,6 +464,11 @@ class Inside:
     def call_of(attempt: Attempt) -> ApiRequest | None:
         """Return the API call before whose response ``during_call()`` made an attempt."""
         return attempt._call if isinstance(attempt._call, ApiRequest) else None
+
+    @staticmethod
+    def path_of(attempt: Attempt) -> str:
+        """Return the path that a function chose for an attempt; empty if none did."""
+        return attempt._place.strip()
 
     @staticmethod
     def is_given_up(call: ApiRequest) -> bool:

@@ -75,5 +75,8 @@ def hint_about(headers: Headers, key: str) -> str:
     for name, value in headers.items():
         written = value.replace(key, _KEY)
         if re.fullmatch(rf"([\w-]+ )?{re.escape(_KEY)}", written):
-            return f' (the key came in another header: api_key_header="{name}: {written}")'
+            return (
+                f' (write @pytest.mark.chat_fake(api_key_header="{name}: {written}") above the '
+                f"test or class, because the key came in that header)"
+            )
     return ""
