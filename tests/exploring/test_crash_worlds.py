@@ -206,6 +206,17 @@ def test_a_crash_point_in_a_pool_with_the_context_is_tried(kind):
     assert exploration.worlds == {"crash": 3, "error": 2}[kind]
 
 
+def never_asked_for_its_result(request):
+    with ThreadPoolExecutor() as pool:
+        pool.submit(copy_context().run, save)
+
+
+def test_a_crash_that_only_ends_a_thread_is_no_fault_of_the_app():
+    body = body_of(never_asked_for_its_result)
+    exploration = explore(body, deviations=["crash"], crash_points=[save])
+    assert "crash was not tried: the crash only ended a thread (" in str(exploration)
+
+
 def at_a_url(chat_fake):
     @chat_fake.route("/hook", methods=["POST"])
     def hook(request):
