@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from logging.handlers import QueueListener
 from pathlib import Path
 from queue import Queue
@@ -169,6 +170,51 @@ def test_a_crash_point_in_a_thread_that_the_app_waits_for_is_tried():
 
     assert exploration.worlds == 3
     assert exploration.complete
+
+
+def waited_for(request):
+    with ThreadPoolExecutor() as pool:
+        pool.submit(save).result()
+
+
+def waited_for_in_context(request):
+    with ThreadPoolExecutor() as pool:
+        pool.submit(copy_context().run, save).result()
+
+
+@pytest.mark.parametrize("kind", ["crash", "error"])
+@pytest.mark.parametrize("app", [started, mapped, waited_for, run_in_a_pool])
+def test_a_crash_point_that_only_a_thread_without_context_calls_is_named(app, kind):
+    exploration = explore(body_of(app), deviations=[kind], crash_points=[save])
+
+    assert not exploration.complete
+    assert (
+        f"{save.__module__}.save was only called in a thread without the context of your handler: "
+        f"name a function that your handler calls itself, or submit "
+        f"contextvars.copy_context().run to a pool"
+    ) in str(exploration)
+
+
+def test_a_point_that_is_never_called_is_refused_beside_one_in_a_thread():
+    with pytest.raises(ChatFakeError, match=r"call .*calls: name"):
+        explore(body_of(waited_for), deviations=["crash"], crash_points=[save, calls])
+
+
+@pytest.mark.parametrize("kind", ["crash", "error"])
+def test_a_crash_point_in_a_pool_with_the_context_is_tried(kind):
+    exploration = explore(body_of(waited_for_in_context), deviations=[kind], crash_points=[save])
+    assert exploration.worlds == {"crash": 3, "error": 2}[kind]
+
+
+def never_asked_for_its_result(request):
+    with ThreadPoolExecutor() as pool:
+        pool.submit(copy_context().run, save)
+
+
+def test_a_crash_that_only_ends_a_thread_is_no_fault_of_the_app():
+    body = body_of(never_asked_for_its_result)
+    exploration = explore(body, deviations=["crash"], crash_points=[save])
+    assert "crash was not tried: the crash only ended a thread (" in str(exploration)
 
 
 def at_a_url(chat_fake):

@@ -351,3 +351,24 @@ def test_a_class_that_does_not_fit_is_refused(run, body, expected):
         "a_refused_send",
     )
     assert expected in first_lines(result)[0]
+
+
+def test_a_point_that_a_thread_calls_without_the_context_accuses_nobody(run):
+    result = run(
+        """
+    from concurrent.futures import ThreadPoolExecutor
+
+    class TestSends(Direct):
+        crash_points = [Direct.post]
+
+        def send(self, chat_fake):
+            with ThreadPoolExecutor() as pool:
+                pool.submit(super().send, chat_fake).result()
+    """,
+        "-k",
+        "two_at_once or a_crash",
+    )
+    assert failed(result) == {"TestSends": []}
+    assert "Direct.post was only called in a thread without the context of send() or work(): " in (
+        cards(result)
+    )

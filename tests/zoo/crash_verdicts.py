@@ -3,7 +3,9 @@
 import sqlite3
 import sysconfig
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import copy_context
 from pathlib import Path
 
 from pytest_chatfake import WebhookTests
@@ -82,6 +84,29 @@ class TestSavesInAThread(Shop):
         thread = threading.Thread(target=super().receive, args=[request])
         thread.start()
         thread.join()
+
+
+class TestSavesOnlyInAPool(Shop):
+    """Its own class names the point, which it does call."""
+
+    __test__ = True
+    crash_points = (save,)
+
+    def receive(self, request):
+        with ThreadPoolExecutor() as pool:
+            pool.submit(*self.job, super().receive, request).result()
+
+    @property
+    def job(self):
+        return ()
+
+
+class TestSavesInAPoolWithTheContext(TestSavesOnlyInAPool):
+    crash_points = (save,)
+
+    @property
+    def job(self):
+        return (copy_context().run,)
 
 
 class TestKeepsItsConnection(Shop):

@@ -18,7 +18,7 @@ TestKeepsItsConnection
 ok       a_crash: 4 worlds
 TestKeepsItsConnectionWithTheBug
 FAILED   a_crash
-           the app crashed before save (crash_verdicts.py:108) while it handled
+           the app crashed before save (crash_verdicts.py:133) while it handled
            sent m1, which was retried after delivered m1; snapshot: one missing:
            ('m1sent',); 1 item; as written: 2
 TestNamesWhatItNeverCalls
@@ -26,14 +26,22 @@ FAILED   a_crash
            ChatFakeError: crash_points: no event made the app call
            tests.zoo.crash_verdicts.save: name a function that it calls while it
            handles an event
+TestSavesInAPoolWithTheContext
+ok       a_crash
+           4 worlds; worker threads weren't crashed (crash_verdicts.py:97)
 TestSavesInAThread
 ok       a_crash
-           4 worlds; worker threads weren't crashed (crash_verdicts.py:83)
+           4 worlds; worker threads weren't crashed (crash_verdicts.py:85)
+TestSavesOnlyInAPool
+skipped  a_crash
+           tests.zoo.crash_verdicts.save was only called in a thread without the
+           context of your handler: name a function that your handler calls
+           itself, or submit contextvars.copy_context().run to a pool
 TestSwallowsTheCrash
 FAILED   a_crash
-           the app crashed before save (crash_verdicts.py:42) while it handled
+           the app crashed before save (crash_verdicts.py:44) while it handled
            sent m1; ChatFakeError: the app went on after it crashed before save
-           (crash_verdicts.py:42): a `try` around crash_verdicts.py:50 swallowed
+           (crash_verdicts.py:44): a `try` around crash_verdicts.py:52 swallowed
            the crash (a bare `except:`, or one that catches cancellation). Raise
            it again there, while handling sent m1"""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from collections import Counter
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -96,6 +97,8 @@ class CrashWatch:
         started: The app's lines that start something in a worker thread, where it isn't crashed.
         awaited: The app's lines that wait for a worker thread.
         has_point_in_thread: Whether a worker thread that the app waits for reached a point.
+        strays: The names of functions that other threads called meanwhile. Maybe the app started
+            such a thread and waits for it, but it has not got the attempt's context.
     """
 
     _others_freeze: ClassVar[bool] = False
@@ -116,6 +119,7 @@ class CrashWatch:
         self.started: dict[str, None] = {}
         self.awaited: dict[str, None] = {}
         self.has_point_in_thread: bool = False
+        self.strays: set[str] = set()
         self._point = point
         self._functions = functions
         self._raises = raises
@@ -135,6 +139,7 @@ class CrashWatch:
         # Each step's undoing is registered before the step, because an interrupt may come in
         # between.
         self._target = target
+        self._home = threading.get_ident()
         if self._point is not None:
             self._freeze()
         self._stack.callback(around.set, around.get())
@@ -142,7 +147,7 @@ class CrashWatch:
         self._stack.callback(_current.set, _current.get())
         _current.set(self)
         for function in self._functions:
-            set_tripwire(function, partial(_report, function), self._stack)
+            set_tripwire(function, partial(self._report, function), self._stack)
         call = self._call if self._listens else self._end_holdings_of if self._crashes else None
         if call is not None:
             self._stack.callback(around_call.set, around_call.get())
@@ -207,6 +212,12 @@ class CrashWatch:
         return Response(None, b"", self.stopped)
 
     # At a point
+
+    def _report(self, function: FunctionType, kind: str) -> None:
+        if (watch := _current.get()) is not None:
+            watch.count_call(function, kind)
+        elif self._is_counting and threading.get_ident() != self._home:
+            self.strays.add(self._functions[function])
 
     def count_call(self, function: FunctionType, kind: str) -> None:
         """Count a function call; raise the crash or the error if this is its point."""
@@ -363,11 +374,6 @@ def _calling_frames() -> Iterator[FrameType]:
     parent = greenlet and greenlet.getcurrent().parent
     if parent:
         yield from (frame for frame, _ in walk_stack(parent.gr_frame))
-
-
-def _report(function: FunctionType, kind: str, *_: object, **__: object) -> None:
-    if (watch := _current.get()) is not None:
-        watch.count_call(function, kind)
 
 
 def _is_crash(error: BaseException) -> bool:

@@ -147,7 +147,7 @@ class Exploration:
         self._worlds = 0
         self._complete = False
         self._cannot_crash = ""
-        self._missed = ""  # the crash points of a base class that the app never reached
+        self._missed = ""  # why crash points were not reached, although the class may be right
         self._is_reordered = False  # whether threads acted in another order in a second run
         self._uncompared = set[int]()  # the steps after which no snapshot could be compared
         self._sometimes = ""  # the deviations that fail in some runs and pass in others
@@ -372,7 +372,7 @@ class Exploration:
                 await self._require_control(world)
         self._note_left_out()
         self._worlds = search.worlds
-        self._complete = not (search.cut or search.left_out or self._cannot_crash)
+        self._complete = not (search.cut or search.left_out or self._cannot_crash or self._missed)
         self._found.result = self._summary()
 
     def _note_left_out(self) -> None:
@@ -543,25 +543,32 @@ class Exploration:
             for kind in sorted(CRASHING):
                 self._refuse(kind, problem, "Connect it as wsgi= or asgi=")
         elif self._scope.crash_points is not None:
-            self._require_points(written.unreached_points)
+            self._require_points(written.unreached_points, written.stray_points)
             self._cannot_crash = written.why_safe if "crash" in self._scope.kinds else ""
 
-    def _require_points(self, unreached: list[str]) -> None:
-        if not unreached:
-            return
-        problem = f"no event made the app call {listed(unreached)}"
-        meanwhile = "while it handles an event"
-        if self._scope.calls_count:
-            problem = f"the app never called {listed(unreached)}"
-            meanwhile = "in send() or work()"
-        if not self._scope.may_miss_points:
-            raise ChatFakeError(
-                f"crash_points: {problem}: name a function that it calls {meanwhile}"
+    def _require_points(self, missed: list[str], strays: set[str]) -> None:
+        calls = self._scope.calls_count
+        reasons = []
+        if unreached := [name for name in missed if name not in strays]:
+            caller = "the app never called" if calls else "no event made the app call"
+            problem = f"{caller} {listed(unreached)}"
+            if not self._scope.may_miss_points:
+                meanwhile = "in send() or work()" if calls else "while it handles an event"
+                raise ChatFakeError(
+                    f"crash_points: {problem}: name a function that it calls {meanwhile}"
+                )
+            reasons.append(
+                f"{problem}, which the base class names in its crash_points: write crash_points = "
+                f"[...] in this class as well"
             )
-        self._missed = (
-            f"{problem}, which the base class names in its crash_points: write crash_points = [...]"
-            f" in this class as well"
-        )
+        if lost := [name for name in missed if name in strays]:
+            caller = "send() or work()" if calls else "your handler"
+            reasons.append(
+                f"{listed(lost)} was only called in a thread without the context of {caller}: name "
+                f"a function that {caller} calls itself, or submit contextvars.copy_context().run "
+                f"to a pool"
+            )
+        self._missed = "; ".join(reasons)
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         # If all kinds were requested, one that can't be tried is just left out.
@@ -734,6 +741,7 @@ class Exploration:
         if self._is_reordered:
             text += "; threads acted in a different order when one world was run again"
         text += f"; {self._sometimes}" * bool(self._sometimes)
+        text += f"; {self._missed}" * bool(self._missed)
         return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from importlib.metadata import packages_distributions
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ..base.calling_line import users_lines
+
+#: Python's packages that run code in threads.
+_THREADS: Final = {"threading", "concurrent"}
 
 
 class Swallower(NamedTuple):
@@ -21,6 +24,12 @@ class Swallower(NamedTuple):
     library: str
 
     def __str__(self) -> str:
+        if self.library in _THREADS:
+            return (
+                f"the crash only ended a thread ({self.place}), and what started it went on: let a "
+                f"pool run the function and wait for result(), which raises the crash again, or "
+                f"name another crash point"
+            )
         return (
             f"{self.library} catches BaseException itself ({self.place}), so a crash can't be told "
             f"from an error: let it raise the exception again, connect your app without it, or "

@@ -461,6 +461,11 @@ class World:
         ]
 
     @property
+    def stray_points(self) -> set[str]:
+        """The crash points that were called in a thread of which no attempt is known."""
+        return {name for watch in self._watches for name in watch.strays}
+
+    @property
     def why_safe(self) -> str:
         """Which attempts can't crash without crash points, or only in part; empty if all can."""
         watches = self._watches
