@@ -4,10 +4,14 @@ import base64
 import hmac
 import json
 import os
+import random
+import secrets
 import time
 import uuid
 from datetime import UTC, datetime
+from email.utils import formatdate, parsedate_to_datetime
 from hashlib import sha256
+from itertools import count
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
@@ -375,3 +379,151 @@ def test_an_app_that_goes_on_without_a_signature_is_found(scheme):
     got, _ = verdict_on(scheme, "skips what it can't read")
 
     assert got[0] == "unsigned"
+
+
+# -- signatures that don't cover the body ----------------------------------------------------------
+
+
+def _signed_token(request, token):
+    at = str(request.timestamp)
+    return {"t": at, "token": token, "mac": mac(at, token).hexdigest()}
+
+
+def of_a_token(token):
+    return lambda request: ({}, {**request.json(), "by": _signed_token(request, token(request))})
+
+
+def in_headers(token):
+    return lambda request: {
+        f"X-{name}": value for name, value in _signed_token(request, token(request)).items()
+    }
+
+
+NUMBERS = count(10**30)
+
+
+TOKENS = {
+    "random": lambda _: secrets.token_hex(25),
+    "uuid": lambda _: str(uuid.uuid4()),
+    "random numbers": lambda _: "".join(random.choices("0123456789abcdef", k=30)),
+    "id": lambda request: request.id[-12:],
+    "id of the event": lambda request: request.event.id[-12:],
+    "made of the body": lambda request: sha256(request.body).hexdigest()[:30],
+    "drawn elsewhere": lambda _: str(next(NUMBERS)),
+}
+
+
+def verdict_on_tokens(signer, *, ignores_age=False):
+    def receive(request):
+        found = request.json().get("by") or {
+            name: request.headers.get(f"X-{name}", "") for name in ("t", "token", "mac")
+        }
+        try:
+            right = mac(found["t"], found["token"]).hexdigest()
+            is_fresh = ignores_age or abs(time.time() - float(found["t"])) < 300
+            genuine = hmac.compare_digest(right, found["mac"]) and is_fresh
+        except (LookupError, ValueError, TypeError):
+            genuine = False
+        return 204 if genuine else 406
+
+    with frozen_fake() as fake, fake.webhooks.paused():
+        fake.webhooks.connect(handler=receive, signer=signer)
+        fake.send_text().deliver()
+        return got_through(verdict(fake)), str(fake.timeline)
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_a_signature_of_a_token_in_the_body_accuses_no_right_app(token):
+    got, timeline = verdict_on_tokens(of_a_token(TOKENS[token]))
+
+    assert got == []
+    assert "changed after it was signed, with another event's signature (the signature" in timeline
+    assert "not cover the body)" in timeline
+
+
+@pytest.mark.parametrize("token", list(TOKENS)[:5])
+def test_a_signature_of_a_token_in_headers_accuses_no_right_app(token):
+    got, timeline = verdict_on_tokens(in_headers(TOKENS[token]))
+
+    assert got == []
+    assert "event's signature (the signature does not cover the body)" in timeline
+
+
+@pytest.mark.parametrize("where", [of_a_token, in_headers])
+@pytest.mark.parametrize("token", list(TOKENS)[:4])
+def test_the_age_of_a_signature_of_a_token_is_still_checked(token, where):
+    got, _ = verdict_on_tokens(where(TOKENS[token]), ignores_age=True)
+
+    assert got == ["signed a day ago", "signed a day ahead"]
+
+
+class NonceInside(Nonce):
+    """A nonce and a signature of the message in the body."""
+
+    def sign(self, request):
+        found, nonce = request.json(), uuid.uuid4().hex
+        about = json.dumps(found["chatMessage"])
+        return {}, {**found, "by": {"nonce": nonce, "mac": mac(nonce, about).hexdigest()}}
+
+    def signature(self, headers, body):
+        found = json.loads(body)
+        about = json.dumps(found["chatMessage"])
+        return found["by"]["mac"], mac(found["by"]["nonce"], about).hexdigest(), None
+
+
+def test_a_random_signature_of_fields_is_tried_with_one_of_these_changed():
+    got, tried = verdict_on(NonceInside())
+
+    assert got == []
+    assert {"changed after it was signed", "with another event's signature"} <= {*tried}
+
+
+def test_random_numbers_are_random_again_after_the_check():
+    state = random.getstate()
+    verdict_on_tokens(of_a_token(TOKENS["random"]))
+
+    assert random.getstate() == state
+    assert secrets.token_hex(25) != secrets.token_hex(25)
+
+
+# -- headers for information -----------------------------------------------------------------------
+
+
+def dated(request):
+    at = str(request.timestamp)
+    return {
+        "X-Date": formatdate(request.timestamp, usegmt=True),
+        "X-Event-Id": request.id,
+        "X-Sig": f"t={at},id={request.id},v={mac(at, request.id, request.body).hexdigest()}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("flaw", "expected"),
+    [
+        ("", []),
+        ("needs a date to check the age", ["without X-Date"]),
+        ("wants a date", ["without X-Sig", "with empty headers"]),
+    ],
+)
+def test_a_header_that_an_app_need_not_read_may_be_missing(flaw, expected):
+    def receive(request):
+        headers = request.headers
+        if flaw == "wants a date" and not headers.get("X-Sig"):
+            return 204 if "X-Date" in headers else 401
+        try:
+            fields = dict(part.split("=", 1) for part in headers["X-Sig"].split(","))
+            right = mac(fields["t"], fields["id"], request.body).hexdigest()
+            at = int(fields["t"])
+            if flaw == "needs a date to check the age":
+                date = headers.get("X-Date")
+                at = parsedate_to_datetime(date).timestamp() if date else time.time()
+        except (LookupError, ValueError):
+            return 401
+        is_fresh = abs(time.time() - at) < 300
+        return 204 if hmac.compare_digest(right, fields["v"]) and is_fresh else 401
+
+    with frozen_fake() as fake, fake.webhooks.paused():
+        fake.webhooks.connect(handler=receive, signer=dated)
+        fake.send_text().deliver()
+        assert got_through(verdict(fake)) == expected

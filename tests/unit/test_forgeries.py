@@ -556,3 +556,66 @@ def test_an_app_that_takes_no_genuine_copy_is_told_so():
         "status, then unchanged was refused at Once(): status 409, although it was a genuine copy. "
         "So refusing forgeries proves nothing"
     )
+
+
+# -- an app that limits requests -------------------------------------------------------------------
+
+
+class Limited(App):
+    """Refuses everything with 429 after some bad signatures, or only bad ones."""
+
+    def __init__(self, flaw="", *, after=5, only_bad=False):
+        super().__init__(flaw)
+        self.after, self.only_bad, self.bad = after, only_bad, 0
+
+    def __call__(self, request):
+        is_limited = self.bad >= self.after
+        if is_limited and not self.only_bad:
+            return 429
+        status = super().__call__(request)
+        self.bad += status == 401
+        return 429 if is_limited and status == 401 else status
+
+
+@pytest.mark.parametrize(
+    ("app", "why"),
+    [
+        (Limited("ignores age"), "the app refuses everything for a while, even a genuine copy"),
+        (Limited(only_bad=True), "this may be a rate limit, and no refusal of the signature"),
+    ],
+)
+def test_a_forgery_that_a_rate_limit_refused_is_left_out(fake, app, why):
+    fake.webhooks.connect(handler=app, signer=SIGNER)
+    fake.send_text()
+
+    assert verdict(fake) == []
+    assert f"left out: {', '.join(ALL[5:])} (429: {why})" in str(fake.timeline)
+
+
+def test_a_rate_limit_hides_no_forgery_that_got_through(fake):
+    fake.webhooks.connect(handler=Limited("ignores a missing header", after=3), signer=SIGNER)
+    fake.send_text()
+    lines = verdict(fake)
+
+    assert got_through(lines) == ALL[:7]
+    assert lines[-1].startswith(f"left out: {', '.join(ALL[10:])} (429: ")
+
+
+def test_a_known_forgery_that_a_rate_limit_refused_may_stay(fake):
+    fake.webhooks.connect(handler=Limited("ignores age"), signer=SIGNER)
+    fake.send_text()
+
+    assert verdict(fake, known={"signed a day ago": "#1"}) == []
+
+
+def test_an_app_that_refuses_all_forgeries_by_a_rate_limit_proves_nothing(fake):
+    fake.webhooks.connect(handler=Limited(after=0, only_bad=True), signer=SIGNER)
+    fake.send_text()
+    with pytest.raises(ChatFakeError) as failure:
+        fake.webhooks.assert_rejects_forgeries()
+
+    assert str(failure.value) == (
+        "assert_rejects_forgeries() can't tell: each forgery of sent m1 was refused at Limited() "
+        "with 429: this may be a rate limit, and no refusal of the signature. Switch the rate "
+        "limit off in this test"
+    )

@@ -3,6 +3,7 @@
 import base64
 import hmac
 import json
+import secrets
 import time
 import uuid
 from typing import ClassVar
@@ -145,6 +146,27 @@ class TestUnique(Verifying):
 
 
 class TestOnlyRefusesDuplicates(TestUnique):
+    bug = True
+
+
+class TestToken(Verifying):
+    """A random token and the time are signed inside the body; with the bug, they never expire."""
+
+    __test__ = True
+
+    def sign(self, request):
+        token, at = secrets.token_hex(25), str(request.timestamp)
+        signature = {"timestamp": at, "token": token, "signature": mac(at, token).hexdigest()}
+        return {}, {**request.json(), "signature": signature}
+
+    def is_genuine(self, headers, body):
+        found = json.loads(body).get("signature", {})
+        at, token, given = (found.get(name, "") for name in ("timestamp", "token", "signature"))
+        is_right = hmac.compare_digest(mac(at, token).hexdigest(), given)
+        return is_right and (self.bug or abs(time.time() - int(at)) < 300)
+
+
+class TestTokenNeverExpires(TestToken):
     bug = True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from ..base.arguments import alternatives, cited
@@ -19,7 +20,7 @@ from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest
 from ..webhooks.events import Event, under_id
-from ..webhooks.forgeries import GENUINE, WRONG, Forged, Forgery, forgeries
+from ..webhooks.forgeries import GENUINE, UNSIGNED, WITHOUT, WRONG, Forged, Forgery, forgeries
 from ..webhooks.outbox import Outbox
 from ..webhooks.signing import sign
 from .snapshots import Snapshot, taken
@@ -39,7 +40,7 @@ class _Case(NamedTuple):
 
     event: Event
     endpoint: Endpoint
-    forgeries: Mapping[str, Forged | None]
+    forgeries: Mapping[str, Forged | str]
     has_id: bool
 
 
@@ -58,12 +59,16 @@ class _Found:
     Attributes:
         forgeries: The attempt and the flaw of each forgery.
         doubtful: The headers of which the app accepted other values as well, by forgery.
+        limited: The forgeries that got a 429, which says nothing about their signatures.
+        is_judged: Whether there are other forgeries.
     """
 
     forgeries: dict[str, tuple[Forgery, str]] = field(
         default_factory=dict[str, tuple[Forgery, str]]
     )
     doubtful: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    limited: list[str] = field(default_factory=list[str])
+    is_judged: bool = False
 
 
 class ForgeryCheck:
@@ -89,6 +94,7 @@ class ForgeryCheck:
         self._passed: dict[str, set[str]] = {}  # event types that got through, by forgery
         self._lines: list[str] = []
         self._accepted: set[str] = set()  # known forgeries that got through
+        self._limited: set[str] = set()  # forgeries that got a 429
         self.notes: list[str] = []
         self.refused: set[tuple[str, Event]] = set()
 
@@ -127,7 +133,7 @@ class ForgeryCheck:
             self._lines += [
                 f"{what} no longer gets through: remove it from known="
                 for what in self._known
-                if what not in self._accepted
+                if what not in self._accepted | self._limited
             ]
         if self._lines:
             head = [self._head()] if self._passed else []
@@ -164,7 +170,9 @@ class ForgeryCheck:
 
     def _check_known(self, cases: Iterable[_Case]) -> None:
         made = [each for case in cases for each in case.forgeries.items()]
-        possible = dict.fromkeys(what for what, forged in made if forged and what != GENUINE)
+        possible = dict.fromkeys(
+            what for what, forged in made if isinstance(forged, Forged) and what != GENUINE
+        )
         for what in self._known:
             if what in possible:
                 continue
@@ -177,7 +185,13 @@ class ForgeryCheck:
             raise ValueError(f"known: {wrong}: use {alternatives(possible)}")
 
     async def _forge(self, case: _Case) -> None:
-        left_out = ", ".join(what for what, forged in case.forgeries.items() if forged is None)
+        by_reason: dict[str, list[str]] = {}
+        for what, forged in case.forgeries.items():
+            if isinstance(forged, str):
+                by_reason.setdefault(forged, []).append(what)
+        left_out = "; ".join(
+            ", ".join(names) + (f" ({why})" if why else "") for why, names in by_reason.items()
+        )
         skipped = f", left out: {left_out}" if left_out else ""
         verb = self._engine.note(f"{FORGING}{skipped}", calling_line())
         if left_out:
@@ -187,16 +201,23 @@ class ForgeryCheck:
         found = _Found()
         try:
             for what, forged in case.forgeries.items():
-                if what != GENUINE and forged is not None:
+                if what != GENUINE and isinstance(forged, Forged):
                     before = await self._try_one(what, forged, posting, before, found)
         finally:
             self._report(case, found)
+        if found.limited:
+            await self._leave_out_limited(posting, found)
 
     async def _try_one(
         self, what: str, forged: Forged, posting: _Posting, before: object, found: _Found
     ) -> object:
         # Note whether the forgery got through, and return the snapshot afterwards.
-        forgery, flaw, after = await self._try(what, forged, posting, before)
+        made, forgery, flaw, after = await self._try(what, forged, posting, before)
+        if not flaw and made.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+            found.limited.append(what)
+            self._limited.add(what)
+            return after
+        found.is_judged = True
         if not flaw:
             self.refused.add((what, posting.case.event))
         elif what in self._known:
@@ -213,10 +234,14 @@ class ForgeryCheck:
         return after
 
     def _report(self, case: _Case, found: _Found) -> None:
-        if WRONG not in {
-            *found.forgeries,
-            *self._accepted,
-        }:  # it verifies signatures, but something may be unsigned
+        passed = {*found.forgeries, *self._accepted}
+        if UNSIGNED in passed:  # then each missing header counts
+            found.doubtful = {
+                what: found.doubtful[what]
+                for what in found.doubtful
+                if not what.startswith(WITHOUT)
+            }
+        if WRONG not in passed:  # it verifies signatures, but something may be unsigned
             for assumed in dict.fromkeys(found.doubtful.values()):
                 names = [what for what in found.doubtful if found.doubtful[what] == assumed]
                 for what in names:
@@ -228,6 +253,25 @@ class ForgeryCheck:
             forgery._got_through = True
             self._passed.setdefault(what, set()).add(case.event.type)
             self._lines.append(f"{what}{shown_type}, {flaw}")
+
+    async def _leave_out_limited(self, posting: _Posting, found: _Found) -> None:
+        case = posting.case
+        made, _ = await self._attempt(GENUINE, cast("Forged", case.forgeries[GENUINE]), posting)
+        is_locked = made.status_code == HTTPStatus.TOO_MANY_REQUESTS
+        why = (
+            "the app refuses everything for a while, even a genuine copy"
+            if is_locked
+            else "this may be a rate limit, and no refusal of the signature"
+        )
+        if not found.is_judged:
+            raise ChatFakeError(
+                f"{FORGING} can't tell: each forgery of {case.event._name} was refused at "
+                f"{redacted(case.endpoint.label)} with 429: {why}. Switch the rate limit off in "
+                f"this test"
+            )
+        left_out = f"{', '.join(found.limited)} (429: {why})"
+        self._leave_out(left_out, case)
+        self._engine.note(f"{FORGING}, left out: {left_out}", calling_line())
 
     def _leave_out(self, what: str, case: _Case) -> None:
         self.notes.append(redacted(f"left out: {what}, at {case.endpoint.label}"))
@@ -263,7 +307,7 @@ class ForgeryCheck:
 
     async def _try(
         self, what: str, forged: Forged, posting: _Posting, before: object
-    ) -> tuple[Forgery, str, object]:
+    ) -> tuple[Attempt, Forgery, str, object]:
         # Return how the forgery got through, or nothing, and the snapshot afterwards.
         made, forgery = await self._attempt(what, forged, posting)
         after = await taken(self._snapshot, self._engine)
@@ -284,7 +328,7 @@ class ForgeryCheck:
             )
             self._engine.note(f"{FORGING}: {by_itself}", calling_line())
             self.notes.append(by_itself)
-        return forgery, flaw, after
+        return made, forgery, flaw, after
 
     async def _attempt(
         self, what: str, forged: Forged, posting: _Posting

@@ -789,8 +789,8 @@ class Webhooks:
         prefix), is signed with another secret (a retired one, if there is one), has a timestamp a
         day in the past or in the future, was changed after signing, or has a signature that is cut
         off or belongs to another event. The app has to refuse each with a status from 400 to 499.
-        Forgeries that make no sense for the signer are left out, and named in the timeline and in a
-        failure.
+        Forgeries that make no sense for the signer are left out, and so are those that get a 429,
+        because a rate limit proves nothing. The timeline and a failure name them.
 
         Forgeries are not events of the fake: they cost nothing, don't move the clock and are not
         retried, and no fault, pause or exploration affects them.
@@ -805,8 +805,8 @@ class Webhooks:
 
         Raises:
             AssertionError: Forgeries got through; the error has a line for each.
-            ChatFakeError: No app is connected with a signer, or such an app got no event or refused
-                a genuine one.
+            ChatFakeError: No app is connected with a signer, or such an app got no event, refused
+                a genuine one, or refused all forgeries with 429.
             TypeError: The snapshot can't be copied.
             ValueError: ``known`` names something that is not tried.
         """

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
+from ..domain.ids import other_id
 from .attempts import Attempt
 from .decisions import Changed, Decision, Meaning
 from .endpoints import Signer, WebhookRequest
@@ -23,6 +24,11 @@ GENUINE: Final = "genuine"
 
 #: Each right app refuses this one, and only an app that verifies no signature accepts it.
 WRONG: Final = "with a wrong signature"
+
+UNSIGNED: Final = "unsigned"
+
+#: What the name of a forgery without one of several headers begins with.
+WITHOUT: Final = "without "
 
 #: A timestamp, a signature in hex or base64, or an id.
 _LONG = re.compile(r"[\w+/]{9,}=*")
@@ -85,12 +91,15 @@ def forgery_of(attempt: Attempt) -> Forgery | None:
     return next((fault for fault in faults if isinstance(fault, Forgery)), None)
 
 
-def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forged | None]:
-    """Return how each forgery of a request is made; None if it is impossible here.
+def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forged | str]:
+    """Return how each forgery of a request is made, or why it is impossible here.
 
     Args:
         request: A genuine request, with a new event id.
         another: Another event that the endpoint may get, if there is one.
+
+    Returns:
+        Forgeries by their names. The reason is empty if the signer itself shows it.
     """
     signer = cast("Signer", request.endpoint.signer)
     scheme, headers = Scheme(signer, request, another), sign(signer, request)
@@ -129,44 +138,47 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
     def another_secret(request: WebhookRequest) -> dict[str, str]:
         return guessed(signer, request) or {}
 
-    def assuming(names: Sequence[str], forged: Forged) -> Forged:
+    def assuming(names: Sequence[str], forged: Forged, *, is_sure: bool = True) -> Forged:
         def other_values(request: WebhookRequest) -> dict[str, str]:
-            found, old = signed(request), signed(request, timestamp=request.timestamp - DAY)
+            found, id_ = signed(request), other_id(request.id)
+            old = signed(request, timestamp=request.timestamp - DAY, _id=id_)
             others = old | scheme.wrong(found)
             return found | {name: others[name] for name in names}
 
-        is_certain = scheme.is_certain and not {*names} <= {*scheme.alternatives}
+        is_certain = is_sure and scheme.is_certain and not {*names} <= {*scheme.alternatives}
         if is_certain or not names:
             return forged
         return replace(forged, control=other_values, assumed=(*names,))
 
     cut, of_another = scheme.cut(headers), _signed_for_another(signer, scheme, request, another)
-    found: dict[str, Forged | None] = {GENUINE: Forged(signed), "unsigned": without(*signing)}
+    found: dict[str, Forged | str] = {GENUINE: Forged(signed), UNSIGNED: without(*signing)}
     if len(signing) > 1:
         for name in signing:
-            found[f"without {name}"] = assuming([name], without(name))
+            # An app may read the time or the id somewhere else, such as beside the signature.
+            is_signature = name in scheme.signatures
+            found[f"{WITHOUT}{name}"] = assuming([name], without(name), is_sure=is_signature)
     found["with empty headers"] = replaced(emptied)
     is_long = headers | malformed(headers) != headers
-    found["with malformed headers"] = replaced(malformed) if is_long else None
+    found["with malformed headers"] = replaced(malformed) if is_long else ""
     if scheme.bare(headers):  # otherwise, a wrong signature is bare already
         found["with a bare signature"] = replaced(scheme.bare, may_break=True)
     found["with another scheme's prefix"] = replaced(scheme.renamed, may_break=True)
     found[WRONG] = replaced(scheme.wrong, may_break=True)
     is_ours = guessed(signer, request) is not None
-    found["signed with another secret"] = Forged(another_secret) if is_ours else None
+    found["signed with another secret"] = Forged(another_secret) if is_ours else ""
     found["changed after it was signed"] = (
-        assuming(random, Forged(signed, scheme.changed)) if scheme.signs_body else None
+        assuming(random, Forged(signed, scheme.changed)) if scheme.signs_body else scheme.uncovered
     )
     shorter = replaced(scheme.cut, may_break=not scheme.is_certain)
-    found["with its signature cut off"] = assuming([*cut], shorter) if cut else None
+    found["with its signature cut off"] = assuming([*cut], shorter) if cut else ""
     found["with another event's signature"] = (
-        assuming(random, Forged(of_another)) if of_another else None
+        assuming(random, Forged(of_another)) if of_another else scheme.uncovered
     )
-    found["signed a day ago"] = shifted(-DAY) if scheme.is_dated else None
+    found["signed a day ago"] = shifted(-DAY) if scheme.is_dated else ""
     if scheme.is_dated:
         for name in clocks:
             found[f"signed a day ago under a new {name}"] = shifted(-DAY, name)
-    found["signed a day ahead"] = shifted(DAY) if scheme.is_dated else None
+    found["signed a day ahead"] = shifted(DAY) if scheme.is_dated else ""
     return found
 
 
@@ -191,6 +203,8 @@ def _signed_for_another(
         return {"body": scheme.changed(request.body)}
 
     headers = sign(signer, request)
+    if scheme.uncovered:
+        return None
     ways = [*[as_another] * (another is not None), as_its_own, *[as_changed] * scheme.signs_body]
     for changes in ways:
         other, found = replace(request, **changes(request)), headers

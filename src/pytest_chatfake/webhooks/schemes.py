@@ -7,7 +7,8 @@ ECDSA's. Of the rest, a long part that changes is a signature, unless no secret 
 words, the id, the time, a field of the body, or a digest.
 
 If something is random and there is no other signature, the signature is one of the random parts.
-What that depends on can't be seen, so some forgeries then rest on an assumption.
+The signer is then called with the same random numbers each time, to see whether these parts depend
+on the body. If that can't be done, or for other questions, some forgeries rest on an assumption.
 """
 
 from __future__ import annotations
@@ -15,17 +16,22 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import os
+import random as stdlib_random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
+from random import Random
+from threading import Lock, get_ident
 from typing import Any, Final, TypeAlias
 
 from ..domain.ids import lookalike, other_id
 from .endpoints import Signer, WebhookRequest
 from .events import Event
 from .faults import with_a_space
-from .signing import sign
+from .signing import Signature, sign
 
 #: How far the timestamp of an old forgery is off, in seconds.
 DAY: Final = 86_400
@@ -58,6 +64,15 @@ _LAST_LETTER = re.compile(rb"(?<![\\%])[A-Za-z](?=[^A-Za-z]*$)")
 
 _DATE = re.compile(rb"\d{4}-\d\d-\d\d")
 
+_UNCOVERED: Final = "the signature does not cover the body"
+_UNCERTAIN: Final = "the signature may not cover the body"
+
+#: Where Python's modules draw random bytes: for ``uuid``, and for ``secrets``.
+_SOURCES: Final[Any] = (os, "urandom"), (stdlib_random, "_urandom")
+
+#: Held while they are replaced.
+_REPEATING = Lock()
+
 #: Parts of headers: the name of each one's header, and its number there.
 _Places: TypeAlias = set[tuple[str, int]]
 
@@ -72,8 +87,10 @@ class Scheme:
 
     Attributes:
         signing: The names of the headers that belong to the signature.
+        signatures: The names of those that have a signature.
         clocks: The names of those that only show a timestamp.
         signs_body: Whether the signature depends on the body.
+        uncovered: Why nobody can refuse this signature with another body; empty if one can.
         is_dated: Whether a timestamp is signed.
         is_certain: Whether it is certain which parts are the signature. If not, they are random, or
             a key that is always the same.
@@ -83,7 +100,9 @@ class Scheme:
         is_dated_apart: Whether only ``clocks`` show the timestamp.
     """
 
-    def __init__(self, signer: Signer, request: WebhookRequest, another: Event | None) -> None:
+    def __init__(  # noqa: PLR0915 - one question after the other
+        self, signer: Signer, request: WebhookRequest, another: Event | None
+    ) -> None:
         def signed(**changes: Any) -> dict[str, str]:
             try:
                 return sign(signer, replace(request, **changes))
@@ -110,13 +129,14 @@ class Scheme:
 
         with_other_id = signed(_id=other_id(request.id))
         by_time, by_id = signatures(old), signatures(with_other_id)
-        by_body = signatures(signed(body=with_a_space(request.body)))
+        with_other_body = signed(body=with_a_space(request.body))
         self._field: int | None = None  # which one to change in a body; None: its bytes
-        if not by_body:
+        if not signatures(with_other_body):
             for number, body in enumerate(_changed_fields(request.body)):
-                if by_body := signatures(signed(body=body)):
+                if signatures(with_other_body := signed(body=body)):
                     self._field = number
                     break
+        by_body = signatures(with_other_body)
         found = by_body | by_time | by_id
         if not found and another is not None:
             posted = another._posted(another.body)
@@ -124,6 +144,27 @@ class Scheme:
         shown = _names(changed(old))  # the headers that depend on the time
         self.is_certain: bool = bool(found)
         self.signs_body: bool = bool(by_body)
+        self.uncovered: str = ""
+        if found and not by_body:
+            event = another or request.event
+            with_another = signed(event=event, body=event._posted(event.body))
+            # If clear parts differ as well, an app may verify the signature by these alone.
+            if not any(
+                (by := signatures(each)) and by == changed(each)
+                for each in (with_other_id, with_another)
+            ):
+                self.uncovered = _UNCOVERED
+        elif (
+            headers.unsigned is not None
+            and sum(
+                len(part := _part(headers, place)) >= _LONG
+                and part.encode() not in shown_in
+                and _json_in(part) is None
+                for place in changed(with_other_body)
+            )
+            > 1
+        ):  # one of these may be a token that is made of the body, and only that is signed
+            self.signs_body, self.uncovered = False, _UNCERTAIN
         self.is_dated: bool = bool(by_time)
         self.random: list[str] = []
         if not found:
@@ -134,10 +175,13 @@ class Scheme:
             self._field = 0 if _reads_fields(signer, request) else None
             is_changeable = self._field is None or any(_changed_fields(request.body))
             self.signs_body = bool(random) and is_changeable
+            if random:
+                self._look_again(signer, request, another, random)
         self._places: dict[str, set[int]] = {}  # of what may be the signature, by header
         for name, number in found:
             self._places.setdefault(name, set()).add(number)
         self.alternatives: list[str] = [*self._places] if len(self._places) > 1 else []
+        self.signatures: frozenset[str] = frozenset(self._places)
         names = {*self._places}
         if self.is_dated:
             names |= shown
@@ -150,6 +194,40 @@ class Scheme:
             if name in shown and _shape(headers[name]) == _shape(old.get(name, ""))
         ]
         self.is_dated_apart: bool = shown <= {*self.clocks}
+
+    def _look_again(
+        self, signer: Signer, request: WebhookRequest, another: Event | None, random: _Places
+    ) -> None:
+        # Find out what the random parts depend on, with the same random numbers in each call.
+        def repeated(**changes: Any) -> Signature:
+            with _same_random_numbers():
+                return sign(signer, replace(request, **changes))
+
+        headers = repeated()
+        if repeated() != headers:  # it draws them elsewhere, such as in OpenSSL
+            if headers.unsigned is not None:
+                self.signs_body, self.uncovered = False, _UNCERTAIN
+            return
+
+        def differing(**changes: Any) -> _Places:
+            with suppress(Exception):  # a signer that reads the body may not know other values
+                return _differing(headers, repeated(**changes))
+            return set()
+
+        self.signs_body = True
+        if differing(body=with_a_space(request.body)) & random:
+            self._field = None
+            return
+        for number, body in enumerate(_changed_fields(request.body)):
+            if differing(body=body) & random:
+                self._field = number
+                return
+        self.signs_body = False
+        event = another or request.event
+        by_id = differing(_id=other_id(request.id))
+        by_event = differing(event=event, body=event._posted(event.body))
+        if not any(places and places <= random for places in (by_id, by_event)):
+            self.uncovered = _UNCOVERED
 
     def _assumed(self, headers: dict[str, str], random: _Places, shown: set[str]) -> _Places:
         # The signature may be any random part, or a key that is always the same.
@@ -202,6 +280,27 @@ class Scheme:
             places = {name: is_as_long}
         cut = {name: _rewritten(headers[name], places[name], _without_its_end) for name in places}
         return {name: value for name, value in cut.items() if value != headers[name]}
+
+
+@contextmanager
+def _same_random_numbers() -> Iterator[None]:
+    """Let this thread draw the same random numbers each time; other threads draw any."""
+    thread, draw, genuine = get_ident(), Random(0).randbytes, os.urandom  # noqa: S311
+
+    def urandom(size: int, /) -> bytes:
+        return draw(size) if get_ident() == thread else genuine(size)
+
+    with _REPEATING:
+        state = stdlib_random.getstate()
+        stdlib_random.seed(0)
+        for module, name in _SOURCES:
+            setattr(module, name, urandom)
+        try:
+            yield
+        finally:
+            for module, name in _SOURCES:
+                setattr(module, name, genuine)
+            stdlib_random.setstate(state)
 
 
 def _differing(headers: Mapping[str, str], others: Mapping[str, str]) -> _Places:
