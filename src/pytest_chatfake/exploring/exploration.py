@@ -548,7 +548,7 @@ class Exploration:
 
     def _require_points(self, missed: list[str], strays: set[str]) -> None:
         calls = self._scope.calls_count
-        reasons = []
+        reasons = list[str]()
         if unreached := [name for name in missed if name not in strays]:
             caller = "the app never called" if calls else "no event made the app call"
             problem = f"{caller} {listed(unreached)}"

@@ -19,7 +19,7 @@ import hashlib
 import os
 import random as stdlib_random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -283,7 +283,7 @@ class Scheme:
 
 
 @contextmanager
-def _same_random_numbers() -> Iterator[None]:
+def _same_random_numbers() -> Generator[None]:
     """Let this thread draw the same random numbers each time; other threads draw any."""
     thread, draw, genuine = get_ident(), Random(0).randbytes, os.urandom  # noqa: S311
 
