@@ -162,3 +162,39 @@ def test_no_test_to_paste_is_printed_that_would_contain_an_id_of_this_run(run):
     bug = SENDER.replace("raise RuntimeError(status)", "response = {'id': 'unknown'}")
     result = run(bug, "-k", "refused_send")
     result.stdout.fnmatch_lines(["*There is no test to paste: the messages contain ids, which*"])
+
+
+@pytest.mark.parametrize("key", ["message['id']", "secrets.token_hex(8)"])
+def test_a_random_code_is_no_other_message_unless_it_is_sent_again(run, key):
+    result = run(
+        f"""
+    import secrets
+
+    class TestCodes(Reports):
+        status = "sent"
+        codes = {{}}
+
+        def connect(self, chat_fake):
+            chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
+            codes = {{}}
+
+            def app(request):
+                message = request.event.json().get("chatInboundMessage")
+                if message is None or codes.get(message["id"]) == "sent":
+                    return 200
+                code = codes.setdefault(message["id"], secrets.token_hex(4))
+                status, _ = post(chat_fake, {key}, {{"text": {{"body": f"Your code: {{code}}"}}}})
+                if status != 200:
+                    return 503
+                codes[message["id"]] = "sent"
+                return 200
+
+            chat_fake.webhooks.connect(handler=app, events="*")
+            return lambda: len(codes)
+
+        def scenario(self, chat_fake):
+            yield chat_fake.recipient("+1").writes("A code, please")
+    """,
+        *("-k", "failing_api"),
+    )
+    assert card(result) == {"a_failing_api": "ok" if "message" in key else "FAILED"}
