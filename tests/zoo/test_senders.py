@@ -4,8 +4,12 @@ import re
 
 import pytest
 
+from pytest_chatfake import SendTests
+
 from ..exploring.cards import cards, failed
 from . import senders
+
+ROWS = [name for name in vars(SendTests) if name.startswith("test_")]
 
 EACH = pytest.mark.parametrize("app", senders.FAILED, ids=lambda app: app.__name__)
 
@@ -14,6 +18,7 @@ from tests.zoo.senders import Tests, {app}, correct
 
 class TestTheBug(Tests):
     make = {app}
+    {others}
 
 class TestTheTwin(Tests):
     make = correct({app})
@@ -25,10 +30,12 @@ def test_each_bug_fails_its_tests_and_names_its_cause_and_its_twin_passes(
     pytester, monkeypatch, app
 ):
     monkeypatch.setenv("COLUMNS", "400")
-    pytester.makepyfile(MODULE.format(app=app.__name__))
+    tests, cause = senders.FAILED[app]
+    others = [row for row in ROWS if row.removeprefix("test_") not in tests]
+    code = MODULE.format(app=app.__name__, others=" = ".join([*others, "None"]))
+    pytester.makepyfile(code)
     result = pytester.runpytest()
 
-    tests, cause = senders.FAILED[app]
     assert failed(result) == {"TestTheBug": tests, "TestTheTwin": []}
     first = re.findall("^FAILED .*?: (.*)", cards(result), re.MULTILINE)[0]
     first = re.sub(r"senders\.py:\d+", "senders.py", first)
