@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import time
 from decimal import Decimal
+from itertools import cycle
 from typing import NamedTuple
 
 import pytest
@@ -84,7 +85,7 @@ def test_a_difference_is_told_by_what_is_more_less_or_other(fake, told):
     before, after, expected = TOLD[told]
     fake.webhooks.connect(handler=lambda request: None)
     fake.send_text()
-    values = iter([before, after])
+    values = cycle([before, after])
     with pytest.raises(AssertionError) as caught:
         fake.assert_idempotent(lambda: next(values))
     head = "redelivering sent m1 changed the snapshot; "
@@ -123,7 +124,7 @@ def line_of(fake, before, after):
     """The first line that is said of the two snapshots."""
     fake.webhooks.connect(handler=lambda request: None)
     fake.send_text()
-    values = iter([before, after])
+    values = cycle([before, after])
     with pytest.raises(AssertionError) as caught:
         fake.assert_idempotent(lambda: next(values))
     return str(caught.value).splitlines()[0]
