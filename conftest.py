@@ -38,8 +38,5 @@ LEFT_OUT = ("django", "asyncio", "anyio", "respx", "hypothesispytest", "inline_s
 @pytest.fixture
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """Runs inside a test have few plugins beside ours."""
-    options = [f"-p no:{name}" for name in LEFT_OUT]
-    # What an earlier test has left behind, such as a socket, may be collected during such a run.
-    options.append("-W default::pytest.PytestUnraisableExceptionWarning")
-    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(options))
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in LEFT_OUT))
     return pytester

@@ -23,6 +23,7 @@ MODULE = """
         try:
             return urllib.request.urlopen(call).close()
         except urllib.error.HTTPError as error:
+            error.close()  # or its socket stays open until it is collected, inside some later test
             raise HTTPStatusError(f"the provider refused: {error.code}") from None
 """
 
