@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from ..base.current_test import current
-from ..base.preloading import preload
+from ..base.preloading import needs
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _CORE: Final = f"{__name__.partition('.')[0]}.plugin"
 
 _explorer_key = pytest.StashKey["Explorer"]()
+
+needs({"chat_explore"}, *(f"{__package__}.{name}" for name in ("explorer", "progress", "cards")))
 
 
 @pytest.fixture
@@ -64,12 +66,6 @@ def chat_explore(
     request.node.stash[_explorer_key] = explorer
     yield explorer
     explorer._end()
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Import the rest before a test can mock what it imports."""
-    modules = (f"{__package__}.{name}" for name in ("explorer", "progress", "cards"))
-    preload(session, {"chat_explore"}, *modules)
 
 
 @pytest.hookimpl(tryfirst=True)
