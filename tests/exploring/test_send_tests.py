@@ -47,18 +47,6 @@ MODULE = """
 """
 
 
-@pytest.fixture
-def run(pytester, monkeypatch):
-    """Runs classes below the module, and returns the result."""
-    monkeypatch.setenv("COLUMNS", "400")
-
-    def run_classes(classes, *arguments):
-        pytester.makepyfile(MODULE + classes)
-        return pytester.runpytest("-p", "no:inline_snapshot", *arguments)
-
-    return run_classes
-
-
 def first_lines(result):
     return re.findall(r"^(?:FAILED|skipped) +(.*)", cards(result), re.MULTILINE)
 
