@@ -1430,18 +1430,24 @@ def test_no_deviation_is_accused_where_the_body_as_written_differs_again(stores)
         explore(world)
 
 
+def connected_job(chat_fake, jobs):
+    """A world's own job, which its app adds for each event that it has already seen."""
+    seen, own = [], object()
+
+    def take(request):
+        if request.id in seen:
+            jobs.append(own)
+        seen.append(request.id)
+
+    chat_fake.webhooks.connect(handler=take)
+    return own
+
+
 def test_no_deviation_is_accused_of_a_job_that_an_earlier_world_left():
     jobs = []
 
     def world(chat_fake):
-        seen, own = [], object()
-
-        def take(request):
-            if request.id in seen:
-                jobs.append(own)
-            seen.append(request.id)
-
-        chat_fake.webhooks.connect(handler=take)
+        own = connected_job(chat_fake, jobs)
         chat_fake.send_text().deliver()
         assert all(job is own for job in jobs), "a job of another world"
         chat_fake.settle()
@@ -1465,14 +1471,7 @@ def test_no_deviation_is_accused_of_a_job_that_its_world_used_up():
     jobs = []
 
     def world(chat_fake):
-        seen, own = [], object()
-
-        def take(request):
-            if request.id in seen:
-                jobs.append(own)
-            seen.append(request.id)
-
-        chat_fake.webhooks.connect(handler=take)
+        own = connected_job(chat_fake, jobs)
         message = chat_fake.send_text()
         due, jobs[:] = jobs[:], []
         if any(job is not own for job in due):
