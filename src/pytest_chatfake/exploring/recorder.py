@@ -154,3 +154,9 @@ class Recorder:
     async def compare(self, snapshot: Snapshot) -> None:
         """Compare a snapshot with that of the world as written."""
         await self.baseline.compare(snapshot, self._inside)
+
+
+def baseline_of(inside: Inside) -> Baseline:
+    """Return what a world's snapshots are compared with; a new one outside explorations."""
+    observer = inside.observer
+    return observer.baseline if isinstance(observer, Recorder) else Baseline()

@@ -39,7 +39,7 @@ from .ready_made import (
     own_line,
     set_up_class,
 )
-from .recorder import Recorder
+from .recorder import baseline_of
 from .search import CALLS, WorldLog
 from .send_judge import Books, Content, with_names
 from .sending import ROUNDS, Sending, awaited, performed
@@ -473,8 +473,7 @@ class _SendRun:
         books = Books.of(inside)
         value = None if snapshot is None else await inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
-        observer = inside.observer
-        baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
+        baseline = baseline_of(inside)
         if is_first := sending.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
         known = self._known[sending.is_doubled]

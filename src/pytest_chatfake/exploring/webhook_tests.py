@@ -44,7 +44,7 @@ from .ready_made import (
     own_line,
     set_up_class,
 )
-from .recorder import Recorder
+from .recorder import Recorder, baseline_of
 from .search import WorldLog
 from .send_judge import Books, Content
 
@@ -281,7 +281,7 @@ class WebhookTests:
             if webhook_run.judges:
                 await webhook_run.judge(fake, snapshot, "all events came again two days later")
             if snapshot is not None:  # it is as before, and so as written
-                _baseline_of(Inside(fake)).remark = HARMLESS
+                baseline_of(Inside(fake)).remark = HARMLESS
 
         webhook_run.explore(ending=again, compares=True)
 
@@ -525,9 +525,8 @@ class _WebhookRun:
             written.append(books.contents)
             self._can_deduplicate = books.can_deduplicate
             lines = [*books.repeats(written[0]), *books.missing(written[0])]
-            observer = Inside(fake).observer
-            if lines and isinstance(observer, Recorder):
-                raise observer.baseline.error_about("an API call failed", lines)
+            if lines:
+                raise baseline_of(Inside(fake)).error_about("an API call failed", lines)
 
         self.compare("api.fail", "api.rate_limit", "api.lose_response", ending=count_messages)
 
@@ -621,7 +620,7 @@ class _WebhookRun:
     ) -> None:
         """Compare a snapshot with what ``expected()`` returns."""
         inside = Inside(fake)
-        baseline = _baseline_of(inside)
+        baseline = baseline_of(inside)
         if snapshot is None:
             pytest.skip(_NO_SNAPSHOT)
         if baseline.until or not baseline.judges:
@@ -788,7 +787,7 @@ class _WebhookRun:
 
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool) -> None:
         inside = Inside(fake)
-        baseline, look = _baseline_of(inside), None
+        baseline, look = baseline_of(inside), None
         if looks and snapshot is not None:
             look = partial(baseline.look, snapshot=snapshot, inside=inside)
         with self._counting(inside, snapshot):
@@ -888,11 +887,6 @@ def _check_unknown(attempts: Iterable[Attempt]) -> None:
 
 def _has_expected(tests: type[WebhookTests]) -> bool:
     return tests.expected is not WebhookTests.expected
-
-
-def _baseline_of(inside: Inside) -> Baseline:
-    observer = inside.observer
-    return observer.baseline if isinstance(observer, Recorder) else Baseline()
 
 
 async def _played(
