@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
-from functools import partial, wraps
+from functools import partial
 from itertools import count
-from types import CodeType
 from typing import Any, ClassVar, Final, TypeAlias
 
 import pytest
 
 from ..base.arguments import check_int, cited
-from ..base.calling_line import Line, users_lines
 from ..base.coroutines import run_at_once
-from ..base.current_test import current
 from ..base.errors import ChatFakeError
-from ..base.tracebacks import raised_at, text_of
+from ..base.tracebacks import text_of
 from ..base.views import counted, listed
 from ..domain.messages import DEFAULT_PRICE
 from ..fake.config import ChatFakeConfig
@@ -29,24 +25,16 @@ from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from ..webhooks.attempts import Attempt
 from .baseline import HARMLESS, Baseline
-from .cards import Remarks, remarks_key
 from .changes import ChangeCount
-from .deviations import EARLY, POSTED, Deviation, has_points, parse_deviations
-from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
-from .explorer import CrashPoints, Explorer, checked_points
+from .deviations import EARLY, POSTED, Deviation
+from .exploration import Exploration, ReadyMadeTest
+from .explorer import Explorer
 from .printed_test import NoTestError, Written, as_code
-from .ready_made import (
-    Connected,
-    check_class,
-    fixtures_of,
-    item_of,
-    loop_for,
-    own_line,
-    set_up_class,
-)
+from .ready_made import Connected, ReadyMade, Run, check_class, item_of, own_line
 from .recorder import Recorder, baseline_of
 from .search import WorldLog
 from .send_judge import Books, Content
+from .sending import performed
 
 #: If this test fails, tests that would fail for the same reason are skipped.
 _FIRST: Final = "test_all_events_are_taken"
@@ -117,7 +105,7 @@ _METHODS: Final = (
 _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
-class WebhookTests:
+class WebhookTests(ReadyMade):
     """Is your webhook handler idempotent? Write ``connect()``, and get nineteen tests.
 
     Subclass it in a test module, and connect a new app in each call::
@@ -151,15 +139,7 @@ class WebhookTests:
         only: The only world to try, by test name, as a failure printed it.
     """
 
-    __test__: ClassVar[bool] = False
-    crash_points: ClassVar[CrashPoints] = ()
-    expected_failures: ClassVar[Mapping[str, str]] = {}
     known_forgeries: ClassVar[Mapping[str, str]] = {}
-    only: ClassVar[Mapping[str, Iterable[str]]] = {}
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        set_up_class(cls, WebhookTests)
 
     # Yours to write
 
@@ -229,14 +209,6 @@ class WebhookTests:
         ``scenario`` is. If nothing expires, write ``def forget(self): pass``.
         """
 
-    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> Connected:
-        """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
-
-        In an async test, write ``async with``. If :meth:`connect` yields, it continues at the end
-        of the block, like a fixture, even if the block fails.
-        """
-        return Connected(self.connect(chat_fake, **fixtures))
-
     @pytest.fixture(name="chat_fake_config")
     def _with_tick(self, chat_fake_config: ChatFakeConfig) -> ChatFakeConfig:
         """The configuration with a tick, because a service's events have different times."""
@@ -277,7 +249,7 @@ class WebhookTests:
             webhook_run.tried(_events_of(fake))
             two_days_later = partial(webhook_run.age, fake, days=2)
             await two_days_later()
-            await _performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
+            await performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
             if webhook_run.judges:
                 await webhook_run.judge(fake, snapshot, "all events came again two days later")
             if snapshot is not None:  # it is as before, and so as written
@@ -356,7 +328,7 @@ class WebhookTests:
             # What an app adds to its own messages, others don't have.
             extra = {} if by_app else known.extra
             sent = fake.send(known.type, known.content, to=_PERSON, price="0", extra=extra)
-            await _performed(fake, sent.deliver())
+            await performed(fake, sent.deliver())
             await _settled(fake)
             last = {(each.event, each.endpoint): each for each in fake.webhooks.attempts[before:]}
             _check_unknown(last.values())
@@ -401,7 +373,7 @@ class WebhookTests:
             elif not inside.is_heard(kind):
                 webhook_run.note('no unknown event type: connect(events="*")')
             else:
-                await _performed(fake, fake.webhooks.emit_event(kind))
+                await performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
 
         webhook_run.compare("evolve", *POSTED, ending=unknown)
@@ -417,11 +389,11 @@ class WebhookTests:
                     "outbound= shapes only status events: to shape what people write, pass inbound="
                 )
             person = fake.recipient(_PERSON)
-            await _performed(fake, person.writes("STOP"))
+            await performed(fake, person.writes("STOP"))
             if snapshot is not None:  # the snapshot may wait for a reply
-                await _performed(fake, fake.settle())
+                await performed(fake, fake.settle())
                 await inside.taken(snapshot)
-            await _performed(fake, person.sends("image", {"link": "https://example.test/1"}))
+            await performed(fake, person.sends("image", {"link": "https://example.test/1"}))
             await _settled(fake)
             others = [e for e in fake.events[before:] if not inside.is_about_a_message(e)]
             kinds = [event.type for event in others]
@@ -444,7 +416,7 @@ class WebhookTests:
             if not any(endpoint.signer for endpoint in Inside(fake).connected):
                 pytest.skip('your endpoint has no signer: connect(signer=HmacSigner("secret"))')
             known = self.known_forgeries
-            await _performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot, known=known))
+            await performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot, known=known))
             if check := Inside(fake).forgery_check:
                 webhook_run.tried(counted(len(check.refused), "forgery", "forgeries"))
                 for note in check.notes:
@@ -453,47 +425,29 @@ class WebhookTests:
         webhook_run.explore(ending=forge)
 
 
-class _WebhookRun:
-    """The exploration of one ready-made test."""
-
+class _WebhookRun(Run[WebhookTests]):
     def __init__(
         self, tests: WebhookTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:
-        self._tests = tests
-        self._explorer = explorer
-        self._item: pytest.Item = request.node
-        self._remarks = request.node.stash[remarks_key] = Remarks()
-        self._name: str = request.function.__name__
-        self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
+        cls = type(tests)
+        self.has_own_scenario: bool = cls.scenario is not WebhookTests.scenario
+        own = own_line(cls.scenario if self.has_own_scenario else cls.connect, WebhookTests.connect)
+        super().__init__(tests, explorer, request, own, (tests.connect, tests.scenario))
         self._raises = True
-        self._wants: Callable[[Deviation, WorldLog], bool] | None = None  # None: all deviations
+        self._fails_calls = False  # whether only API calls that the app makes in attempts fail
         self._can_deduplicate = False
         self._has_aged = False  # whether the test moved the clock
         self._ending: _Ending | None = None
         self._is_alone = False  # whether it only does what the test to paste does
-        self._before: Any = None  # the snapshot after connect(), in the first world
         self._changes: ChangeCount | None = None
         self._has_snapshot = True
-        self._awaits_snapshot = False
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
         self._has_to_be_right = False  # whether the first world has to be as expected() says
         self.judges: bool = False  # whether it is, so that expected() judges other worlds as well
-        self._loop = loop_for(request, (tests.connect, tests.scenario))
-        self._is_async = self._loop is not None
-        if reason := item_of(tests.expected_failures, self._name):
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-
-    def note(self, text: str) -> None:
-        """Let the card say something next to the test's outcome, such as what was not tried."""
-        self._remarks.notes.append(text)
 
     async def count_events(self, fake: ChatFake, _: Snapshot | None) -> None:
         self.tried(_events_of(fake))
-
-    def tried(self, extent: str) -> None:
-        """Let the card say how much was tried, if the test passes."""
-        self._remarks.extent = extent
 
     def compare(
         self,
@@ -505,20 +459,16 @@ class _WebhookRun:
         exploration = self.explore(
             *kinds, ending=ending, compares=True, raise_exceptions=raise_exceptions
         )
-        if not exploration._deviating and self._wants is _fails_inside:
+        if not exploration._deviating and self._fails_calls:
             pytest.skip(_NO_CALL if self._can_deduplicate else f"{_NO_CALL}, or {_NO_KEY}")
         if reason := exploration._why_nothing:
             pytest.skip(reason)
-        if sometimes := exploration._sometimes:
-            pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
-        self.tried(counted(exploration._deviating, "world"))
-        for text in exploration._untried:
-            self.note(text)
+        self._note_tried(exploration, advice)
         return exploration
 
     def compare_sends(self) -> None:
         """Let API calls fail that the app makes while it handles an event, and count messages."""
-        self._wants, written = _fails_inside, list[Counter[Content]]()
+        self._fails_calls, written = True, list[Counter[Content]]()
 
         async def count_messages(fake: ChatFake, _: Snapshot | None) -> None:
             books = Books.of(Inside(fake))
@@ -546,58 +496,35 @@ class _WebhookRun:
             self._is_through = False
             check_class(type(self._tests), WebhookTests, _METHODS)
             if prepare is not None:
-                await _performed(chat_fake, prepare(chat_fake))
+                await performed(chat_fake, prepare(chat_fake))
             made = self._tests.connect(chat_fake, **self._fixtures)
             async with Connected(made) as snapshot:  # not connected(), which may be overridden
                 self._check(chat_fake, snapshot)
-                if not (self._is_alone or prepare):
-                    await self._check_before(snapshot, chat_fake)
+                if snapshot is not None and not (self._is_alone or prepare):
+                    is_first = not self._was_played
+                    await self._require_new_app(chat_fake, snapshot, is_first=is_first)
                 await self._run(chat_fake, snapshot, looks=bool(kinds), compares=compares)
 
-        @wraps(scenario)
-        def at_once(chat_fake: ChatFake) -> None:
-            run_at_once(scenario(chat_fake))
-
-        body = scenario if self._is_async else at_once
-        tries = has_points(kinds)
-        points = self._tests.crash_points if tries else ()
-        crash_points, errors = checked_points(points, tries=tries)
-        depth = 1 if kinds else 0
-        given = item_of(self._tests.only, self._name)
-        only = None if given is None else parse_deviations(given)
-        scope = CheckedOptions(
-            kinds,
-            depth=depth,
-            only=only,
-            crash_points=crash_points,
-            errors=errors,
-            all_kinds=True,
+        scope = self._scope(kinds)._replace(
             stop_at_first="unknown_value" not in kinds,  # name each field
             may_miss_points="crash_points" not in vars(type(self._tests)),
             runs_again=self._name == _FIRST,  # to find an app that remembers an earlier world
         )
-        code: CodeType = self._own.__code__
-        current().follow(code, is_called=self.has_own_scenario)
+        row = ReadyMadeTest(self._name, self._as_written, self._wants)
         try:
-            exploration = self._explorer._explore(
-                body, scope, ReadyMadeTest(self._name, self._as_written, self._wanted)
-            )
-            if self._loop is not None:
-                self._loop.runner.run(exploration._explore())
+            exploration = self._explored(scenario, scope, row, is_called=self.has_own_scenario)
         except Exception as error:
-            if self._explorer.explorations[-1]._failed_as_written and not self._is_through:
+            last = self._explorer.explorations[-1]
+            if last._failed_as_written and not self._is_through:
                 self._skip_if_failed(_FIRST)
                 if prepare is not None:
                     why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
                     pytest.skip(f"your scenario itself fails in this case: {why}")
             if prepare is not None:  # what the app keeps may have to expire
-                self._skip_if_not_aged(self._explorer.explorations[-1])
+                self._skip_if_not_aged(last)
             if isinstance(error, SnapshotError):
                 self._skip_if_failed(_CHANGE)
             self._note_errors(error)
-            if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
-                line = Line(code.co_filename, code.co_firstlineno)
-                raise raised_at(error.with_traceback(None), line) from error.__cause__
             raise
         if compares and not self._has_snapshot:
             pytest.skip(_NO_SNAPSHOT)
@@ -605,14 +532,17 @@ class _WebhookRun:
         self._note_errors()
         return exploration
 
-    def _wanted(self, deviation: Deviation, log: WorldLog) -> bool:
+    def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
+        if not self._fails_calls:
+            return True
         is_clear = self._can_deduplicate or deviation.kind != "api.lose_response"
-        return self._wants is None or (is_clear and self._wants(deviation, log))
+        in_attempts = {(each.number, each.call) for each in log.calls if each.is_in_attempt}
+        return is_clear and (deviation.start, deviation.call) in in_attempts
 
     async def age(self, fake: ChatFake, **by: float) -> None:
         """Move the clock, and let the app forget what has expired by then."""
         self._has_aged = True
-        await _performed(fake, fake.clock.advance(**by))
+        await performed(fake, fake.clock.advance(**by))
         await self._returned("forget()", self._tests.forget())
 
     async def judge(
@@ -666,17 +596,6 @@ class _WebhookRun:
         if self._name != name and _key_of(self._item, name) in _failed_in(self._item.session):
             pytest.skip(f"{name} fails")
 
-    @property
-    def has_own_scenario(self) -> bool:
-        return type(self._tests).scenario is not WebhookTests.scenario
-
-    @property
-    def _own(self) -> Any:
-        # The function whose lines are reported for verbs.
-        tests = type(self._tests)
-        function = tests.scenario if self.has_own_scenario else tests.connect
-        return own_line(function, WebhookTests.connect)
-
     # A world
 
     async def _run(
@@ -693,9 +612,9 @@ class _WebhookRun:
         if looks and self.judges:
             await self.judge(fake, snapshot)
         if looks and snapshot is not None:
-            await _performed(fake, fake.assert_order_independent(snapshot))
+            await performed(fake, fake.assert_order_independent(snapshot))
         if not self._is_alone:
-            await _performed(fake, fake.settle())
+            await performed(fake, fake.settle())
             Inside(fake).require_accepted()
 
     def _check(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
@@ -708,32 +627,12 @@ class _WebhookRun:
         for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
             inside.never_disable(endpoint)  # the test's own faults must not count as failures
-            if self._wants is not None:
+            if self._fails_calls:
                 inside.let_retry(endpoint)
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)
         self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
-
-    async def _check_before(self, snapshot: Snapshot | None, fake: ChatFake) -> None:
-        # An app that remembers an earlier world would hide bugs.
-        if snapshot is None:
-            return
-        value = await Inside(fake).taken(snapshot)
-        if not self._was_played:
-            self._before = value
-        elif not len(fake.events) and self._before != value:  # connect() may send something
-            if cited(self._before) == cited(value):
-                raise SnapshotError(
-                    f"snapshot: expected values that are equal in each world, got "
-                    f"{cited(value)}, which can't be compared by value: return plain data"
-                )
-            raise ChatFakeError(
-                f"connect(): expected a new app in each world, got one that remembers an earlier "
-                f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
-                f"now. Create the app inside connect(), and empty its database there"
-                f"{shared_folder(self._item)}"
-            )
 
     @contextmanager
     def _counting(self, inside: Inside, snapshot: Snapshot | None) -> Generator[None]:
@@ -814,11 +713,9 @@ class _WebhookRun:
 
     def _as_written(self, baseline: Baseline) -> Written:
         self._raises, self._is_alone, self._ending = True, True, None
-        connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
-        wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
-        given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
+        imports, names = list[str](), self._own.__globals__
         steps = f", steps={baseline.until}" * bool(baseline.until)
-        lines = [f"{wait}self.play(chat_fake{steps})"]
+        lines = [f"{'await ' * self._is_async}self.play(chat_fake{steps})"]
         taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
         if baseline.is_judged:
             waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
@@ -828,13 +725,7 @@ class _WebhookRun:
             if not expected:
                 raise NoTestError("the snapshot has values that can't be written as code")
             lines.append(f"assert {taken_here} == {expected}  # as written; is it right?")
-        if is_async or inspect.isgeneratorfunction(connect):
-            opened = f"with self.connected({given}) as snapshot:"
-            lines = ["async " * is_async + opened, *(f"    {line}" for line in lines)]
-        else:
-            waits = "await " * inspect.iscoroutinefunction(connect)
-            lines.insert(0, f"snapshot = {waits}self.connect({given})")
-        return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
+        return self._pasted(lines, imports)
 
 
 def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
@@ -917,12 +808,6 @@ async def _played(
     await _settled(fake)
 
 
-def _fails_inside(deviation: Deviation, log: WorldLog) -> bool:
-    # Whether it concerns a call that the app made while it handled an event.
-    inside = {(each.number, each.call) for each in log.calls if each.is_in_attempt}
-    return (deviation.start, deviation.call) in inside
-
-
 def _accepted(errors: Mapping[str, str]) -> str:
     # The first of the errors that the app logged, and an event that it accepted nevertheless.
     error, event = next(iter(errors.items()))
@@ -941,10 +826,6 @@ def _events_of(fake: ChatFake) -> str:
 
 async def _settled(fake: ChatFake) -> None:
     # An app may accept a retry of an event that it refused at first.
-    await _performed(fake, fake.settle())
+    await performed(fake, fake.settle())
     while any(due.kind == "retry" for due in fake.clock.agenda):
-        await _performed(fake, fake.clock.advance_to_next())
-
-
-async def _performed(fake: ChatFake, step: object) -> None:
-    await Inside(fake).performed(step)
+        await performed(fake, fake.clock.advance_to_next())
