@@ -105,7 +105,7 @@ def pytest_runtest_makereport(
     if _is_ready_made(item):
         from ..suite.reports import record_of
         from .cards import locate_skip, row_of
-        from .webhook_tests import note_result
+        from .first_tests import note_result
 
         note_result(item, call, report)
         locate_skip(item, report)

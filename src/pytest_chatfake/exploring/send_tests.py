@@ -219,6 +219,8 @@ class _Known(NamedTuple):
 
 
 class _SendRun(Run[SendTests]):
+    """The explorations of one ready-made test."""
+
     def __init__(
         self, tests: SendTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:

@@ -29,25 +29,13 @@ from .changes import ChangeCount
 from .deviations import EARLY, POSTED, Deviation
 from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
+from .first_tests import CHANGE, FIRST, RIGHT, has_failed
 from .printed_test import NoTestError, Written, as_code
 from .ready_made import Connected, ReadyMade, Run, check_class, item_of, own_line
 from .recorder import Recorder, baseline_of
 from .search import WorldLog
 from .send_judge import Books, Content
 from .sending import performed
-
-#: If this test fails, tests that would fail for the same reason are skipped.
-_FIRST: Final = "test_all_events_are_taken"
-
-#: If this test fails, tests that compare snapshots are skipped.
-_CHANGE: Final = "test_snapshot_changes"
-
-#: If this test fails, the fake's books are not used in other tests, and those that need them are
-#: skipped.
-_RIGHT: Final = "test_snapshot_is_right"
-
-#: Which of these three tests have failed in this process.
-_failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
 
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
 
@@ -426,6 +414,8 @@ class WebhookTests(ReadyMade):
 
 
 class _WebhookRun(Run[WebhookTests]):
+    """The explorations of one ready-made test."""
+
     def __init__(
         self, tests: WebhookTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:
@@ -508,7 +498,7 @@ class _WebhookRun(Run[WebhookTests]):
         scope = self._scope(kinds)._replace(
             stop_at_first="unknown_value" not in kinds,  # name each field
             may_miss_points="crash_points" not in vars(type(self._tests)),
-            runs_again=self._name == _FIRST,  # to find an app that remembers an earlier world
+            runs_again=self._name == FIRST,  # to find an app that remembers an earlier world
         )
         row = ReadyMadeTest(self._name, self._as_written, self._wants)
         try:
@@ -516,14 +506,14 @@ class _WebhookRun(Run[WebhookTests]):
         except Exception as error:
             last = self._explorer.explorations[-1]
             if last._failed_as_written and not self._is_through:
-                self._skip_if_failed(_FIRST)
+                self._skip_if_failed(FIRST)
                 if prepare is not None:
                     why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
                     pytest.skip(f"your scenario itself fails in this case: {why}")
             if prepare is not None:  # what the app keeps may have to expire
                 self._skip_if_not_aged(last)
             if isinstance(error, SnapshotError):
-                self._skip_if_failed(_CHANGE)
+                self._skip_if_failed(CHANGE)
             self._note_errors(error)
             raise
         if compares and not self._has_snapshot:
@@ -580,9 +570,9 @@ class _WebhookRun(Run[WebhookTests]):
         """Go on only if the scenario as written ends as ``expected()`` says."""
         if not _has_expected(type(self._tests)):
             pytest.skip(_NO_EXPECTED)
-        self._skip_if_failed(_RIGHT)
-        if self._name != _RIGHT and item_of(self._tests.expected_failures, _RIGHT):
-            pytest.skip(f"{_RIGHT} is expected to fail")
+        self._skip_if_failed(RIGHT)
+        if self._name != RIGHT and item_of(self._tests.expected_failures, RIGHT):
+            pytest.skip(f"{RIGHT} is expected to fail")
         self._has_to_be_right = True
         self.explore(ending=self.count_events, compares=True)
 
@@ -593,7 +583,7 @@ class _WebhookRun(Run[WebhookTests]):
 
     def _skip_if_failed(self, name: str) -> None:
         # The other test says why this one would fail.
-        if self._name != name and _key_of(self._item, name) in _failed_in(self._item.session):
+        if self._name != name and has_failed(self._item, name):
             pytest.skip(f"{name} fails")
 
     # A world
@@ -637,7 +627,7 @@ class _WebhookRun(Run[WebhookTests]):
     @contextmanager
     def _counting(self, inside: Inside, snapshot: Snapshot | None) -> Generator[None]:
         # Count the events that change the snapshot, for the test that says so.
-        if self._name != _CHANGE or self._was_played or snapshot is None:
+        if self._name != CHANGE or self._was_played or snapshot is None:
             yield
             return
         self._changes = ChangeCount(inside, snapshot)
@@ -652,10 +642,10 @@ class _WebhookRun(Run[WebhookTests]):
     async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
         inside = Inside(fake)
         value = await inside.taken(snapshot)
-        is_right = self.judges and self._name != _CHANGE  # it may be as it was, such as money held
+        is_right = self.judges and self._name != CHANGE  # it may be as it was, such as money held
         if is_right or value != self._before or (self._changes and self._changes.events):
             return
-        self._skip_if_failed(_CHANGE)
+        self._skip_if_failed(CHANGE)
         was = f"it was {cited(value)} before and after the scenario"
         problem = f"the snapshot did not change: {was}"
         observer = inside.observer
@@ -726,28 +716,6 @@ class _WebhookRun(Run[WebhookTests]):
                 raise NoTestError("the snapshot has values that can't be written as code")
             lines.append(f"assert {taken_here} == {expected}  # as written; is it right?")
         return self._pasted(lines, imports)
-
-
-def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Note whether one of the first three tests has failed; after retries, the last run counts."""
-    name = getattr(item, "originalname", item.name)
-    if report.when != "call" or name not in {_FIRST, _CHANGE, _RIGHT}:
-        return
-    failed, key = _failed_in(item.session), _key_of(item, name)
-    failed.discard(key)
-    # A failed report without an error is an expected failure that passed.
-    if report.failed and call.excinfo is not None:
-        failed.add(key)
-
-
-def _failed_in(session: pytest.Session) -> set[tuple[object, str, str]]:
-    return session.stash.setdefault(_failed_key, set())
-
-
-def _key_of(item: pytest.Item, name: str) -> tuple[object, str, str]:
-    # The node of the class, the ids of parameters, and the test's own name.
-    ids = item.name.removeprefix(getattr(item, "originalname", item.name))
-    return item.parent, ids, name
 
 
 def _wait_for_night(fake: ChatFake, hours: int) -> object:
