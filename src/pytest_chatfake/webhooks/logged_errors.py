@@ -31,6 +31,7 @@ from ..base.tracebacks import LoggedError
 from ..transport.client.loops import running_task
 from .attempts import Attempt
 from .core import Core
+from .fake_state import FakeState
 
 _HEAD: Final = "Traceback (most recent call last):"
 
@@ -59,7 +60,7 @@ class ErrorLog:
             background.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core[FakeState]) -> None:
         self._core = core
         self._errors: dict[Attempt, list[tuple[int, LoggedError]]] = {}
         # After an attempt at a URL: the thread and the task that made it, and the attempt itself if
@@ -141,7 +142,7 @@ class ErrorLog:
 
     def _note_in_background(self, level: int, error: LoggedError) -> None:
         if level >= logging.ERROR:
-            self._core.background.append(error)
+            self._core.state.background.append(error)
 
 
 class _Around:
