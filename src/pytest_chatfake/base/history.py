@@ -80,9 +80,10 @@ class History:
 
         A cause from before a reset is left out: code inside an old attempt may still be running.
         """
-        record._cause = cause if cause is not None and self.has(cause) else None
-        record._records = self.records
-        self.records.append(record)
+        records = self.records
+        record._cause = cause if cause is not None and cause._records is records else None
+        record._records = records
+        records.append(record)
         return record
 
     def effects_of(self, record: Record) -> list[Record]:

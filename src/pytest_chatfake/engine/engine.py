@@ -339,7 +339,7 @@ class Engine:
 
     def await_retries(self) -> None:
         """Make ``settle()`` move the clock to retries from now on."""
-        self.outbox.queue.awaits_retries = True
+        self.state.queue.awaits_retries = True
 
     # Reading
 

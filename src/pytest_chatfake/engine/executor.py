@@ -43,11 +43,14 @@ class OtherVerb(ABC):
     message: MessageState | None
 
     @abstractmethod
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
         """Perform it, as a whole or not at all; the lock is held.
 
         Args:
             executor: The fake's executor.
+            state: The fake's state, which it changes.
             what: The call, as the test wrote it.
             line: The line of that call.
             now: The moment, in nanoseconds since the epoch.
@@ -86,30 +89,32 @@ class Executor:
         state = self.core.state
         now = state.outbox.later(now)
         if isinstance(verb, OtherVerb):
-            verb.execute(self, what, line, now)
+            verb.execute(self, state, what, line, now)
             return
         message = verb.message
         if isinstance(verb, Deliver) and message in state.early:
             # All devices got it together with the first one.
             now = max(cast("int", message.delivered_at), now)
-            facts, events = self._deliver_rest(verb, line, now)
+            facts, events = self._deliver_rest(state, verb, line, now)
         else:
-            facts, events = self._decide(verb, line, now)
+            facts, events = self._decide(state, verb, line, now)
         record = self.note(what, line, message, now)
         record.is_by_person = isinstance(verb, ARRIVALS)
-        self._apply(facts, events, record)
+        self._apply(state, facts, events, record)
         if state.account.people or state.watchers:
-            self.finish(facts, record)
+            self.finish(state, facts, record)
 
-    def _deliver_rest(self, verb: Deliver, line: Line, now: int) -> tuple[list[Fact], list[Event]]:
-        state, message, rest = self.core.state, verb.message, verb.devices
+    def _deliver_rest(
+        self, state: FakeState, verb: Deliver, line: Line, now: int
+    ) -> tuple[list[Fact], list[Event]]:
+        message, rest = verb.message, verb.devices
         facts, events = list[Fact](), list[Event]()
         if rest is None:
             rest = state.account.devices_left(message)
         else:
             rest -= state.early[message]
         if rest > 0 and message.state != "read":  # by an autopilot
-            facts, events = self._decide(replace(verb, devices=rest), line, now)
+            facts, events = self._decide(state, replace(verb, devices=rest), line, now)
         if rest < 0:
             state.early[message] = -rest
         else:
@@ -117,17 +122,21 @@ class Executor:
         return facts, events
 
     def _decide(
-        self, verb: MessageVerb, line: Line, now: int, errors: list[Exception] | None = None
+        self,
+        state: FakeState,
+        verb: MessageVerb,
+        line: Line,
+        now: int,
+        errors: list[Exception] | None = None,
     ) -> tuple[list[Fact], list[Event]]:
         # All facts of a verb show the same status, so extra= is called once. While it runs, the
         # lock is released and another thread may change the account, so the verb is decided again
         # afterwards; the same goes for outbound=. A consequence (with `errors`) must happen, so an
         # error of extra= is only collected, and one of outbound= is left to the attempt.
-        account, outbox = self.core.state.account, self.core.state.outbox
         fields, asked = "", None
         try:
             while True:
-                facts = account.decide(verb, now)
+                facts = state.account.decide(verb, now)
                 if self.fields_of is not None and facts and facts[0].what != asked:
                     asked = facts[0].what
                     try:
@@ -138,9 +147,9 @@ class Executor:
                         errors.append(error)
                         fields = ""
                     continue
-                events = outbox.write_facts(facts, fields, line)
+                events = state.outbox.write_facts(facts, fields, line)
                 try:
-                    if not outbox.ask_outbound(events):
+                    if not state.outbox.ask_outbound(events):
                         return facts, events
                 except Exception:
                     if errors is None:
@@ -151,52 +160,54 @@ class Executor:
                 verb.message.withdraw()
             raise
 
-    def _apply(self, facts: Sequence[Fact], events: Sequence[Event], cause: Record) -> None:
-        outbox = self.core.state.outbox
+    def _apply(
+        self, state: FakeState, facts: Sequence[Fact], events: Sequence[Event], cause: Record
+    ) -> None:
         for fact, event in zip(facts, events, strict=True):
-            self._apply_fact(fact, cause)
-            outbox.emit(event, cause)
+            self._apply_fact(state, fact, cause)
+            state.outbox.emit(event, cause)
 
-    def _apply_fact(self, fact: Fact, cause: Record) -> None:
-        state = self.core.state
+    def _apply_fact(self, state: FakeState, fact: Fact, cause: Record) -> None:
         state.account.apply(fact)
         for entry in fact.entries:
             state.history.add(entry, cause)
 
-    def finish(self, facts: Sequence[Fact | PersonFact], cause: VerbRecord) -> None:
+    def finish(
+        self, state: FakeState, facts: Sequence[Fact | PersonFact], cause: VerbRecord
+    ) -> None:
         """Perform the consequences of facts, and show all of them to the watchers."""
         happened = [*facts]
         errors: list[Exception] = []
-        if self.core.state.account.people:
-            self._follow_up(facts, cause, happened, errors)
-        self._show(happened)
+        if state.account.people:
+            self._follow_up(state, facts, cause, happened, errors)
+        self._show(state, happened)
         if errors:
             raise errors[0]
 
     def _follow_up(
         self,
+        state: FakeState,
         facts: Sequence[Fact | PersonFact],
         cause: VerbRecord,
         happened: list[Fact | PersonFact],
         errors: list[Exception],
     ) -> None:
         # Performs what people do by themselves after each fact.
-        state = self.core.state
         for fact in facts:
             for verb in state.account.people.follow_ups(fact):
                 if isinstance(verb, self.ignored):
                     continue
                 at = state.outbox.later(fact.at)
                 try:
-                    consequences, events = self._decide(verb, cause.line, at, errors)
+                    consequences, events = self._decide(state, verb, cause.line, at, errors)
                 except IllegalTransition:  # another thread was faster while extra= ran
                     continue
-                self._apply(consequences, events, cause)
+                self._apply(state, consequences, events, cause)
                 happened += consequences
-                self._follow_up(consequences, cause, happened, errors)
+                self._follow_up(state, consequences, cause, happened, errors)
 
-    def _show(self, facts: Sequence[Fact | PersonFact]) -> None:
-        for watcher in self.core.state.watchers:
+    def _show(self, state: FakeState, facts: Sequence[Fact | PersonFact]) -> None:
+        for watcher in state.watchers:
             for fact in facts:
                 watcher.watch(fact)
 
@@ -215,11 +226,11 @@ class Executor:
         cause = self.move if self.move is not None and at <= self.move.end else None
         state = self.core.state
         fact = state.account.dropped(message, at)
-        self._apply_fact(fact, state.history.add(DropRecord(message, at), cause))
-        self._show([fact])
+        self._apply_fact(state, fact, state.history.add(DropRecord(message, at), cause))
+        self._show(state, [fact])
 
     def _attempt(self, at: int, attempt: Attempt) -> None:
-        self.core.state.outbox.queue.take_due(at, attempt)
+        self.core.state.queue.take_due(at, attempt)
 
     # Records
 

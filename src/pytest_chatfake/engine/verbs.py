@@ -14,6 +14,7 @@ from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..webhooks.events import CustomEvent, Event
+from ..webhooks.fake_state import FakeState
 from ..webhooks.synthetic import Edit
 from .executor import Executor, OtherVerb
 
@@ -24,10 +25,12 @@ class TopUp(OtherVerb):
 
     amount: Decimal
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
         entry = LedgerEntry("top_up", self.amount, now)
         executor.note(what, line, entry, now)
-        executor.core.state.account.ledger.post(entry)
+        state.account.ledger.post(entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,10 @@ class SetBalance(OtherVerb):
 
     amount: Decimal
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        ledger = executor.core.state.account.ledger
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        ledger = state.account.ledger
         difference = EXACT.subtract(self.amount, ledger.available)
         entry = LedgerEntry("adjustment", difference, now) if difference else None
         executor.note(what, line, entry, now)
@@ -51,11 +56,13 @@ class Redeliver(OtherVerb):
 
     event: Event
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        event, outbox = self.event, executor.core.state.outbox
-        if not outbox.history.has(event):
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        event = self.event
+        if not state.history.has(event):
             raise ValueError(f"{cited(event)} was not emitted by this fake")
-        outbox.redeliver(event, line, executor.note(what, line, event, now))
+        state.outbox.redeliver(event, line, executor.note(what, line, event, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +80,13 @@ class Emit(OtherVerb):
     edit: Edit | bytes
     type: str
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        account, outbox = executor.core.state.account, executor.core.state.outbox
-        message, status = self.message, self.status
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        outbox, message, status = state.outbox, self.message, self.status
         fields = "" if executor.fields_of is None else executor.fields_of(message, status)
         while True:
-            fact = account.shown(message, status, now)
+            fact = state.account.shown(message, status, now)
             event = outbox.write_synthetic(fact, fields, status, self.edit, self.type, line)
             if not outbox.ask_outbound([event]):
                 break
@@ -91,7 +99,7 @@ class EmitEvent(OtherVerb):
 
     event: CustomEvent
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+    def execute(self, executor: Executor, _: FakeState, what: str, line: Line, now: int, /) -> None:
         executor.emit_custom(self.event, None, what, line, now)
 
 
@@ -111,10 +119,12 @@ class Describe(OtherVerb):
     changes: Mapping[str, Any]
     is_done: bool
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        executor.core.state.account.check_person(self.address, self.account)
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        state.account.check_person(self.address, self.account)
         people = self.account.people
         fact = people.decide(what, self.address, self.changes, now, is_done=self.is_done)
         record = executor.note(what, line, fact, now)
         people.apply(fact)
-        executor.finish([fact], record)
+        executor.finish(state, [fact], record)

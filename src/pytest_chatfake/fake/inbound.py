@@ -17,6 +17,7 @@ from ..domain.instants import instant, shown, stamp
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.executor import Executor, OtherVerb
+from ..webhooks.fake_state import FakeState
 from ..webhooks.synthetic import custom_event
 from ..wire.exact_json import encode
 from ..wire.naming import check_type
@@ -74,8 +75,9 @@ class Write(OtherVerb):
     kind: str
     text: str
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        state = executor.core.state
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
         while True:
             state.account.check_person(self.address, self.account)
             fact = state.account.people.decide(what, self.address, {}, now, is_done=True)

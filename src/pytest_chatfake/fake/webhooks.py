@@ -765,7 +765,7 @@ class Webhooks:
             )
         self._engine.note(f"webhooks.{what}", calling_line())
         for endpoint, signer in signers.items():
-            endpoint._standing.signers.append(signer)
+            self._engine.state.signers.setdefault(endpoint, []).append(signer)
 
     def assert_rejects_forgeries(
         self, snapshot: Snapshot | None = None, *, known: Mapping[str, str] | None = None

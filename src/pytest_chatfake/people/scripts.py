@@ -78,8 +78,8 @@ class _After(OtherVerb):
     message: MessageState
     later: Later
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        later, state = self.later, executor.core.state
+    def execute(self, _: Executor, state: FakeState, what: str, line: Line, now: int, /) -> None:
+        later = self.later
         state.account.check_current(self.message)
         earlier = later.earlier
         moment = (now if earlier is None else earlier.moment) + later.delay
@@ -96,8 +96,8 @@ class _Schedule(OtherVerb):
     later: Later
     verb: Verb
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        message, moment, state = self.message, self.later.moment, executor.core.state
+    def execute(self, _: Executor, state: FakeState, what: str, line: Line, now: int, /) -> None:
+        message, moment = self.message, self.later.moment
         state.account.check_current(message)
         if moment < now:
             raise ClockError(
@@ -119,8 +119,7 @@ class Cancel(OtherVerb):
 
     message: MessageState
 
-    def execute(self, executor: Executor, /, *_: object) -> None:
-        state = executor.core.state
+    def execute(self, _: Executor, state: FakeState, /, *__: object) -> None:
         state.account.check_current(self.message)
         _drop(self.message, state)
 

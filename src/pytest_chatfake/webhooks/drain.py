@@ -92,7 +92,7 @@ class Drain:
         timeout: float,
     ) -> None:
         self._core = core
-        self._outbox = core.state.outbox  # that of the attempts that were taken last
+        self._state = core.state  # that in which the last attempts were taken
         self._poster = Poster(core, portal)
         self.log: ErrorLog = self._poster.log
         self._test_thread = threading.get_ident()
@@ -114,14 +114,14 @@ class Drain:
 
     def attempt(self) -> None:
         """Attempt what is ready, in order, unless another thread is doing so; for plain code."""
-        while self._core.state.outbox.queue.ready and self._drain_lock.acquire(blocking=False):
+        while self._core.state.queue.ready and self._drain_lock.acquire(blocking=False):
             with self:
                 while posts := self._begin_next():
                     self._end(posts, run_at_once(self._poster.post(posts, plain=True)))
 
     async def attempt_async(self) -> None:
         """Do the same as :meth:`attempt` in the test's own loop."""
-        while self._core.state.outbox.queue.ready and self._drain_lock.acquire(blocking=False):
+        while self._core.state.queue.ready and self._drain_lock.acquire(blocking=False):
             with self:
                 while posts := self._begin_next():
                     self._end(posts, await self._poster.post(posts, plain=False))
@@ -171,14 +171,15 @@ class Drain:
         with self._core.lock:
             if self.thread is not None:
                 return []
-            self._outbox = outbox = self._core.state.outbox
-            if any(isinstance(fault, DuringCall) for fault in outbox.faults.active):
-                caused, ready = outbox.history.effects_of(call), outbox.queue.ready
+            self._state = state = self._core.state
+            ready = state.queue.ready
+            if any(isinstance(fault, DuringCall) for fault in state.outbox.faults.active):
+                caused = state.history.effects_of(call)
                 for attempt in [*ready]:
                     is_asked = attempt._cause or attempt._wait or attempt.event in caused
                     if not (is_asked or self._is_next(attempt, in_batch=False)):
                         ready.remove(attempt)
-            return outbox.queue.take_for(call)
+            return state.queue.take_for(call)
 
     # Barriers
 
@@ -187,7 +188,7 @@ class Drain:
         if self.observer is not None:
             self.observer.barrier()
         yield
-        while self._core.state.outbox.queue.release():
+        while self._core.state.queue.release():
             yield
         if self.observer is not None:
             self.observer.flushed(self._core.now())
@@ -215,7 +216,7 @@ class Drain:
 
         yield from self.barrier()
         yield from passing(step())
-        while move_to is not None and (later := self._core.state.outbox.queue.moves_clock_to()):
+        while move_to is not None and (later := self._core.state.queue.moves_clock_to()):
             began, (due, attempt) = self._core.now(), later[0]
             yield from passing(move_to(attempt, due))
             if self.observer is not None:
@@ -226,11 +227,9 @@ class Drain:
 
     def _begin_next(self) -> Sequence[Post]:
         # Usually one; none if nothing is ready, or if an app raised and the event is done.
-        if not self._core.state.outbox.queue.ready:
-            return ()
         with self._core.lock:  # no reset may come between an event's check and its record
-            self._outbox = self._core.state.outbox
-            ready = self._outbox.queue.ready
+            self._state = self._core.state
+            ready = self._state.queue.ready
             while ready and (self._raised is None or ready[0].event is self._event):
                 if posts := self._take(ready):
                     self.overdue.current = posts
@@ -252,7 +251,7 @@ class Drain:
         to_make: list[Attempt] = []
         for attempt in batch:
             attempt._wait = None
-            if attempt._is_wanted and self._outbox.history.has(attempt.event):
+            if attempt._is_wanted and self._state.history.has(attempt.event):
                 to_make += self._decided(attempt, len(batch) > 1)
         posts = [self._begin(attempt) for attempt in to_make]
         if len(posts) > 1:
@@ -272,7 +271,7 @@ class Drain:
                 batch += self._repeated(attempt, twice, in_batch)
         if in_batch or not attempt.endpoint._target.overlaps:
             return batch
-        partners = self._outbox.queue.take_partners()
+        partners = self._state.queue.take_partners()
         for partner in partners:
             for twice in partner._decisions:
                 if isinstance(twice, Twice):
@@ -292,7 +291,7 @@ class Drain:
         # Decisions that combine with others come first, then the first of the other ones, unless
         # the attempt is in one of the test's batches. Returns whether to make it now.
         chosen: Decision | None = None
-        for fault in self._outbox.faults.ever:
+        for fault in self._state.outbox.faults.ever:
             decision = fault._asked(attempt)
             if decision is None or not (decision.combines or (chosen is None and not is_taken)):
                 continue
@@ -303,7 +302,7 @@ class Drain:
                 chosen = decision
         if chosen is None:
             return True
-        self._outbox.queue.awaits_retries = True
+        self._state.queue.awaits_retries = True
         return self._carry_out(chosen, attempt)
 
     def _carry_out(self, decision: Decision, attempt: Attempt) -> bool:
@@ -318,7 +317,7 @@ class Drain:
                     attempt.event._marks += (decision.mark,)
                 if not (isinstance(wait, Turn) and wait.together):
                     attempt._marks += (decision.mark,)
-                self._outbox.queue.wait(attempt, wait)
+                self._state.queue.wait(attempt, wait)
                 return False
             case _:
                 pass
@@ -326,12 +325,12 @@ class Drain:
 
     def _repeated(self, attempt: Attempt, twice: Twice, in_batch: bool) -> Sequence[Attempt]:
         # The repeat of an attempt that is made now, if it is made with it; else it is queued.
-        self._outbox.queue.awaits_retries = True
+        self._state.queue.awaits_retries = True
         repeat, wait = attempt._repeated(twice), twice.wait
         attempt._decisions = tuple(each for each in attempt._decisions if each is not twice)
         if wait is None or (in_batch and isinstance(wait, Turn) and wait.others == 1):
             return (repeat,)
-        self._outbox.queue.wait(repeat, wait)
+        self._state.queue.wait(repeat, wait)
         return ()
 
     # Beginning and ending
@@ -339,7 +338,7 @@ class Drain:
     def _begin(self, attempt: Attempt) -> Post:
         event, endpoint, now = attempt.event, attempt.endpoint, self._core.now()
         attempt.moment = attempt.moment or now
-        self._outbox.history.add(attempt, attempt._cause or event)
+        self._state.history.add(attempt, attempt._cause or event)
         self._core.depth = attempt._depth + 1
         request = WebhookRequest(
             event,
@@ -417,11 +416,13 @@ class Drain:
             if not meaning.uncounted:
                 if self.observer is not None:
                     self.observer.ended(attempt, response)
-                self._outbox.queue.note_made()
-            self._outbox.attempts.append(attempt)
+                self._state.queue.note_made()
+            self._state.outbox.attempts.append(attempt)
             if not (meaning.uncounted or meaning.unmade):
-                limit = endpoint._disable_after
-                if limit and self._outbox.standings[endpoint].is_disabled_by(ok, limit):
+                failures = self._state.failures
+                failures[endpoint] = 0 if ok else failures.get(endpoint, 0) + 1
+                if failures[endpoint] == endpoint._disable_after:
+                    self._state.disabled.add(endpoint)
                     attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
                 if not ok:
                     self._try_again(post, by_fault=meaning.wanted)
@@ -449,7 +450,7 @@ class Drain:
         # If a fault made the attempt fail, it is repeated at the next barrier, without using up one
         # of the endpoint's retries. One of two at the same time is repeated before anything
         # else happens.
-        attempt, queue = post.attempt, self._outbox.queue
+        attempt, queue = post.attempt, self._state.queue
         if attempt.endpoint.disabled:
             queue.forget_unwanted()
         elif post.is_twin and post.is_posted:
@@ -461,7 +462,7 @@ class Drain:
 
     def _retry(self, post: Post) -> None:
         # After a very late response, the retry may be overdue already; then it is next.
-        attempt, now, queue = post.attempt, self._core.now(), self._outbox.queue
+        attempt, now, queue = post.attempt, self._core.now(), self._state.queue
         failed_at, retry = attempt.moment, attempt._again(attempt._retried + 1)
         if isinstance(attempt.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)

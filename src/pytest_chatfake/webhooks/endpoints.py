@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -68,19 +68,21 @@ class Endpoint:
         return redacted_place(self.name)  # its name in reports
 
     @property
-    def _standing(self) -> Standing:
-        standings: Standings = self._core.state.outbox.standings
-        return standings[self]
-
-    @property
     def disabled(self) -> bool:
         """Whether too many attempts in a row have failed: the endpoint then gets no events."""
-        return self._disable_after is not None and self._standing.disabled
+        return self in self._core.state.disabled
 
     @property
     def signer(self) -> Signer | None:
         """The function that signs the endpoint's webhooks; None if they are unsigned."""
-        return self._standing.signers[-1]
+        later = self._later_signers
+        return later[-1] if later else self._signer
+
+    @property
+    def _later_signers(self) -> Sequence[Signer]:
+        # One more after each change of secrets.
+        later: Sequence[Signer] = self._core.state.signers.get(self, ())
+        return later
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
@@ -118,9 +120,7 @@ class Endpoint:
             ClosedError: The fake is closed.
         """
         self._note("endpoint.enable()", calling_line())
-        if self.disabled:
-            standing = self._standing
-            standing.disabled, standing.failures = False, 0
+        self._core.state.disabled.discard(self)
 
     def disconnect(self) -> None:
         """Stop posting to the endpoint, retries included, and close its connection.
@@ -128,35 +128,6 @@ class Endpoint:
         An attempt in progress is allowed to finish. Calling this again is a no-op.
         """
         self._core.state.outbox.disconnect(self)
-
-
-@dataclass(slots=True)
-class Standing:
-    """What has become of an endpoint since it was connected, or since the last reset.
-
-    Attributes:
-        signers: Its first signer, and one more after each change of secrets.
-        failures: How many attempts in a row have failed.
-        disabled: Whether that were too many.
-    """
-
-    signers: list[Signer | None]
-    failures: int = 0
-    disabled: bool = False
-
-    def is_disabled_by(self, ok: bool, disable_after: int) -> bool:
-        """Count an attempt; return whether it is the one by which the endpoint is disabled."""
-        self.failures = 0 if ok else self.failures + 1
-        is_last = self.failures == disable_after
-        self.disabled = self.disabled or is_last
-        return is_last
-
-
-class Standings(dict[Endpoint, Standing]):
-    """The standing of each endpoint."""
-
-    def __missing__(self, endpoint: Endpoint) -> Standing:
-        return self.setdefault(endpoint, Standing([endpoint._signer]))
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from ..base.calling_line import Line
@@ -14,7 +13,9 @@ from ..domain.facts import Fact
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import Schedule
+from .endpoints import Endpoint, Signer
 from .outbox import Outbox
+from .queue import Queue
 
 _T = TypeVar("_T")
 
@@ -29,7 +30,6 @@ class Watcher(Protocol):
         """Leave a message alone from now on, because it has a script."""
 
 
-@dataclass(slots=True, eq=False)
 class FakeState:
     """What has happened in a fake since it was made or last reset, and what will come of it.
 
@@ -41,7 +41,11 @@ class FakeState:
         schedule: What will happen, and when.
         history: What has happened.
         account: The account.
-        outbox: The events, and the attempts to post them.
+        outbox: The events, and the attempts that were made.
+        queue: The attempts that are still to be made.
+        signers: The later signers of endpoints: one more after each change of secrets.
+        failures: How many attempts in a row have failed, by endpoint.
+        disabled: The endpoints at which these were too many.
         errors: Errors that could not be raised where they happened: the test's next call raises the
             first.
         background: Exceptions of tasks and threads, and those that are logged once the attempt that
@@ -55,20 +59,27 @@ class FakeState:
             very response that caused them.
     """
 
-    schedule: Schedule
-    history: History
-    account: Account
-    outbox: Outbox
-    errors: list[BaseException] = field(default_factory=list[BaseException])
-    background: list[LoggedError] = field(default_factory=list[LoggedError])
-    watchers: list[Watcher] = field(default_factory=list[Watcher])
-    early: dict[MessageState, int] = field(default_factory=dict[MessageState, int])
-    unused: dict[object, tuple[str, Line]] = field(default_factory=dict[object, tuple[str, Line]])
-    blocked: bool = False
-    _parts: dict[object, Any] = field(default_factory=dict[object, Any])
+    def __init__(
+        self, schedule: Schedule, history: History, account: Account, outbox: Outbox
+    ) -> None:
+        self.schedule: Schedule = schedule
+        self.history: History = history
+        self.account: Account = account
+        self.outbox: Outbox = outbox
+        self.queue: Queue = outbox.queue
+        self.signers: dict[Endpoint, list[Signer]] = {}
+        self.failures: dict[Endpoint, int] = {}
+        self.disabled: set[Endpoint] = set()
+        self.errors: list[BaseException] = []
+        self.background: list[LoggedError] = []
+        self.watchers: list[Watcher] = []
+        self.early: dict[MessageState, int] = {}
+        self.unused: dict[object, tuple[str, Line]] = {}
+        self.blocked: bool = False
+        self._parts: dict[object, Any] = {}
 
     def part(self, owner: object, make: Callable[[], _T]) -> _T:
-        """Return what a class or an object of a higher room has to forget at a reset.
+        """Return what a class or an object of a higher room forgets at a reset.
 
         It is made when its owner first asks for it.
         """

@@ -26,7 +26,7 @@ from ..domain.schedule import Schedule
 from ..wire.bodies import EventWriter
 from .attempts import Attempt
 from .core import Core
-from .endpoints import Endpoint, Endpoints, Standings
+from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event, OtherEvent
 from .faults import Fault
 from .outbound import Outbound
@@ -43,6 +43,7 @@ class Outbox:
     Args:
         core: What the parts of the fake share.
         ids: Templates of the events' ids.
+        history: Where the events are recorded.
         schedule: Where attempts are scheduled.
         writer: Writes the events.
         per_message: Whether all events of a message have the same id.
@@ -50,9 +51,7 @@ class Outbox:
         tick: How much later each event shows that it happened, in nanoseconds.
 
     Attributes:
-        history: Where the events are recorded.
         endpoints: The endpoints, which a reset keeps.
-        standings: What has become of each endpoint.
         events: The events that were emitted, in order.
         attempts: The attempts that have ended, in the order in which they ended.
         seen: How many of these attempts the test has read.
@@ -80,9 +79,8 @@ class Outbox:
         self._writer = writer
         self._per_message = per_message
         self._outbound = None if outbound is None else Outbound(core, outbound)
-        self.history: History = history
+        self._history = history
         self.endpoints: Endpoints = endpoints
-        self.standings: Standings = Standings()
         self.queue: Queue = Queue(core, schedule)
         self.faults: Triggers[Fault] = Triggers(history)
         self.events: list[Event] = []
@@ -197,7 +195,7 @@ class Outbox:
             self._number(event)
         else:
             self._of_messages += 1
-        self.history.add(event, cause)
+        self._history.add(event, cause)
         self.events.append(event)
         if self._tick:
             self._last = max(self._last, shown(event.moment))
