@@ -79,7 +79,7 @@ class Core(Generic[_State]):
             finally:
                 self.lock.acquire()
         finally:
-            self.scopes.open.discard(callback)
+            self.scopes.end(callback)
 
     def raise_errors(self) -> None:
         """Raise the first of the state's errors, unless the caller is part of an attempt."""
