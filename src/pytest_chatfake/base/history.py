@@ -63,7 +63,7 @@ _R = TypeVar("_R", bound=Record)
 
 
 class History:
-    """Everything that happened in a fake since it was made or reset.
+    """Everything that happened in a fake since it was made, or last reset.
 
     It needs no lock, although any thread may add a request or a fault: a record is in the history
     once it was appended.
@@ -73,10 +73,6 @@ class History:
     """
 
     def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Start a new list; views of the old one stay unchanged."""
         self.records: Records = Records()
 
     def add(self, record: _R, cause: Record | None = None) -> _R:
@@ -84,7 +80,7 @@ class History:
 
         A cause from before a reset is left out: code inside an old attempt may still be running.
         """
-        records = self.records  # read once, because a reset starts another list
+        records = self.records
         record._cause = cause if cause is not None and cause._records is records else None
         record._records = records
         records.append(record)
@@ -104,5 +100,5 @@ class History:
         return effects
 
     def has(self, record: Record) -> bool:
-        """Return whether a record was added since the last reset."""
+        """Return whether a record was added to this history, not to one from before a reset."""
         return record._records is self.records

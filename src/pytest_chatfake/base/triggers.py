@@ -120,6 +120,3 @@ class Triggers(Generic[_T]):
         self._history.add(trigger)
         self.ever.append(trigger)
         return trigger
-
-    def clear(self) -> None:
-        self.ever.clear()

@@ -74,7 +74,7 @@ class Inside:
         active_stories.unwatch(self.story)
         self._engine.seed = draws
         self._engine.drain.observer = observer
-        self._engine.outbox.queue.only_waits = only_waits
+        self._engine.core.only_waits = only_waits
 
     def end_waits(self) -> None:
         """Let no attempt wait for others past the next barrier."""
@@ -240,7 +240,7 @@ class Inside:
 
     def reserve(self, endpoint: Endpoint, event_type: str) -> None:
         """Let an endpoint get events of this type, unsigned; nothing else, and no other does."""
-        endpoint.events, endpoint._signers = frozenset([event_type]), [None]
+        endpoint.events, endpoint._signer = frozenset([event_type]), None
         self._engine.outbox.endpoints.reserved[event_type] = endpoint
 
     # What happened
@@ -253,12 +253,12 @@ class Inside:
     @property
     def errors(self) -> Sequence[BaseException]:
         """The errors that the next verb would raise."""
-        return self._engine.core.errors
+        return self._engine.state.errors
 
     @property
     def is_blocked(self) -> bool:
         """Whether a verb was called while the app's event loop was blocked."""
-        return bool(self._engine.blocked)
+        return self._engine.state.blocked
 
     @property
     def had_threads(self) -> bool:
@@ -268,7 +268,7 @@ class Inside:
     @property
     def records(self) -> Sequence[Record]:
         """What happened, in order."""
-        return self._engine.core.history.records
+        return self._engine.state.history.records
 
     @property
     def ids(self) -> Iterator[str]:
@@ -280,7 +280,7 @@ class Inside:
     @property
     def has_delivered_early(self) -> bool:
         """Whether a message was delivered before its step."""
-        return bool(self._engine.executor.early)
+        return bool(self._engine.state.early)
 
     # Attempts and their events
 
@@ -315,7 +315,7 @@ class Inside:
     @property
     def background_errors(self) -> Sequence[str]:
         """The exceptions that were raised in the background, and where they were raised."""
-        return [shown_error(error) for error in self._engine.core.background]
+        return [shown_error(error) for error in self._engine.state.background]
 
     @staticmethod
     def is_new(attempt: Attempt) -> bool:
@@ -477,7 +477,7 @@ class Inside:
 
     def attempts_of(self, call: ApiRequest) -> Sequence[Attempt]:
         """Return the attempts that a call has caused, including those that have not ended."""
-        effects = self._engine.core.history.effects_of(call)
+        effects = self._engine.state.history.effects_of(call)
         return [effect for effect in effects if isinstance(effect, Attempt)]
 
     @property

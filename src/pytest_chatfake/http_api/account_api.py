@@ -158,10 +158,7 @@ class AccountApi:
         self._keys: list[str] = []  # all keys so far, which no text may show
         self._set_key(key)
         self._key_header = key_header
-        self._log: list[ApiRequest] = []
         self._routes = Routes()
-        self._first_calls: FirstCalls = {}
-        self._faults: Triggers[ApiFault] = Triggers(engine.core.history)
 
     def __repr__(self) -> str:
         return f"<chat_fake.api of the key {self._tail}: {counted(len(self._log), 'request')}>"
@@ -172,10 +169,15 @@ class AccountApi:
         self._engine.ensure_readable()
         return tuple(self._log)
 
-    def _forget(self) -> None:
-        self._log.clear()
-        self._first_calls = {}  # a call in flight keeps the old dict
-        self._faults.clear()
+    @property
+    def _log(self) -> list[ApiRequest]:
+        records = self._core.state.history.records
+        return [record for record in records if isinstance(record, ApiRequest)]
+
+    @property
+    def _faults(self) -> Triggers[ApiFault]:
+        state = self._core.state
+        return state.part(ApiFault, lambda: Triggers[ApiFault](state.history))
 
     def _set_key(self, key: str) -> None:
         self._key = key
@@ -184,8 +186,7 @@ class AccountApi:
 
     def _record(self, asked: ApiRequest) -> None:
         asked._arrived = asked.moment = self._engine.catch_up()
-        with self._core.lock:  # a reset clears both
-            self._log.append(self._core.history.add(asked))
+        self._core.state.history.add(asked)
 
     def _responded(
         self, asked: ApiRequest, faults: list[ApiFault], status: int | None, body: bytes
@@ -238,7 +239,7 @@ class AccountApi:
             self._take_back(faults)
             if found is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
-            self._core.errors.append(error)
+            self._core.state.errors.append(error)
             return server_error(error)
         other: Reply | None = None
         if method == "POST" and str(response.status).startswith("2"):
@@ -257,8 +258,9 @@ class AccountApi:
     ) -> Response | Reply | None:
         try:
             self._core.scopes.begin(asked)
+            first_calls = self._core.state.part(FirstCalls, FirstCalls)
             found = respond(
-                self._first_calls, route, request, variables, asked, has_failed=self._has_failed
+                first_calls, route, request, variables, asked, has_failed=self._has_failed
             )
             if races or route.webhooks_first:
                 self._engine.catch_up()  # an autopilot may deliver at once
@@ -285,7 +287,7 @@ class AccountApi:
         try:
             self._engine.attempt_now(apart=not asked.in_process)
         except Exception as error:  # a receiver's error, not the route's
-            self._core.errors.append(error)
+            self._core.state.errors.append(error)
         asked._is_given_up = has_hung_up(client)
         asked._awaits_webhooks = False
 
@@ -298,13 +300,13 @@ class AccountApi:
                 self._attempt(asked, client)
 
     def _has_failed(self, asked: Record) -> bool:
-        messages = (effect._message for effect in self._core.history.effects_of(asked))
+        messages = (effect._message for effect in self._core.state.history.effects_of(asked))
         return any(message is not None and message.state == "failed" for message in messages)
 
     def _deliver(self, asked: ApiRequest, race: WebhooksFirst) -> None:
         # This replaces the next deliveries that the test asks for.
         with self._core.lock:
-            caused = (record._message for record in self._core.history.effects_of(asked))
+            caused = (record._message for record in self._core.state.history.effects_of(asked))
             for message in dict.fromkeys(one for one in caused if one and one.state == "sent"):
                 early = 0
                 with suppress(IllegalTransition):  # the phone may be off
@@ -314,7 +316,7 @@ class AccountApi:
                         self._engine.executor.execute(verb, "deliver()", race.line, now)
                         early += devices
                 if early:
-                    self._engine.executor.early[message] = early
+                    self._core.state.early[message] = early
 
     def _not_found(self, asked: ApiRequest) -> Reply:
         methods = self._routes.methods(asked.path)

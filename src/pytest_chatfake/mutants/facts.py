@@ -316,7 +316,7 @@ class Mutation:
         key = self._attempts, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt a closed fake's events
-            engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
+            engine = next(fake._engine for fake in opened if fake._engine.state.history.has(event))
             message = engine.account.find(event.message_id or "")
             facts = _Facts(engine.settings, engine.account, message, event.status)
             if _EVENTS["inbound-other-id"](request.body, facts) != request.body:

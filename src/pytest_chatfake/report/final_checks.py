@@ -110,7 +110,7 @@ class FinalChecks:
         )
         yield from _listed(
             f" still queued: end the test with `{awaited(engine)}chat_fake.settle()`"
-            f"{why_queued(engine.blocked)}",
+            f"{why_queued(engine.state.blocked)}",
             "event",
             [(caused(event), event.line) for event in queued],
         )
@@ -137,7 +137,7 @@ class FinalChecks:
         yield from _listed(
             " without effect, because nothing uses the result",
             "call",
-            [(f"write {use} {line.place}", line) for use, line in engine.unused.values()],
+            [(f"write {use} {line.place}", line) for use, line in engine.state.unused.values()],
         )
 
 
@@ -183,7 +183,7 @@ def retried(engine: Engine) -> set[tuple[Event, Endpoint]]:
     with engine.core.lock:
         return {
             (attempt.event, attempt.endpoint)
-            for _, kind, attempt in engine.core.schedule.pending()
+            for _, kind, attempt in engine.state.schedule.pending()
             if kind == "attempt"
         }
 

@@ -117,7 +117,7 @@ class Highlights:
         engine = self._engine
         if engine.plan:
             yield engine.plan.remainder()
-        yield from folded(map(_error, engine.core.errors), _MAX_LINES)
+        yield from folded(map(_error, engine.state.errors), _MAX_LINES)
         yield from folded(self._unheard(), _MAX_LINES)
         unused = unused_faults(engine, self._story.api)
         late = [fault for fault in unused if missed(fault, engine) is not None]
@@ -218,7 +218,7 @@ class Highlights:
     def _queued(self) -> Iterator[str]:
         queued = self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
-            why = why_queued(self._engine.blocked)
+            why = why_queued(self._engine.state.blocked)
             settle = why or f": call {awaited(self._engine)}chat_fake.settle()"
             yield f"{events_are(queued)} still queued{settle}"
 

@@ -96,7 +96,7 @@ def shown_error(error: LoggedError) -> str:
 
 def background_lines(engine: Engine) -> Iterator[str]:
     """Return a line for each different exception that was raised in the background."""
-    for error in dict.fromkeys(engine.core.background):
+    for error in dict.fromkeys(engine.state.background):
         yield f"{shown_error(error)} was raised in the background"
 
 
