@@ -21,7 +21,6 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest
 from ..webhooks.events import Event, under_id
 from ..webhooks.forgeries import GENUINE, UNSIGNED, WITHOUT, WRONG, Forged, Forgery, forgeries
-from ..webhooks.outbox import Outbox
 from ..webhooks.signing import sign
 from .snapshots import Snapshot, taken
 
@@ -79,15 +78,9 @@ class ForgeryCheck:
         refused: The forgeries that were refused: the name of each, and its event.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        outbox: Outbox,
-        snapshot: Snapshot,
-        known: Mapping[str, str],
-    ) -> None:
+    def __init__(self, engine: Engine, snapshot: Snapshot, known: Mapping[str, str]) -> None:
         self._engine = engine
-        self._outbox = outbox
+        self._outbox = engine.outbox
         self._snapshot = snapshot
         self._known = known
         self._types: set[str] = set()
