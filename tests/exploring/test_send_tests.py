@@ -357,13 +357,12 @@ def test_an_app_that_remembers_an_earlier_world_is_refused(run):
     """,
         *("-k", "a_refused_send"),
     )
-    assert first_lines(result) == [
-        "a_refused_send: ChatFakeError: connect(): expected a new app in each world, got one that "
-        "remembers an earlier world: the snapshot was {} at first, and is {'order-1': 'sent'} now. "
-        "Create the app inside connect(), and empty its database there. tmp_path is one folder for "
-        'all worlds of a test: take tmp_path_factory, and call tmp_path_factory.mktemp("world") '
-        "for each"
-    ]
+    assert first_lines(result)[0].partition("connect(): ")[2] == (
+        "expected a new app in each world, got one that remembers an earlier world: the snapshot "
+        "was {} at first, and is {'order-1': 'sent'} now. Create the app inside connect(), and "
+        "empty its database there. tmp_path is one folder for all worlds of a test: take "
+        'tmp_path_factory, and call tmp_path_factory.mktemp("world") for each'
+    )
 
 
 def test_what_connect_sends_has_other_ids_in_other_worlds(run):

@@ -334,8 +334,7 @@ class Engine:
                 with suppress(RuntimeError):  # it goes on
                     worker.close()
         elif self._test_loop is not None and running_framework() is None:
-            is_blocked = not self._test_loop.run(self.drain.attempt_async)
-            self.state.blocked = self.state.blocked or is_blocked
+            self.state.blocked |= not self._test_loop.run(self.drain.attempt_async)
 
     def await_retries(self) -> None:
         """Make ``settle()`` move the clock to retries from now on."""

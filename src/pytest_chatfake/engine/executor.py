@@ -212,12 +212,17 @@ class Executor:
                 watcher.watch(fact)
 
     def emit_custom(
-        self, custom: CustomEvent, subject: object, what: str, line: Line, now: int
+        self,
+        state: FakeState,
+        custom: CustomEvent,
+        subject: object,
+        what: str,
+        line: Line,
+        now: int,
     ) -> None:
         """Emit an event that is about no message of the fake."""
-        outbox = self.core.state.outbox
-        event = outbox.write_custom(custom, line, now)
-        outbox.emit(event, self.note(what, line, subject, now))
+        event = state.outbox.write_custom(custom, line, now)
+        state.outbox.emit(event, self.note(what, line, subject, now))
 
     # Due work
 

@@ -29,7 +29,6 @@ from ..base.errors import NotAwaited
 from ..transport.client.loops import checkpoint, new_event
 from ..webhooks.core import Core
 from ..webhooks.drain import Drain
-from ..webhooks.fake_state import FakeState
 from .plan import Plan, PlannedStep
 
 T = TypeVar("T")
@@ -50,7 +49,7 @@ class Performer:
         is_performing: Whether a task is performing the plan now.
     """
 
-    def __init__(self, core: Core[FakeState], plan: Plan | None, drain: Drain) -> None:
+    def __init__(self, core: Core[Any], plan: Plan | None, drain: Drain) -> None:
         self._core = core
         self._plan = plan
         self._drain = drain

@@ -99,8 +99,10 @@ class EmitEvent(OtherVerb):
 
     event: CustomEvent
 
-    def execute(self, executor: Executor, _: FakeState, what: str, line: Line, now: int, /) -> None:
-        executor.emit_custom(self.event, None, what, line, now)
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        executor.emit_custom(state, self.event, None, what, line, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class Write(OtherVerb):
         channel = self.engine.settings.naming.event_type.partition(".")[0]
         arguments: Any = {"type": f"{channel}.inbound_message.received", **shape}
         custom = custom_event(*map(arguments.get, _ARGUMENTS))
-        executor.emit_custom(custom, fact, what, line, now)
+        executor.emit_custom(state, custom, fact, what, line, now)
 
     def _shape(self, id_: str, now: int) -> Mapping[str, object]:
         content, fields = json.loads(self.text, parse_float=Decimal)

@@ -268,7 +268,7 @@ class Inside:
     @property
     def records(self) -> Sequence[Record]:
         """What happened, in order."""
-        return self._engine.state.history.records
+        return self._engine.state.history
 
     @property
     def ids(self) -> Iterator[str]:
@@ -443,7 +443,7 @@ class Inside:
     @property
     def has_faults(self) -> bool:
         """Whether a fault was set up."""
-        return bool([*self._engine.outbox.faults.ever, *self._fake.api._faults.ever])
+        return bool(self._engine.state.faults or self._fake.api._faults)
 
     @staticmethod
     def key_of(call: ApiRequest) -> str:

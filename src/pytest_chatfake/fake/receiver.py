@@ -44,7 +44,8 @@ class Receiver:
 
     def __call__(self, request: WebhookRequest) -> int:
         """Record a webhook, and return the status of the response."""
-        part = self._part
+        is_current = self._engine.state.history.has(request.event)
+        part = self._part if is_current else _Part()  # a reset has overtaken it
         part.requests.append(request)
         self._engine.state.unused.pop(self, None)
         try:

@@ -252,8 +252,8 @@ async def expect_idempotent(
     """
     await engine.performed(engine.settle())
     before = await taken(snapshot, engine)
-    outbox = engine.outbox
-    accepted = dict.fromkeys(attempt.event for attempt in list(outbox.attempts) if attempt.ok)
+    attempts = list(engine.outbox.attempts)
+    accepted = dict.fromkeys(attempt.event for attempt in attempts if attempt.ok)
     observer = engine.drain.observer
     if not accepted and not (observer and observer.may_lose_all):
         raise ChatFakeError(
@@ -289,11 +289,10 @@ async def expect_idempotent(
 
 
 async def _attempt_again(event: Event, engine: Engine) -> None:
-    outbox = engine.outbox
-    attempted = len(outbox.attempts)
+    attempted = len(engine.outbox.attempts)
     engine.perform(Redeliver(None, event), "redeliver()")
     await engine.performed(engine.settle())
-    if not any(attempt.event is event for attempt in list(outbox.attempts)[attempted:]):
+    if not any(attempt.event is event for attempt in list(engine.outbox.attempts)[attempted:]):
         raise ChatFakeError(
             f"assert_idempotent() can't tell: {event._name} was not redelivered. Leave the "
             f"paused() block first, and keep the endpoint connected"

@@ -576,8 +576,10 @@ class Webhooks:
     def _fault(self, fault: Fault, where: EventFilter) -> Fault:
         concerned = checked(where, f"{fault.kind}()", self._engine)
         fault._set_up(concerned, calling_line(3))
-        now = self._engine.catch_up()
-        return self._engine.outbox.faults.add(fault, now)
+        fault.moment = self._engine.catch_up()
+        state = self._engine.state
+        state.faults.append(state.history.add(fault))
+        return fault
 
     # Past events, and events that the service would not send
 
@@ -765,7 +767,7 @@ class Webhooks:
             )
         self._engine.note(f"webhooks.{what}", calling_line())
         for endpoint, signer in signers.items():
-            self._engine.state.signers.setdefault(endpoint, []).append(signer)
+            self._engine.state.signers[endpoint] = [*endpoint._signers, signer]
 
     def assert_rejects_forgeries(
         self, snapshot: Snapshot | None = None, *, known: Mapping[str, str] | None = None
@@ -812,5 +814,5 @@ class Webhooks:
             )
             for what, reason in check_mapping({} if known is None else known, "known").items()
         }
-        self._forgery_check = ForgeryCheck(self._engine, self._engine.outbox, snapshot, reasons)
+        self._forgery_check = ForgeryCheck(self._engine, snapshot, reasons)
         return self._engine.check(FORGING, self._forgery_check.run)

@@ -17,7 +17,6 @@ from ..base.errors import IllegalTransition
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import tail
-from ..base.triggers import Triggers
 from ..base.views import counted
 from ..domain.instants import instant
 from ..domain.verbs import Deliver
@@ -171,13 +170,12 @@ class AccountApi:
 
     @property
     def _log(self) -> list[ApiRequest]:
-        records = self._core.state.history.records
-        return [record for record in records if isinstance(record, ApiRequest)]
+        history = self._core.state.history
+        return [record for record in history if isinstance(record, ApiRequest)]
 
     @property
-    def _faults(self) -> Triggers[ApiFault]:
-        state = self._core.state
-        return state.part(ApiFault, lambda: Triggers[ApiFault](state.history))
+    def _faults(self) -> list[ApiFault]:
+        return self._core.state.part(ApiFault, list[ApiFault])
 
     def _set_key(self, key: str) -> None:
         self._key = key
@@ -258,9 +256,13 @@ class AccountApi:
     ) -> Response | Reply | None:
         try:
             self._core.scopes.begin(asked)
-            first_calls = self._core.state.part(FirstCalls, FirstCalls)
             found = respond(
-                first_calls, route, request, variables, asked, has_failed=self._has_failed
+                self._core.state.part(FirstCalls, FirstCalls),
+                route,
+                request,
+                variables,
+                asked,
+                has_failed=self._has_failed,
             )
             if races or route.webhooks_first:
                 self._engine.catch_up()  # an autopilot may deliver at once
@@ -293,8 +295,8 @@ class AccountApi:
 
     def _attempt_during(self, asked: ApiRequest, client: socket | None) -> None:
         # Once the response is known, so that it can't show what the app does with the event.
+        queue = self._engine.outbox.queue
         if attempts := self._engine.drain.take_for(asked):
-            queue = self._engine.outbox.queue
             with queue.holding_ready():
                 queue.ready.extend(attempts)
                 self._attempt(asked, client)
@@ -338,8 +340,10 @@ class AccountApi:
         with self._core.lock:
             due = [
                 fault
-                for fault in self._faults.active
-                if (calls_route or not fault._is_race) and fault._is_due(method, path)
+                for fault in self._faults
+                if not fault._is_removed
+                and (calls_route or not fault._is_race)
+                and fault._is_due(method, path)
             ]
             for fault in sorted(due, key=lambda fault: not fault._is_race):
                 if fault._is_over(now):
@@ -484,8 +488,10 @@ class AccountApi:
     def _add(self, fault: ApiFault, where: RequestFilter) -> ApiFault:
         self._engine.refuse_closed()
         fault._set_up(where, calling_line(3))
-        now = self._engine.catch_up()
+        fault.moment = now = self._engine.catch_up()
         if isinstance(fault, RateLimit) and fault._end is not None and fault._end <= now:
             raise ValueError(f"retry_after: expected a date after {instant(now)}, the fake's time")
         self._engine.await_retries()  # an app whose call fails may refuse the event that it handles
-        return self._faults.add(fault, now)
+        with self._core.lock:  # so that no reset comes between
+            self._faults.append(self._core.state.history.add(fault))
+        return fault

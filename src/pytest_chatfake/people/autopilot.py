@@ -165,15 +165,13 @@ class Autopilots:
         self._state = engine.state
         self._autopilots: defaultdict[str | None, list[Autopilot]] = defaultdict(list)
         self._plans: dict[int, FlightPlan] = {}  # by message number
+        self._state.watchers.append(self)
+        for kind in _KINDS:
+            engine.executor.due_handlers[kind] = partial(_run, kind)
 
     def add(self, autopilot: Autopilot) -> None:
         with self._engine.core.lock:
             self._autopilots[autopilot._to].append(autopilot)
-            # Fakes without autopilots pay nothing.
-            if self not in self._state.watchers:
-                self._state.watchers.append(self)
-                for kind in _KINDS:
-                    self._engine.executor.due_handlers[kind] = partial(_run, kind)
 
     def end(self, autopilot: Autopilot) -> None:
         with self._engine.core.lock:
@@ -199,7 +197,7 @@ class Autopilots:
 
     def leave(self, message: MessageState) -> None:
         plan = self._plans.get(message.number)
-        if plan is not None and plan.message is message:
+        if plan is not None:
             del self._plans[message.number]
             for key in plan.keys.values():
                 self._state.schedule.cancel(key)

@@ -127,7 +127,7 @@ def awaited(engine: Engine) -> str:
 
 
 def unused_faults(engine: Engine, api: AccountApi) -> list[Trigger]:
-    faults = (*engine.outbox.faults.ever, *api._faults.ever)
+    faults = (*engine.state.faults, *api._faults)
     return [fault for fault in faults if not fault.fired]
 
 

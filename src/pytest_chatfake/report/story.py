@@ -57,7 +57,7 @@ class Story:
     def skip(self) -> None:
         """Leave out what happened so far, because it belongs to another test."""
         part = self._part
-        part.begun = part.shown = len(self.engine.state.history.records)
+        part.begun = part.shown = len(self.engine.state.history)
         self.mentioned.clear()
         self.explained.clear()
 
@@ -68,7 +68,7 @@ class Story:
     def take_new(self) -> int:
         """Return the index of the first new entry, and count all entries as shown."""
         part = self._part
-        start, part.shown = part.shown, len(self.engine.state.history.records)
+        start, part.shown = part.shown, len(self.engine.state.history)
         return start
 
     @property

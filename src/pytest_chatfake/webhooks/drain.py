@@ -165,15 +165,16 @@ class Drain:
     def take_for(self, call: Record) -> list[Attempt]:
         """Remove and return the attempts that wait for an API call.
 
-        A call that is made while an event is handled ends no wait. An event that the call itself
-        has caused waits for the next one.
+        A call that is made while an event is handled ends no wait, nor does one from before a
+        reset. An event that the call itself has caused waits for the next one.
         """
         with self._core.lock:
-            if self.thread is not None:
+            state = self._core.state
+            if self.thread is not None or not state.history.has(call):
                 return []
-            self._state = state = self._core.state
-            ready = state.queue.ready
-            if any(isinstance(fault, DuringCall) for fault in state.outbox.faults.active):
+            self._state, ready = state, state.queue.ready
+            faults = (fault for fault in state.faults if not fault._is_removed)
+            if any(isinstance(fault, DuringCall) for fault in faults):
                 caused = state.history.effects_of(call)
                 for attempt in [*ready]:
                     is_asked = attempt._cause or attempt._wait or attempt.event in caused
@@ -227,7 +228,7 @@ class Drain:
 
     def _begin_next(self) -> Sequence[Post]:
         # Usually one; none if nothing is ready, or if an app raised and the event is done.
-        with self._core.lock:  # no reset may come between an event's check and its record
+        with self._core.lock:
             self._state = self._core.state
             ready = self._state.queue.ready
             while ready and (self._raised is None or ready[0].event is self._event):
@@ -251,7 +252,7 @@ class Drain:
         to_make: list[Attempt] = []
         for attempt in batch:
             attempt._wait = None
-            if attempt._is_wanted and self._state.history.has(attempt.event):
+            if attempt._is_wanted:
                 to_make += self._decided(attempt, len(batch) > 1)
         posts = [self._begin(attempt) for attempt in to_make]
         if len(posts) > 1:
@@ -291,7 +292,7 @@ class Drain:
         # Decisions that combine with others come first, then the first of the other ones, unless
         # the attempt is in one of the test's batches. Returns whether to make it now.
         chosen: Decision | None = None
-        for fault in self._state.outbox.faults.ever:
+        for fault in self._state.faults:
             decision = fault._asked(attempt)
             if decision is None or not (decision.combines or (chosen is None and not is_taken)):
                 continue
@@ -419,11 +420,11 @@ class Drain:
                 self._state.queue.note_made()
             self._state.outbox.attempts.append(attempt)
             if not (meaning.uncounted or meaning.unmade):
-                failures = self._state.failures
-                failures[endpoint] = 0 if ok else failures.get(endpoint, 0) + 1
-                if failures[endpoint] == endpoint._disable_after:
-                    self._state.disabled.add(endpoint)
-                    attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
+                if not endpoint.disabled:
+                    failures = self._state.failures
+                    failures[endpoint] = 0 if ok else failures.get(endpoint, 0) + 1
+                    if endpoint.disabled:
+                        attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
                 if not ok:
                     self._try_again(post, by_fault=meaning.wanted)
         interrupt = None if error is None else self._surface(post, error)

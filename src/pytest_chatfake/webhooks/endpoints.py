@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -70,19 +70,18 @@ class Endpoint:
     @property
     def disabled(self) -> bool:
         """Whether too many attempts in a row have failed: the endpoint then gets no events."""
-        return self in self._core.state.disabled
+        limit, failures = self._disable_after, self._core.state.failures
+        return limit is not None and bool(failures.get(self, 0) >= limit)
 
     @property
     def signer(self) -> Signer | None:
         """The function that signs the endpoint's webhooks; None if they are unsigned."""
-        later = self._later_signers
-        return later[-1] if later else self._signer
+        return self._signers[-1]
 
     @property
-    def _later_signers(self) -> Sequence[Signer]:
-        # One more after each change of secrets.
-        later: Sequence[Signer] = self._core.state.signers.get(self, ())
-        return later
+    def _signers(self) -> list[Signer | None]:
+        # The first one, and one more after each change of secrets.
+        return self._core.state.signers.get(self) or [self._signer]
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
@@ -120,7 +119,8 @@ class Endpoint:
             ClosedError: The fake is closed.
         """
         self._note("endpoint.enable()", calling_line())
-        self._core.state.disabled.discard(self)
+        if self.disabled:
+            self._core.state.failures[self] = 0
 
     def disconnect(self) -> None:
         """Stop posting to the endpoint, retries included, and close its connection.

@@ -14,6 +14,7 @@ from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import Schedule
 from .endpoints import Endpoint, Signer
+from .faults import Fault
 from .outbox import Outbox
 from .queue import Queue
 
@@ -43,9 +44,10 @@ class FakeState:
         account: The account.
         outbox: The events, and the attempts that were made.
         queue: The attempts that are still to be made.
-        signers: The later signers of endpoints: one more after each change of secrets.
-        failures: How many attempts in a row have failed, by endpoint.
-        disabled: The endpoints at which these were too many.
+        faults: The faults in webhooks, in the order in which they were set up, including removed
+            ones, because an unused fault is reported when the test ends.
+        signers: The signers of endpoints whose secrets have changed, from the first to the last.
+        failures: How many attempts in a row have failed, by endpoint, until it was disabled.
         errors: Errors that could not be raised where they happened: the test's next call raises the
             first.
         background: Exceptions of tasks and threads, and those that are logged once the attempt that
@@ -62,14 +64,14 @@ class FakeState:
     def __init__(
         self, schedule: Schedule, history: History, account: Account, outbox: Outbox
     ) -> None:
-        self.schedule: Schedule = schedule
-        self.history: History = history
-        self.account: Account = account
-        self.outbox: Outbox = outbox
+        self.schedule = schedule
+        self.history = history
+        self.account = account
+        self.outbox = outbox
         self.queue: Queue = outbox.queue
-        self.signers: dict[Endpoint, list[Signer]] = {}
+        self.faults: list[Fault] = []
+        self.signers: dict[Endpoint, list[Signer | None]] = {}
         self.failures: dict[Endpoint, int] = {}
-        self.disabled: set[Endpoint] = set()
         self.errors: list[BaseException] = []
         self.background: list[LoggedError] = []
         self.watchers: list[Watcher] = []

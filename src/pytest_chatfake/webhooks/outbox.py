@@ -17,7 +17,6 @@ from ..base.calling_line import Line
 from ..base.growing_index import GrowingIndex
 from ..base.history import History, Record
 from ..base.marks import Mark
-from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
 from ..domain.instants import Moment, shown
@@ -28,7 +27,6 @@ from .attempts import Attempt
 from .core import Core
 from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event, OtherEvent
-from .faults import Fault
 from .outbound import Outbound
 from .queue import Queue
 from .synthetic import Edit
@@ -56,7 +54,6 @@ class Outbox:
         attempts: The attempts that have ended, in the order in which they ended.
         seen: How many of these attempts the test has read.
         queue: The attempts that are still to be made.
-        faults: The faults that are set up.
         unheard: Events that no endpoint listened for.
     """
 
@@ -82,7 +79,6 @@ class Outbox:
         self._history = history
         self.endpoints: Endpoints = endpoints
         self.queue: Queue = Queue(core, schedule)
-        self.faults: Triggers[Fault] = Triggers(history)
         self.events: list[Event] = []
         self.attempts: list[Attempt] = []
         self.seen: int = 0

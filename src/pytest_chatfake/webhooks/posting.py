@@ -17,7 +17,6 @@ from ..transport.client.responses import Response
 from .attempts import Attempt, Post
 from .core import Core
 from .endpoints import Signer
-from .fake_state import FakeState
 from .logged_errors import ErrorLog
 from .signing import Signature, flaw_of, forged_body, sign
 
@@ -36,7 +35,7 @@ class Poster:
         log: Notes what apps log.
     """
 
-    def __init__(self, core: Core[FakeState], portal: Portal) -> None:
+    def __init__(self, core: Core[Any], portal: Portal) -> None:
         self._scopes = core.scopes
         self._portal = portal
         self.log: ErrorLog = ErrorLog(core)

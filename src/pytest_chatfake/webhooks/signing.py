@@ -126,8 +126,7 @@ def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
     """
     if not isinstance(signer, OwnSigner):
         return None
-    endpoint = request.endpoint
-    ever: list[Any] = [endpoint._signer, *endpoint._later_signers]
+    ever: list[Any] = request.endpoint._signers
     former = dict.fromkeys(secret for own in ever for secret in own._secrets)
     for secret in signer._secrets:
         del former[secret]
