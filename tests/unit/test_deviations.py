@@ -335,6 +335,16 @@ def test_an_explored_wait_until_inside_an_app_releases_what_waits(fake):
     assert trail(fake) == "delivered, sent reorder"
 
 
+def test_time_moves_to_a_late_duplicate_that_is_left_out(fake, receiver):
+    Inside(fake).leave_out_late_duplicates()
+    began = fake.clock.now
+    fake.webhooks.duplicate(pause=60)
+    fake.send_text()
+    fake.settle()
+
+    assert (trail(fake), fake.clock.now - began) == ("sent", timedelta(seconds=60))
+
+
 def test_where_only_duplicates_are_left_out_a_delayed_event_is_made(fake, receiver):
     Inside(fake).leave_out_late_duplicates()
     fake.webhooks.delay(60)
