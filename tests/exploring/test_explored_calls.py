@@ -134,3 +134,17 @@ def test_in_process_there_is_no_connection_to_lose():
     listed = "api.lose_response(status=502, path='/v2/messages', method='POST')"
     explore(body, only=[listed])
     assert seen[-1] == (502,)
+
+
+def test_a_body_that_fails_if_an_event_is_only_late_is_left_out_and_says_so():
+    def world(fake):
+        seen = []
+        fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+        fake.send_text()
+        seen_before = [*seen]
+        balance(fake)
+        assert seen_before == ["sent"]
+
+    alone = "the body fails if the event is late, even if it arrives during no call"
+    found = str(explore(world, deviations=["during_call"]))
+    assert found == f"1 world; during_call was not tried: {alone}"

@@ -146,7 +146,7 @@ def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_wait(run):
             assert seen == []
             why = r"\(a blocking call stopped the test's loop, so webhooks_first could"
             with pytest.raises(UndeliveredWebhooks, match=why):
-                Inside(fake).check()
+                Inside(fake).checks.run()
 
             await fake.settle()
             assert seen == ["sent"]

@@ -221,7 +221,7 @@ def test_a_batch_is_not_joined_by_a_repeat_that_waits_for_another(fake):
 
 
 def test_an_explored_block_overlaps_though_another_app_calls_wait_until(fake):
-    Inside(fake).observe(Mock(attend=None), "", only_waits=False)
+    Inside(fake).observe(Mock(attend=None), "")
     app = Meeting()
     fake.webhooks.connect(handler=lambda _: fake.wait_until(lambda: 200))
     fake.webhooks.connect(asgi=app)

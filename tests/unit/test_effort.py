@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.fake.inside import Inside
+from pytest_chatfake.fake.details import outlast_barriers
 
 from .fakes import frozen_fake
 from .middles import PACKAGE
@@ -105,7 +105,7 @@ def test_a_message_costs_no_more_beside_thousands_of_conversations(fake):
 WAITING = {
     "reorder": lambda webhooks: webhooks.reorder(by=9_999, times=None, status="sent"),
     "duplicate": lambda webhooks: webhooks.duplicate(after=9_999, times=None, status="sent"),
-    "duplicate, in an exploration": lambda webhooks: Inside.let_wait(
+    "duplicate, past barriers": lambda webhooks: outlast_barriers(
         webhooks.duplicate(after=9_999, times=None, status="sent")
     ),
     "concurrently": lambda webhooks: webhooks.concurrently(by=9_999, times=None, status="sent"),

@@ -41,7 +41,7 @@ class Trigger(Record):
         self._arguments = arguments  # as a test would write them
         self._matched = 0
         self._is_removed = False
-        self._is_short = False  # a barrier came before all the attempts that it waited for
+        self._was_cut_short = False  # a barrier came before all the attempts that it waited for
 
     def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
         times = where.get("times", self._usual_times)

@@ -290,11 +290,10 @@ class Exploration:
         yield from self._explore().__await__()
         return self
 
-    def _repeat(self, first: Exploration) -> None:
-        # With a mutant, one world is usually enough: the one that failed, or else the body as
-        # written.
+    def _repeat(self, first: Exploration, *, is_whole: bool) -> None:
+        # One world is usually enough: the one that failed, or else the body as written.
         self._first = first
-        if current().in_full:
+        if is_whole:
             return
         self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
         self._search = Search(kinds=self._scope.kinds, depth=0, limit=1)

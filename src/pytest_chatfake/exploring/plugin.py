@@ -11,6 +11,7 @@ import pytest
 
 from ..base.current_test import current
 from ..base.preloading import needs
+from . import hooks
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -61,11 +62,16 @@ def chat_explore(
         progress=progress(request.config),
     )
     explorer._item = request.node
-    if current().again and (before := request.node.stash.get(_explorer_key, None)) is not None:
-        explorer._first = before._first or before
+    is_whole = request.node.ihook.pytest_chatfake_repeat(item=request.node)
+    if is_whole is not None and (before := request.node.stash.get(_explorer_key, None)) is not None:
+        explorer._first, explorer._is_whole = before._first or before, is_whole
     request.node.stash[_explorer_key] = explorer
     yield explorer
     explorer._end()
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hooks)
 
 
 @pytest.hookimpl(tryfirst=True)

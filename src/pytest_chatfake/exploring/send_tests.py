@@ -291,7 +291,7 @@ class _SendRun(Run[SendTests]):
             await performed(fake, fake.set_balance("0"))
             sending = self._sending(fake, remedy=lambda: fake.top_up(money))
             await sending.play()
-            failed = [each for each in Inside(fake).messages if each.state == "failed"]
+            failed = [each for each in Inside(fake).account.messages if each.state == "failed"]
             if not failed:
                 pytest.skip("no message failed for lack of money: does your send call cost any?")
             cause = "there was no money at first, and then top_up()"

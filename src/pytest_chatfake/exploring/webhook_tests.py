@@ -20,9 +20,11 @@ from ..base.tracebacks import text_of
 from ..base.views import counted, listed
 from ..domain.messages import DEFAULT_PRICE
 from ..fake.config import ChatFakeConfig
+from ..fake.details import chosen_path, is_posted, let_retry, never_disable, was_made
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
+from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
 from .baseline import HARMLESS, Baseline
 from .changes import ChangeCount
@@ -263,9 +265,9 @@ class WebhookTests(ReadyMade):
             ]
             if pair:
                 had_threads.append(inside.had_threads)
-                logged = inside.logged_error(pair[0])
+                logged = logged_error(pair[0])
                 why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
-                is_done = any(each.ok and not inside.logged_error(each) for each in pair)
+                is_done = any(each.ok and not logged_error(each) for each in pair)
                 failed.append("" if is_done else why)
 
         advice = "" if self.crash_points else f". {_NAME_IT}"
@@ -309,7 +311,7 @@ class WebhookTests(ReadyMade):
         """Accept an event about a message that your app never sent, at the latest as a retry."""
 
         async def send(fake: ChatFake, _: Snapshot | None) -> None:
-            by_app = Inside(fake).is_sent_by_app
+            by_app = _sends(fake)
             if not fake.messages or not (by_app or webhook_run.has_own_scenario):
                 pytest.skip("your app sends nothing, so it knows none of the messages anyway")
             known, before = fake.messages[-1], len(fake.webhooks.attempts)
@@ -358,7 +360,7 @@ class WebhookTests(ReadyMade):
             kind = f"{settings.naming.event_type.partition('.')[0]}.added_later"
             if settings.outbound is not None:  # such an event would have another envelope
                 webhook_run.note("no unknown event type, because of outbound=")
-            elif not inside.is_heard(kind):
+            elif not _listens(fake, kind):
                 webhook_run.note('no unknown event type: connect(events="*")')
             else:
                 await performed(fake, fake.webhooks.emit_event(kind))
@@ -383,16 +385,16 @@ class WebhookTests(ReadyMade):
                 await inside.taken(snapshot)
             await performed(fake, person.sends("image", {"link": "https://example.test/1"}))
             await _settled(fake)
-            others = [e for e in fake.events[before:] if not inside.is_about_a_message(e)]
+            others = [e for e in fake.events[before:] if e.message_id is None]
             kinds = [event.type for event in others]
-            if not any(map(inside.is_heard, kinds)):
+            if not any(_listens(fake, kind) for kind in kinds):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
             webhook_run.tried(counted(len(others), "message"))
             accepted = [each for each in inside.attempts if each.ok and each.event in others]
-            if accepted and all(map(inside.logged_error, accepted)):
+            if accepted and all(map(logged_error, accepted)):
                 raise AssertionError(
                     f"the app accepted what people wrote, but logged an error each time: "
-                    f"{inside.logged_error(accepted[0])}"
+                    f"{logged_error(accepted[0])}"
                 )
 
         webhook_run.explore(ending=write)
@@ -605,7 +607,7 @@ class _WebhookRun(Run[WebhookTests]):
             await performed(fake, fake.assert_order_independent(snapshot))
         if not self._is_alone:
             await performed(fake, fake.settle())
-            Inside(fake).require_accepted()
+            Inside(fake).checks.require_accepted()
 
     def _check(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         inside = Inside(fake)
@@ -616,9 +618,9 @@ class _WebhookRun(Run[WebhookTests]):
             )
         for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
-            inside.never_disable(endpoint)  # the test's own faults must not count as failures
+            never_disable(endpoint)  # the test's own faults must not count as failures
             if self._fails_calls:
-                inside.let_retry(endpoint)
+                let_retry(endpoint)
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)
@@ -651,7 +653,7 @@ class _WebhookRun(Run[WebhookTests]):
         observer = inside.observer
         if isinstance(observer, Recorder) and (errors := observer.accepted_errors()):
             raise AssertionError(f"{_accepted(errors)}, and {problem}")
-        raise AssertionError(f"{problem}\n{_IN_A_QUEUE if inside.is_sent_by_app else _UNKNOWN}")
+        raise AssertionError(f"{problem}\n{_IN_A_QUEUE if _sends(fake) else _UNKNOWN}")
 
     async def _check_as_written(self, snapshot: Snapshot, fake: ChatFake) -> None:
         # If the scenario as written ends wrong, one test says so, and the others go on as if there
@@ -684,19 +686,19 @@ class _WebhookRun(Run[WebhookTests]):
         if not self._was_played:  # as written
             if not len(fake.events):
                 raise ChatFakeError("scenario(): expected events, got none: send a message in it")
-            if not any(map(inside.is_to_post, fake.events)):
+            if not any(map(is_posted, fake.events)):
                 raise ChatFakeError(
                     "outbound=: expected a body for one of the scenario's events at least, got "
                     "None for each: nothing was posted"
                 )
-            if not inside.has_attempted:
+            if not any(map(was_made, inside.attempts)):
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(
                     f"connect(): expected an endpoint that listens for {types}, the scenario's "
                     f"events, got none: pass their types as connect(events=)"
                 )
-            inside.require_accepted()
-            inside.check()
+            inside.checks.require_accepted()
+            inside.checks.run()
         self._was_played = True
 
     # The test to paste
@@ -729,7 +731,7 @@ def _check_unknown(attempts: Iterable[Attempt]) -> None:
     for attempt in attempts:
         if attempt.ok:
             continue
-        path = Inside.path_of(attempt)
+        path = chosen_path(attempt)
         how = attempt.outcome + f" at {path}" * bool(path)
         if 400 <= (attempt.status_code or 500) < 500:
             pytest.skip(f"refused with {how}: is that what your provider expects?")
@@ -786,9 +788,19 @@ def _accepted(errors: Mapping[str, str]) -> str:
     return text + f", and {others}" * (len(errors) > 1)
 
 
+def _sends(fake: ChatFake) -> bool:
+    # Whether an API call has sent a message.
+    inside = Inside(fake)
+    return any(map(inside.send_call_of, inside.account.messages))
+
+
+def _listens(fake: ChatFake, event_type: str) -> bool:
+    return any(endpoint.listens_for(event_type) for endpoint in Inside(fake).connected)
+
+
 def _events_of(fake: ChatFake) -> str:
     inside = Inside(fake)
-    events = {attempt.event for attempt in inside.attempts if inside.was_made(attempt)}
+    events = {attempt.event for attempt in inside.attempts if was_made(attempt)}
     return counted(len(events), "event")
 
 

@@ -85,7 +85,7 @@ call_in_children(service.leave_to_parent)
 #: Keys are numbered within each test, so they don't depend on earlier tests.
 _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
 
-#: The fakes that are still open; after an interrupt, an exploration closes those it made.
+#: The fakes that are still open.
 opened: WeakSet[ChatFake] = WeakSet()
 
 
@@ -152,7 +152,7 @@ class ChatFake:
         active_stories.register(self._story)
         strict = config.strict is not False
         self._checks = FinalChecks(engine, self.api, strict=strict)
-        line = None if is_by_package() else calling_line()  # fixtures and worlds close theirs
+        line = None if is_by_package() else calling_line()  # the package closes its own
         self._unclosed = finalize(self, warn_of_unclosed, current().why_open, line)
         opened.add(self)
         try:

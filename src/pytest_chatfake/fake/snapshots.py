@@ -18,6 +18,7 @@ from ..base.arguments import check_takes, cited, shortened, written
 from ..base.errors import ChatFakeError
 from ..base.views import counted
 from ..domain.instants import SECOND
+from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.verbs import Redeliver
 from ..transport.client.asgi import AsgiTarget
@@ -75,12 +76,12 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
         lines[0] += f" ({_LEAVE_OUT})"
     if len(lines) > _LISTED:
         lines[_LISTED - 1 :] = [f"and {len(lines) - _LISTED + 1} more"]
-    return named("\n".join(lines), engine).split("\n")
+    return named("\n".join(lines), engine.account.messages).split("\n")
 
 
-def named(text: str, engine: Engine) -> str:
+def named(text: str, messages: Iterable[MessageState]) -> str:
     """Write m1 for a message's id."""
-    for message in engine.account.messages:
+    for message in messages:
         text = text.replace(message.id, f"m{message.number}")
     return text
 
@@ -225,8 +226,8 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
 
 
 def _unequal(value: Any, copied: Any, path: str) -> str:
-    # The place of a value that never equals its copy, so that no two worlds could agree; empty if
-    # there is none. NaN and functions are their own copies, and collections treat the same object
+    # The place of a value that never equals its copy, so no two snapshots can agree; empty if there
+    # is none. NaN and functions are their own copies, and collections treat the same object
     # as equal.
     for name, one, other in _parts(value, copied):
         if place := _unequal(one, other, path + name):
@@ -255,7 +256,7 @@ async def expect_idempotent(
     attempts = list(engine.outbox.attempts)
     accepted = dict.fromkeys(attempt.event for attempt in attempts if attempt.ok)
     observer = engine.drain.observer
-    if not accepted and not (observer and observer.may_lose_all):
+    if not accepted and (observer is None or observer.expects_events):
         raise ChatFakeError(
             "assert_idempotent() has nothing to redeliver: no endpoint has accepted an event. "
             "Connect your app and send something first"

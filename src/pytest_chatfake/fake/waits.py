@@ -7,10 +7,10 @@ look. Before each look, the fake settles (unless ``settle=False``), to attempt e
 has caused over HTTP meanwhile. Between two looks, no lock is held, no step is pending, and nothing
 is attempted, so other threads and tasks can call verbs.
 
-*Explorations.* A body has to do the same in every run, but it is chance whether a thread of the app
-commits before or after such an attempt. So in an exploration, a wait only makes the attempts that
-were held back, before the first look. Events that the app has caused stay queued until the body
-settles.
+*Observers.* If a test body is run several times, it has to do the same each time, but it is chance
+whether a thread of the app commits before or after such an attempt. So in an observed fake, a wait
+only makes the attempts that were held back, before the first look. Events that the app has caused
+stay queued until the body settles.
 
 *Real time.* The process's :class:`.Watchdog` ends a wait at its limit. A pause waits for a lock; in
 async mode, a thread does this and wakes the loop. So a wait ends even under freezegun, which stops

@@ -51,7 +51,7 @@ class FinalChecks:
     def __init__(self, engine: Engine, api: AccountApi, *, strict: bool) -> None:
         self._engine = engine
         self._api = api
-        self.strict: bool = strict
+        self._strict = strict
 
     def run(self) -> None:
         """Raise or warn about what the test left behind; a closed fake was checked before.
@@ -73,7 +73,7 @@ class FinalChecks:
         engine.core.raise_errors()
         clean = Labels(engine, self._api).clean
         found = [leftover._replace(text=clean(leftover.text)) for leftover in self._leftovers()]
-        errors = [leftover for leftover in found if self.strict and leftover.error]
+        errors = [leftover for leftover in found if self._strict and leftover.error]
         if errors:
             text = "\n".join([*(leftover.text for leftover in errors), _WAY_OUT])
             is_unused = all(leftover.error is UnusedFault for leftover in errors)
@@ -90,10 +90,17 @@ class FinalChecks:
             error = UndeliveredWebhooks(Labels(self._engine, self._api).clean(text))
             raise raised_at(error, attempts[0].event.line)
 
+    def check_attempts(self) -> None:
+        """Raise the app's errors, or UndeliveredWebhooks if a strict test has overlooked any."""
+        self._engine.core.raise_errors()
+        failed = list(overlooked(self._engine))
+        if failed and self._strict:
+            raise UndeliveredWebhooks(undelivered(failed, self._engine))
+
     def _leftovers(self) -> Iterator[Leftover]:
         # Errors closest to the app come first.
         engine, outbox = self._engine, self._engine.outbox
-        is_explained = self.strict and is_in_a_test()  # the failure's timeline explains it
+        is_explained = self._strict and is_in_a_test()  # the failure's timeline explains it
 
         def caused(event: Event) -> str:
             name = event._name if is_explained else event._full_name

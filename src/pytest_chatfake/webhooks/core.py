@@ -34,8 +34,6 @@ class Core(Generic[_State]):
             as an attempt, keeps the state in which it began.
         scopes: Which of the user's code is running, inside an attempt, a response or a callback.
         block: The block of the test that holds back whatever is queued; None outside such a block.
-        only_waits: Whether time moves to duplicates that wait for it, without making them, and API
-            calls end no wait.
         depth: The length of the chain of attempts that has led here, each of which caused an event.
         closed: Whether the test is over, or was interrupted.
         interrupt: The name of the interrupt that closed the fake; else empty.
@@ -48,7 +46,6 @@ class Core(Generic[_State]):
         self.lock: RLock = new_rlock()
         self.scopes: Scopes = Scopes()
         self.block: object = None
-        self.only_waits: bool = False
         self.depth: int = 0
         self.closed: bool = False
         self.interrupt: str = ""

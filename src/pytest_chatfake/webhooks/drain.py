@@ -438,7 +438,7 @@ class Drain:
         # The response as the service gets it. A failure that a fault wants has happened now.
         attempt = post.attempt
         for decision in attempt._decisions:
-            if isinstance(decision, Call) and not (post.attendant and post.attendant.deed):
+            if isinstance(decision, Call) and not (post.attendant and post.attendant.effect):
                 decision.fault._take_back()  # the app did not come that far
                 attempt._decisions = attempt._decisions[:-1]
             elif isinstance(decision, (Failed, Call)):
@@ -503,7 +503,7 @@ class Drain:
             response = Response(None, b"", overdue, response.status)
         if post.attendant is not None and post.attendant.stopped is not None:
             # A stopped app is replaced; if that fails, its error is the attempt's.
-            error = self._restart(endpoint, post.attendant.deed) or error
+            error = self._restart(endpoint, post.attendant.effect) or error
             post.is_posted = error is None  # False: the error is raised in the test in any case
         return response, error
 

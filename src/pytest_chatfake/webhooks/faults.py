@@ -101,7 +101,7 @@ class Duplicate(Fault):
     """Makes an attempt twice."""
 
     _kind, _text = "duplicate", "duplicate"
-    _outlasts_barriers = False  # the second attempt waits past barriers, for some explorations
+    _outlasts_barriers = False  # the second attempt waits past barriers, up to Queue.end_waits()
 
     def __init__(
         self,
@@ -359,3 +359,8 @@ FAULTS: Final[tuple[type[Fault], ...]] = (
     Sign,
     Disabled,
 )
+
+
+def shown_kind(kind: type[Fault]) -> tuple[str, str, str]:
+    """Return a kind's name, the text of its mark, and the call that sets it up."""
+    return kind._kind, kind._text, f"webhooks.{kind._set_up_by or f'{kind._kind}()'}"

@@ -92,8 +92,6 @@ class Queue:
 
     def take_due(self, due: int, attempt: Attempt) -> None:
         """Queue an attempt that was scheduled for ``due``."""
-        if self._core.only_waits and _is_duplicate(attempt):
-            return
         # If time has jumped over `due`, the attempt counts as made at that moment.
         attempt.moment = due if self._core.now() - due > MILLISECOND else 0
         self.add([attempt])
@@ -145,7 +143,7 @@ class Queue:
     def take_for(self, call: Record) -> list[Attempt]:
         """Remove and return the attempts that wait for an API call."""
         waiting = [entry for entry in self._waiting if isinstance(entry[2]._wait, AtCall)]
-        if self._core.only_waits or not waiting:
+        if not waiting:
             return []
         taken = self._take(waiting)
         for attempt in taken:
@@ -166,7 +164,7 @@ class Queue:
             if not isinstance(wait, Turn | AtCall):
                 failed.append(entry)
             elif isinstance(wait, AtCall) or not wait.outlasts_barriers:
-                wait.fault._is_short = True
+                wait.fault._was_cut_short = True
                 turns.append(entry)
         turns.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
         if released := turns or failed:
@@ -243,7 +241,7 @@ class Queue:
         """What a fault has delayed, except by ``delay()``."""
         waiting = [entry for entry in self._waiting if entry[0] < _HELD]
         waiting.sort(key=lambda entry: (entry[0] == _AT_BARRIER, entry[1]))
-        scheduled = [attempt for _, attempt in self.moves_clock_to() if _is_duplicate(attempt)]
+        scheduled = [attempt for _, attempt in self.moves_clock_to() if is_late_duplicate(attempt)]
         return [*(entry[2] for entry in waiting), *scheduled]
 
 
@@ -255,7 +253,8 @@ def _delivery(attempt: Attempt) -> tuple[Event, Endpoint, int]:
     return attempt.event, attempt.endpoint, attempt.number
 
 
-def _is_duplicate(attempt: Attempt) -> bool:
-    # Of those in the schedule to which settle() moves the clock, the others are retries.
+def is_late_duplicate(attempt: Attempt) -> bool:
+    """Return whether an attempt is a duplicate to which ``settle()`` moves the clock."""
+    # Of those in the schedule to which it does, the others are retries.
     wait = attempt._wait
     return isinstance(wait, Until) and wait.moves_clock and attempt.number == 1
