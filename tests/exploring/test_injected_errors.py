@@ -330,4 +330,4 @@ def test_what_can_t_be_explored_is_refused(options, problem):
 def test_all_without_crash_points_leaves_errors_out_and_says_what_to_write():
     exploration = explore(body_of(lets_it_out), deviations="all")
 
-    assert "error was not tried: no call that can fail: name your database" in str(exploration)
+    assert "error was not tried: no call that can fail; name your database" in str(exploration)

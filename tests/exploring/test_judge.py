@@ -438,7 +438,7 @@ TestRejected
 skipped  a_month_later: no message of your scenario was dropped within 31 days
 TestRelies
 skipped  a_month_later
-           your scenario itself fails in this case: AssertionError: assert
+           your scenario itself fails in this case, with AssertionError: assert
            'sent' == 'delivered'
 """)
 
@@ -462,7 +462,7 @@ def test_what_the_scenario_can_not_do_at_night_is_skipped_but_no_refusal(run):
     assert cards(result) == snapshot("""\
 TestQuiet
 skipped  around_midnight
-           your scenario itself fails in this case: LookupError: no message
+           your scenario itself fails in this case, with LookupError: no message
            matches (no criteria): none was sent
 TestRaises
 FAILED   around_midnight

@@ -466,7 +466,7 @@ def masked(only=""):
 def test_what_a_later_step_repairs_is_found_after_the_step_that_shows_it(run):
     chosen = "-k", "test_webhooks_before"
     result = run(masked(), *chosen)
-    finding = "*arrived before its response; after step 1: *'submitted'; as written: 'sent'"
+    finding = "*arrived before its response; after step 1, *'submitted'; as written: 'sent'"
     result.stdout.fnmatch_lines([f"E*{finding}"])
     again = run(masked() + pasted(result) + REPAIRED, "-k", "exploration_found")
     again.stdout.fnmatch_lines(["E*assert {'status': 'submitted'} == {'status': 'sent'}"])
@@ -487,7 +487,7 @@ def test_between_steps_neither_a_right_app_nor_a_settling_snapshot_fails(run):
 
 def test_a_thread_of_the_app_that_waits_for_work_hides_no_step(run):
     result = run(masked() + IDLE, "-k", "TestIdle and test_webhooks_before")
-    finding = "*arrived before its response; after step 1: *'submitted'; as written: 'sent'"
+    finding = "*arrived before its response; after step 1, *'submitted'; as written: 'sent'"
     result.stdout.fnmatch_lines([f"E*{finding}"])
 
 
@@ -745,7 +745,7 @@ skipped  webhooks_before_the_response
            your scenario makes no API call that sends a message
 ok       a_crash: 2 worlds
 skipped  an_error
-           no call that can fail: name your database or broker calls:
+           no call that can fail; name your database or broker calls:
            crash_points = [Session.commit]
 skipped  a_failing_api: your app makes no API call while it handles a webhook
 ok       an_unknown_message: 2 events
@@ -777,7 +777,7 @@ skipped  webhooks_before_the_response
            your scenario makes no API call that sends a message
 ok       a_crash: 2 worlds
 skipped  an_error
-           no call that can fail: name your database or broker calls:
+           no call that can fail; name your database or broker calls:
            crash_points = [Session.commit]
 skipped  a_failing_api: your app makes no API call while it handles a webhook
 ok       an_unknown_message: 2 events
@@ -1471,7 +1471,7 @@ def test_an_async_app_may_refuse_an_event_while_it_takes_it(run):
     assert cards(run(BUSY, "-k", "duplicates_at")) == snapshot("""\
 TestCountsWhatItRefuses
 FAILED   duplicates_at_once
-           sent m1 arrived twice at the same time; [1]: one more: 1; 1 item; as
+           sent m1 arrived twice at the same time; [1]: one more (1); 1 item; as
            written: 0
 TestRefusesBoth
 skipped  duplicates_at_once
@@ -1829,7 +1829,7 @@ FAILED   forgeries: unsigned no longer gets through: remove it from known=\
     [
         (["unsigned"], "TypeError: TestAgeless.known_forgeries: expected a mapping*"),
         ({"unsigned": 1}, "TypeError: TestAgeless.known_forgeries['unsigned']: expected a str*"),
-        ({"late": "x"}, "ValueError: known: unknown forgery 'late': use 'unsigned', *"),
+        ({"late": "x"}, "ValueError: known: unknown forgery 'late'; use 'unsigned', *"),
     ],
 )
 def test_known_forgeries_that_are_not_tried_are_refused(run, known, says):

@@ -38,11 +38,11 @@ LEFTOVERS = """
 
 #: What is said of the first three.
 SAID = [
-    "1 attempt failed: fix the app, or assert on chat_fake.webhooks.attempts:",
+    "1 attempt failed; fix the app, or assert on chat_fake.webhooks.attempts:",
     "  sent m1* (caused at test_it.py:13) to app.<locals>.app (WSGI) /: status 302 (*)",
-    "1 attempt failed: fix the app, or assert on chat_fake.webhooks.attempts:",
+    "1 attempt failed; fix the app, or assert on chat_fake.webhooks.attempts:",
     "  sent m1* (caused at test_it.py:20*) to app.<locals>.app (WSGI) /: status 302 (*)",
-    "1 unused fault: set up a fault before the verb, or remove it:",
+    "1 unused fault; set up a fault before the verb, or remove it:",
     "  lose(status='read'), set up at test_it.py:23",
 ]
 
@@ -393,8 +393,8 @@ def test_a_test_that_failed_anyway_is_told_in_its_report_not_in_warnings(pyteste
             ">       assert chat_fake.balance.charged == 0",
             "*- chat_fake timeline -*",
             "What to look at",
-            "  #4 attempt: sent m1 -> app /: 500 (did it raise? no exception*)",
-            "  #9 attempt: delivered m1 -> app /: 500 (did it raise? no exception*)",
+            "  #4 (attempt) sent m1 -> app /: 500 (did it raise? no exception*)",
+            "  #9 (attempt) delivered m1 -> app /: 500 (did it raise? no exception*)",
             "available 99.95, held 0.00, charged 0.05 USD; times are from 2026-01-01T12:00:00.000Z",
             "  1  +0:00.000  verb     send_text() m1  at test_a_test*.py:7",
         ]

@@ -62,5 +62,7 @@ def test_a_500_names_the_exception_and_the_line_that_the_app_logged(pytester):
 
     line = APPS[: APPS.index("raise Lookup")].count("\n")
     said = r"500 \(the app logged LookupError: no such message at test_it\.py:(\d+)\)"
-    looked = re.findall(rf"^  #4 attempt: sent m1 -> .*: {said}", result.stdout.str(), re.MULTILINE)
+    looked = re.findall(
+        rf"^  #4 (attempt) sent m1 -> .*: {said}", result.stdout.str(), re.MULTILINE
+    )
     assert [str(line)] * 8 == looked

@@ -176,7 +176,7 @@ def test_an_app_is_idempotent_if_everything_again_changes_nothing(fake):
 
 def test_the_event_that_changed_something_is_named(fake):
     ids = repeated(fake)
-    head = "^redelivering sent m1 changed the snapshot; snapshot: one more: 'evt_"
+    head = "^redelivering sent m1 changed the snapshot; snapshot: one more \\('evt_"
     with pytest.raises(AssertionError, match=head):
         fake.assert_idempotent(lambda: ids)
 

@@ -274,7 +274,7 @@ def test_a_fault_that_never_fired_is_told_at_the_end_with_its_line(set_up, calls
             + f" ({why})" * bool(why)
         )
 
-    head = "1 unused fault: set up a fault before the verb, or remove it:"
+    head = "1 unused fault; set up a fault before the verb, or remove it:"
     assert warnings_at_the_end(scenario) == ["\n".join([head, *told])]
 
 
@@ -287,7 +287,7 @@ def test_several_faults_are_one_warning_and_one_that_fired_is_no_news():
         fake.send_text()
 
     (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("2 unused faults: ")
+    assert text.startswith("2 unused faults; ")
 
 
 def test_crash_and_error_name_the_folder_that_they_need(fake, monkeypatch):

@@ -44,7 +44,7 @@ def test_an_event_that_no_connected_endpoint_listens_for_is_named():
 
     (text,) = warnings_at_the_end(scenario)
     head, *lines = text.splitlines()
-    assert head == '2 events that no endpoint listens for: connect the app with events="*":'
+    assert head == '2 events that no endpoint listens for; connect the app with events="*":'
     line = scenario.__code__.co_firstlineno + 3
     caused = [(TYPE, line), ("edited", line + 1)]
     assert lines == [f"  {type} (caused at test_other_events.py:{line})" for type, line in caused]

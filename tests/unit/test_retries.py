@@ -164,7 +164,7 @@ def test_an_assertion_of_a_handler_is_a_failure_of_the_test_each_time():
 
 # -- what is news ----------------------------------------------------------------------------------
 
-FAILED = r" failed: fix the app, or assert on chat_fake\.webhooks\.attempts:"
+FAILED = r" failed; fix the app, or assert on chat_fake\.webhooks\.attempts:"
 LINE = (
     r"\n  sent m1 \(message \w+\) \(caused at test_retries\.py:\d+\) "
     r"to app_of\.<locals>\.app \(WSGI\) /hooks: status "

@@ -101,7 +101,7 @@ class Baseline:
             then = "otherwise" if self.only_waits else "as written"
             lines = inside.difference(self.values[index], value, then)
             if self.until:
-                lines[0] = f"after step {self.until}: {lines[0]}"
+                lines[0] = f"after step {self.until}, {lines[0]}"
             raise self.error_about("the snapshot depends on the order of events", lines)
 
     async def judge(self, expected: object, snapshot: Snapshot, inside: Inside, cause: str) -> None:

@@ -555,7 +555,7 @@ class Exploration:
             if not self._scope.may_miss_points:
                 meanwhile = "in send() or work()" if calls else "while it handles an event"
                 raise ChatFakeError(
-                    f"crash_points: {problem}: name a function that it calls {meanwhile}"
+                    f"crash_points: {problem}; name a function that it calls {meanwhile}"
                 )
             reasons.append(
                 f"{problem}, which the base class names in its crash_points: write crash_points = "

@@ -120,14 +120,12 @@ def check_class(
     known = {test for test in vars(base) if test.startswith("test_")}
     left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
     for what, names in (
-        ("expected_failures", {*tests.expected_failures}),
-        ("only", {*check_mapping(tests.only, f"{name}.only")}),
-        ("a test set to None", left_out),
+        (f"{name}.expected_failures", {*tests.expected_failures}),
+        (f"{name}.only", {*check_mapping(tests.only, f"{name}.only")}),
+        (f"a test of {name} set to None", left_out),
     ):
         if unknown := names - known:
-            raise ValueError(
-                f"{name}: {what}: expected one of {sorted(known)}, got {cited(min(unknown))}"
-            )
+            raise ValueError(f"{what}: expected one of {sorted(known)}, got {cited(min(unknown))}")
 
 
 def item_of(mapping: Any, name: str) -> Any:

@@ -590,7 +590,7 @@ class _WebhookRun:
                 self._skip_if_failed(_FIRST)
                 if prepare is not None:
                     why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
-                    pytest.skip(f"your scenario itself fails in this case: {why}")
+                    pytest.skip(f"your scenario itself fails in this case, with {why}")
             if prepare is not None:  # what the app keeps may have to expire
                 self._skip_if_not_aged(self._explorer.explorations[-1])
             if isinstance(error, SnapshotError):
