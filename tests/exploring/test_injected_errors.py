@@ -183,7 +183,7 @@ class Strange(Exception):
         (Strange, Strange),
     ],
 )
-def test_it_is_of_the_class_that_is_given_whatever_that_takes(raises, caught):
+def test_an_injected_error_has_the_given_class_whatever_its_init_takes(raises, caught):
     def app(request):
         try:
             save()

@@ -1040,7 +1040,7 @@ def test_nothing_that_a_class_says_silences_a_refused_event(run):
     result.stdout.no_fnmatch_line("*strict=False this is*")
 
 
-def test_nor_one_that_is_refused_in_another_world_only(run):
+def test_no_setting_silences_an_event_refused_in_another_world_only(run):
     code = """
     import pytest
     from pytest_chatfake import WebhookTests

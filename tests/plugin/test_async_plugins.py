@@ -22,8 +22,8 @@ def make_app(url):
         message = (await request.json())["chatMessage"]
         # Without certificates: they take longer to load than all the rest.
         async with httpx.AsyncClient(verify=False, timeout=60) as client:
-            answer = await client.get(f"{url}/v2/balance", headers={"X-API-Key": "our-key"})
-        app.state.seen.append((message["status"], answer.json()["amount"]))
+            response = await client.get(f"{url}/v2/balance", headers={"X-API-Key": "our-key"})
+        app.state.seen.append((message["status"], response.json()["amount"]))
         return Response()
 
     app = Starlette(routes=[Route("/hooks/chat", hook, methods=["POST"])])

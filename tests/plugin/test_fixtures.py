@@ -93,8 +93,8 @@ def test_one_url_serves_an_app_that_is_configured_once_for_the_session(pytester)
         def app(chat_fake_url):
             def balance():
                 headers = {"X-API-Key": "our-key"}
-                answer = requests.get(f"{chat_fake_url}/v2/balance", headers=headers, timeout=60)
-                return answer.status_code, answer.text
+                response = requests.get(f"{chat_fake_url}/v2/balance", headers=headers, timeout=60)
+                return response.status_code, response.text
             return balance
 
         @pytest.fixture

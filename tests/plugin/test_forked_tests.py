@@ -139,17 +139,17 @@ def test_a_process_that_a_test_forks_asks_the_test_s_own_server(run):
     result = run("""
     import multiprocessing
 
-    def ask(fake, answers):
-        answers.put(balance(fake))
+    def ask(fake, responses):
+        responses.put(balance(fake))
 
     def test_it(chat_fake):
         chat_fake.set_balance(7)
         assert balance(chat_fake) == 7
         context = multiprocessing.get_context("fork")
-        answers = context.Queue()
-        process = context.Process(target=ask, args=(chat_fake, answers))
+        responses = context.Queue()
+        process = context.Process(target=ask, args=(chat_fake, responses))
         process.start()
-        assert answers.get(timeout=60) == 7
+        assert responses.get(timeout=60) == 7
         process.join()
         chat_fake.assert_requested("GET", "/v2/balance", times=2)
     """)

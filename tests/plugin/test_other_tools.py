@@ -170,7 +170,7 @@ def _with_a_test_client():
 @pytest.mark.usefixtures("_with_a_test_client")
 def test_the_cause_of_an_error_is_looked_at_too():
     with ChatFake():
-        error = ValueError("no answer")
+        error = ValueError("no response")
         error.__cause__ = sqlite3.ProgrammingError(FOREIGN)
         add_hint(error)
         assert len(error.__notes__) == 1

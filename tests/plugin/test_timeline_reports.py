@@ -35,7 +35,7 @@ FAILING = """
 
 
 @pytest.mark.parametrize("option", ["--show-capture=no", "--tb=native"])
-def test_it_belongs_to_the_failure_and_not_to_what_is_captured(tmp_path, option):
+def test_the_timeline_belongs_to_the_failure_not_to_captured_output(tmp_path, option):
     result = run(tmp_path, FAILING, option, "--junitxml=junit.xml")
     (failure,) = ET.parse(tmp_path / "junit.xml").iter("failure")
 
@@ -161,7 +161,7 @@ def test_what_ends_the_run_prints_it_on_lines_of_its_own(tmp_path, end):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_in_the_middle_of_an_attempt_shows_that_it_has_no_answer(tmp_path):
+def test_ctrl_c_during_an_attempt_shows_that_it_has_no_response(tmp_path):
     result = run(
         tmp_path,
         """

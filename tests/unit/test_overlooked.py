@@ -171,7 +171,7 @@ def test_in_async_mode_what_is_due_at_the_end_stays_due():
     assert len(fake.webhooks.attempts) == 1
 
 
-# -- calls whose result was never used ---------------------------------------------------------------
+# -- calls whose result was never used -------------------------------------------------------------
 
 
 async def no_lifespan(scope, receive, send):
@@ -259,7 +259,10 @@ def respond_where_no_event_comes(fake):
 def test_a_response_that_no_webhook_gets_is_never_used(scenario):
     (text,) = warnings_at_the_end(scenario)
     assert "before the verb, or remove it at test_overlooked.py:" in text
-    with pytest.raises(UndeliveredWebhooks, match="1 call whose result was never used"), frozen_fake() as fake:
+    with (
+        pytest.raises(UndeliveredWebhooks, match="1 call whose result was never used"),
+        frozen_fake() as fake,
+    ):
         scenario(fake)
 
 

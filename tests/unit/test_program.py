@@ -153,7 +153,7 @@ def test_a_file_that_is_not_there_is_refused(capsys):
     assert "No such file or directory: 'nowhere.json'" in capsys.readouterr().err
 
 
-def test_it_is_a_program():
+def test_python_m_pytest_chatfake_prints_the_schema():
     ran = subprocess.run(
         [sys.executable, "-m", "pytest_chatfake", "schema"],
         capture_output=True,

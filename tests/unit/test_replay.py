@@ -258,7 +258,7 @@ def told(number, status, message="0123456789abcdef"):
     return event(number, chatMessage={"id": message, "status": status})
 
 
-def test_they_show_the_status_that_was_read_recording(fake, receiver, path):
+def test_replayed_events_show_the_status_that_was_recorded(fake, receiver, path):
     written(
         path,
         told(1, "sent"),

@@ -69,15 +69,17 @@ RETRIED = {
 }
 
 
-@pytest.mark.parametrize(("delays", "answers", "set_up", "expected"), RETRIED.values(), ids=RETRIED)
-def test_an_attempt_is_retried(delays, answers, set_up, expected):
-    left = iter(answers)
+@pytest.mark.parametrize(
+    ("delays", "responses", "set_up", "expected"), RETRIED.values(), ids=RETRIED
+)
+def test_an_attempt_is_retried(delays, responses, set_up, expected):
+    left = iter(responses)
 
     def app(_):
-        answer = next(left, 200)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response = next(left, 200)
+        if isinstance(response, Exception):
+            raise response
+        return response
 
     with frozen_fake(retry_after=delays, strict=False) as fake:
         fake.webhooks.connect(handler=app)
