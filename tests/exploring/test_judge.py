@@ -276,17 +276,17 @@ FAILED   duplicates_under_another_id
            argument: 'database'
 TestNoSnapshot
 skipped  snapshot_is_right
-           connect() returned no snapshot, so only responses were checked:
+           connect() returned no snapshot, so only responses were checked;
            return a function that returns your app's state, as in lambda:
            dict(app.statuses)
 skipped  duplicates_under_another_id
-           connect() returned no snapshot, so only responses were checked:
+           connect() returned no snapshot, so only responses were checked;
            return a function that returns your app's state, as in lambda:
            dict(app.statuses)
 TestNothing
 FAILED   snapshot_is_right
            ChatFakeError: expected(): expected what the snapshot has to be, got
-           None: did you forget `return`?
+           None; did you forget `return`?
 ok       duplicates_under_another_id: 10 worlds
 TestRaises
 FAILED   snapshot_is_right: LookupError: no such message

@@ -651,11 +651,11 @@ skipped  webhooks_before_the_response
 TestNoSnapshot
 ok       all_events_are_taken: 6 events
 skipped  snapshot_changes
-           connect() returned no snapshot, so only responses were checked:
+           connect() returned no snapshot, so only responses were checked;
            return a function that returns your app's state, as in lambda:
            dict(app.statuses)
 skipped  webhooks_before_the_response
-           connect() returned no snapshot, so only responses were checked:
+           connect() returned no snapshot, so only responses were checked;
            return a function that returns your app's state, as in lambda:
            dict(app.statuses)
 TestYields
@@ -886,13 +886,13 @@ def test_what_would_be_green_for_nothing_fails_and_says_what_to_write(run):
     assert cards(result) == snapshot("""\
 TestAsyncYield
 FAILED   all_events_are_taken
-           TypeError: scenario(): expected no yield in an async def: await each
+           TypeError: scenario(): expected no yield in an async def; await each
            step instead
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestDeaf
 FAILED   all_events_are_taken
            ChatFakeError: connect(): expected an endpoint that listens for
-           chat.message.updated, the scenario's events, got none: pass their
+           chat.message.updated, the scenario's events, got none; pass their
            types as connect(events=)
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestMisspelt
@@ -904,11 +904,11 @@ skipped  snapshot_changes: test_all_events_are_taken fails
 TestNoEndpoint
 FAILED   all_events_are_taken
            ChatFakeError: connect(): expected it to connect the app, got no
-           endpoint: call chat_fake.webhooks.connect(...) in it
+           endpoint; call chat_fake.webhooks.connect(...) in it
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestNoEvents
 FAILED   all_events_are_taken
-           ChatFakeError: scenario(): expected events, got none: send a message
+           ChatFakeError: scenario(): expected events, got none; send a message
            in it
 skipped  snapshot_changes: test_all_events_are_taken fails
 TestNoFunction
@@ -927,7 +927,7 @@ ok       snapshot_changes: 6 of 6 events changed it
 TestOld
 FAILED   all_events_are_taken
            ChatFakeError: connect(): expected a new app in each world, got one
-           that remembers an earlier world: the snapshot was [] at first, and is
+           that remembers an earlier world; the snapshot was [] at first, and is
            ['sent', 'delivered', 'delivered', 'read', 'sent', 'failed'] now.
            Create the app inside connect(), and empty its database there
 ok       snapshot_changes: 6 of 6 events changed it
@@ -942,7 +942,7 @@ FAILED   snapshot_changes
            ChatFakeError: connect(): expected one yield, got a second one
 TestUnknownOnly
 FAILED   all_events_are_taken
-           ValueError: TestUnknownOnly: only: expected one of ['test_a_crash',
+           ValueError: TestUnknownOnly.only: expected one of ['test_a_crash',
            'test_a_failing_api', 'test_a_later_version', 'test_a_month_later',
            'test_a_read_at_once', 'test_all_events_are_taken', 'test_an_error',
            'test_an_unknown_message', 'test_another_order',
@@ -1642,7 +1642,7 @@ TestClassOfAWorld
 FAILED   all_events_are_taken
            SnapshotError: snapshot: expected values that are equal in each
            world, got TestClassOfAWorld.connect.<locals>.Total(value=0), which
-           can't be compared by value: return plain data
+           can't be compared by value; return plain data
 ok       snapshot_changes: 1 of 2 events changed it
 skipped  another_order: test_all_events_are_taken fails
 TestFunction
@@ -1709,7 +1709,7 @@ test_quiet_runs_have_one_line_for_a_class_that_passes.py::TestWebhooks: 1 ok, 17
   duplicates_days_later, duplicates_at_once, another_order, a_read_at_once,
   webhooks_before_the_response, a_crash, an_error, a_failing_api,
   a_later_version (connect() returned no snapshot, so only responses were
-  checked: return a function that returns your app's state, as in lambda:
+  checked; return a function that returns your app's state, as in lambda:
   dict(app.statuses)); snapshot_is_right, a_month_later, around_midnight
   (nothing says what is right: write expected(self, chat_fake));
   an_unknown_message (your app sends nothing, so it knows none of the messages

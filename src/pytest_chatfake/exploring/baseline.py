@@ -95,7 +95,7 @@ class Baseline:
         elif index >= len(self.values):
             raise AssertionError(
                 f"assert_order_independent(): expected {counted(len(self.values), 'call')}, as in "
-                f"the world as written, got {index + 1}: call it equally often in each world"
+                f"the world as written, got {index + 1}; call it equally often in each world"
             )
         elif is_comparable and value != self.values[index]:
             then = "otherwise" if self.only_waits else "as written"

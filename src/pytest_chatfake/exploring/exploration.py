@@ -757,8 +757,8 @@ def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
     if error is not None:
         name = type(error).__name__
         problem = (
-            f"the body is not repeatable: it passed once, then failed with other ids, with "
-            f"{name}: {error}"
+            f"the body is not repeatable: it passed once, then failed with other ids "
+            f"({name}: {error})"
         )
     elif difference := next(differences, ""):
         problem = difference

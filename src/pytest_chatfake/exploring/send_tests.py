@@ -458,7 +458,7 @@ class _SendRun:
         elif self._before != value:
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
-                f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
+                f"world; the snapshot was {cited(self._before)} at first, and is {cited(value)} "
                 f"now. Create the app inside connect(), and empty its database there"
             )
 
@@ -506,7 +506,7 @@ class _SendRun:
             raise sending.swallowed
         if not books.messages:
             raise ChatFakeError(
-                "send(): expected it to send a message, or work() after it, got none: call "
+                "send(): expected it to send a message, or work() after it, got none; call "
                 "chat_fake.send_endpoint() in connect(), and let the app call chat_fake.base_url"
             )
         if all(owner is None or owner.event.type not in CALLS for owner in owners):

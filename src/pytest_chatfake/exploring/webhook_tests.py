@@ -64,7 +64,7 @@ _failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
 
 _NO_SNAPSHOT: Final = (
-    "connect() returned no snapshot, so only responses were checked: return a function that "
+    "connect() returned no snapshot, so only responses were checked; return a function that "
     "returns your app's state, as in lambda: dict(app.statuses)"
 )
 
@@ -630,7 +630,7 @@ class _WebhookRun:
         expected = await self._returned("expected()", self._tests.expected(fake))
         if expected is None:
             raise ChatFakeError(
-                "expected(): expected what the snapshot has to be, got None: did you forget "
+                "expected(): expected what the snapshot has to be, got None; did you forget "
                 "`return`?"
             )
         await baseline.judge(expected, snapshot, inside, cause)
@@ -703,7 +703,7 @@ class _WebhookRun:
         inside = Inside(fake)
         if not inside.connected:
             raise ChatFakeError(
-                "connect(): expected it to connect the app, got no endpoint: call "
+                "connect(): expected it to connect the app, got no endpoint; call "
                 "chat_fake.webhooks.connect(...) in it"
             )
         for endpoint in inside.connected:
@@ -727,11 +727,11 @@ class _WebhookRun:
             if cited(self._before) == cited(value):
                 raise SnapshotError(
                     f"snapshot: expected values that are equal in each world, got "
-                    f"{cited(value)}, which can't be compared by value: return plain data"
+                    f"{cited(value)}, which can't be compared by value; return plain data"
                 )
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
-                f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
+                f"world; the snapshot was {cited(self._before)} at first, and is {cited(value)} "
                 f"now. Create the app inside connect(), and empty its database there"
                 f"{shared_folder(self._item)}"
             )
@@ -795,17 +795,17 @@ class _WebhookRun:
             await _played(self._tests.scenario(fake), fake, baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):
-                raise ChatFakeError("scenario(): expected events, got none: send a message in it")
+                raise ChatFakeError("scenario(): expected events, got none; send a message in it")
             if not any(map(inside.is_to_post, fake.events)):
                 raise ChatFakeError(
                     "outbound=: expected a body for one of the scenario's events at least, got "
-                    "None for each: nothing was posted"
+                    "None for each; nothing was posted"
                 )
             if not inside.has_attempted:
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(
                     f"connect(): expected an endpoint that listens for {types}, the scenario's "
-                    f"events, got none: pass their types as connect(events=)"
+                    f"events, got none; pass their types as connect(events=)"
                 )
             inside.require_accepted()
             inside.check()
@@ -917,7 +917,7 @@ async def _played(
                         break
                     step = steps.send(result)
     elif inspect.isasyncgen(steps):
-        raise TypeError("scenario(): expected no yield in an async def: await each step instead")
+        raise TypeError("scenario(): expected no yield in an async def; await each step instead")
     elif inspect.isawaitable(steps):
         await steps
     await _settled(fake)
