@@ -196,7 +196,7 @@ def test_a_crash_point_that_only_a_thread_without_context_calls_is_named(app, ki
 
 
 def test_a_point_that_is_never_called_is_refused_beside_one_in_a_thread():
-    with pytest.raises(ChatFakeError, match=r"call .*calls: name"):
+    with pytest.raises(ChatFakeError, match=r"call .*calls; name"):
         explore(body_of(waited_for), deviations=["crash"], crash_points=[save, calls])
 
 

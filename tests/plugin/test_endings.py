@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from ..inner import module_text
+
 # -- what a test overlooked ------------------------------------------------------------------------
 
 LEFTOVERS = """
@@ -94,63 +96,11 @@ def test_a_fault_that_a_fixture_set_up_may_be_for_other_tests(pytester):
     )
     result = pytester.runpytest("-W", "default")
     result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines(["*WebhookWarning: 1 unused fault: *", "*  lose(status='read'), *"])
+    result.stdout.fnmatch_lines(["*WebhookWarning: 1 unused fault; *", "*  lose(status='read'), *"])
 
 
 def test_a_test_that_ended_otherwise_is_counted_once(pytester):
-    pytester.makepyfile(
-        """
-        import pytest, unittest
-        from pytest_chatfake import ChatFake
-
-        def overlook(fake):
-            fake.webhooks.lose()
-
-        @pytest.mark.xfail
-        def test_xfail_holds(chat_fake):
-            overlook(chat_fake)
-
-        @pytest.mark.xfail
-        def test_xfail_of_its_own(chat_fake):
-            overlook(chat_fake)
-            assert 0
-
-        def test_failed(chat_fake):
-            overlook(chat_fake)
-            assert 0
-
-        def test_skipped(chat_fake):
-            overlook(chat_fake)
-            pytest.skip("not today")
-
-        def test_failed_in_a_part(chat_fake, subtests):
-            overlook(chat_fake)
-            with subtests.test("a part"):
-                assert 0
-
-        @pytest.fixture
-        def own_fake():
-            with ChatFake() as fake:
-                yield fake
-
-        def test_failed_with_a_fake_of_its_own(own_fake):
-            overlook(own_fake)
-            assert 0
-
-        class TestUnit(unittest.TestCase):
-            @pytest.fixture(autouse=True)
-            def fakes(self, chat_fake):
-                self.fakes = chat_fake, self.enterContext(ChatFake())
-                for fake in self.fakes:
-                    overlook(fake)
-
-            def test_failed(self):
-                self.fail("no")
-
-            def test_skipped(self):
-                self.skipTest("not today")
-        """
-    )
+    pytester.makepyfile(module_text("other_endings"))
     result = pytester.runpytest()
     result.assert_outcomes(xfailed=2, failed=5, skipped=2)
 
@@ -186,110 +136,7 @@ def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(pytes
 
 #: Fakes that are never closed, on the lines that end in "# unclosed"; and fakes that are, or that a
 #: test could not come to close.
-UNCLOSED = """
-    import atexit, gc, unittest
-    from functools import cache
-
-    import pytest
-    from pytest_chatfake import ChatFake
-
-    def test_in_a_function():
-        fake = ChatFake()  # unclosed
-        fake.webhooks.lose()
-
-    @pytest.fixture
-    def returned():
-        return ChatFake()  # unclosed
-
-    def test_from_a_fixture(returned):
-        pass
-
-    def test_with_an_app_that_calls_it():
-        fake = ChatFake()  # unclosed
-        fake.webhooks.connect(handler=lambda request: fake.balance and None)
-
-    class TestUnclosed(unittest.TestCase):
-        @classmethod
-        def setUpClass(cls):
-            cls.shared = ChatFake()  # unclosed
-
-        def setUp(self):
-            self.fake = ChatFake()  # unclosed
-
-        def test_it(self):
-            gc.collect()
-            self.fake.webhooks.lose()
-
-    class TestClosed(unittest.TestCase):
-        @classmethod
-        def setUpClass(cls):
-            cls.shared = cls.enterClassContext(ChatFake())
-
-        def setUp(self):
-            self.fake = ChatFake()
-            self.addCleanup(self.fake.close)
-
-        def test_it(self):
-            pass
-
-        def test_skipped(self):
-            fake = ChatFake()
-            self.skipTest("not today")
-            fake.close()
-
-    @pytest.fixture(scope="session")
-    def fakes():
-        with ChatFake() as fake:
-            yield [fake]
-
-    @pytest.fixture
-    def make(fakes):
-        made = []
-        yield lambda: made.append(ChatFake())
-        for fake in made:
-            fake.close()
-
-    def test_made_by_a_fixture(make, fakes):
-        make()
-
-    def test_closed_by_a_finalizer(request):
-        request.addfinalizer(ChatFake().close)
-
-    @cache
-    def kept():
-        fake = ChatFake()
-        atexit.register(fake.close)
-        return fake
-
-    def test_closed_at_exit():
-        kept()
-
-    def test_skipped():
-        fake = ChatFake()
-        pytest.skip("not today")
-        fake.close()
-
-    def test_failed():
-        fake = ChatFake()
-        assert 0
-        fake.close()
-
-    runs = []
-
-    def test_retried():
-        fake = ChatFake()
-        runs.append(1)
-        assert len(runs) == 2
-        fake.close()
-
-    def test_interrupted():
-        gc.collect()
-        fake = ChatFake()
-        raise KeyboardInterrupt
-        fake.close()
-
-    MODULES = ChatFake()
-"""
+UNCLOSED = module_text("unclosed_fakes")
 
 
 def test_a_fake_that_can_not_be_closed_any_more_is_warned_about(pytester):
