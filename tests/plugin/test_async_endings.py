@@ -41,40 +41,13 @@ def test_a_chain_never_awaited_fails_the_test_with_its_count_and_line(pytester):
 def test_whatever_performs_steps_can_be_forgotten(pytester):
     result = run(
         pytester,
-        """
-        import pytest
-
-        pytestmark = pytest.mark.anyio
-
-        @pytest.fixture
-        def anyio_backend():
-            return "trio"
-
-        async def test_advance(chat_fake, chat_clock):
-            chat_clock.advance(hours=24)
-
-        async def test_settle(chat_fake):
-            chat_fake.settle()
-
-        async def test_top_up(chat_fake):
-            chat_fake.top_up(5)
-
-        async def test_reset(chat_fake):
-            chat_fake.reset()
-
-        @pytest.fixture
-        def sent_before(chat_fake):
-            chat_fake.send_text()
-
-        async def test_prepared(sent_before):
-            pass
-        """,
+        module_text("failing_in_trio"),
     )
     result.assert_outcomes(failed=5)
     result.stdout.fnmatch_lines(
         [
             f"*NotAwaited: missing await at test_it.py:{n}: 1 step was never performed"
-            for n in (10, 13, 16, 19, "25 via test_it.py:23")
+            for n in (12, 16, 20, 24, "32 via test_it.py:29")
         ]
     )
 

@@ -8,44 +8,16 @@ from ..inner import module_text
 
 # -- what a test overlooked ------------------------------------------------------------------------
 
-LEFTOVERS = """
-    import pytest
-    from werkzeug.test import Client
-
-    @pytest.fixture
-    def app():
-        def app(environ, start_response):
-            start_response("302 Found", [("Location", "/login")])
-            return []
-        return app
-
-    def test_overlooked(chat_fake, app):
-        chat_fake.webhooks.connect(wsgi=app)
-        chat_fake.send_text()
-
-    def test_queued(chat_fake, app):
-        chat_fake.webhooks.connect(wsgi=app)
-        @chat_fake.route("/send")
-        def send(_):
-            return {"id": chat_fake.send_text().id}
-        Client(chat_fake.wsgi_app).post("/send", headers={"X-API-Key": chat_fake.api_key})
-
-    def test_never_fired(chat_fake, chat_receiver):
-        chat_fake.webhooks.lose(status="read")
-        chat_fake.send_text()
-
-    def test_clean(chat_fake, chat_receiver):
-        chat_fake.send_text()
-"""
+LEFTOVERS = module_text("overlooked")
 
 #: What is said of the first three.
 SAID = [
     "1 attempt failed; fix the app, or assert on chat_fake.webhooks.attempts:",
-    "  sent m1* (caused at test_it.py:13) to app.<locals>.app (WSGI) /: status 302 (*)",
+    "  sent m1* (caused at test_it.py:16) to app.<locals>.app (WSGI) /: status 302 (*)",
     "1 attempt failed; fix the app, or assert on chat_fake.webhooks.attempts:",
-    "  sent m1* (caused at test_it.py:20*) to app.<locals>.app (WSGI) /: status 302 (*)",
+    "  sent m1* (caused at test_it.py:26*) to app.<locals>.app (WSGI) /: status 302 (*)",
     "1 unused fault; set up a fault before the verb, or remove it:",
-    "  lose(status='read'), set up at test_it.py:23",
+    "  lose(status='read'), set up at test_it.py:30",
 ]
 
 
@@ -55,7 +27,7 @@ def test_a_test_fails_for_what_it_overlooked(pytester):
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines([f"*{line}" for line in SAID])
     result.stdout.fnmatch_lines(
-        [">   chat_fake.send_text()", "E   *", "test_it.py:13: UndeliveredWebhooks"]
+        [">   chat_fake.send_text()", "E   *", "test_it.py:16: UndeliveredWebhooks"]
     )
     result.stdout.no_fnmatch_line("*final_checks.py*")  # the report shows no frame of ours
 
@@ -175,38 +147,7 @@ def test_what_the_app_prints_at_the_end_is_captured_as_the_tests_own(pytester):
 
 def test_the_nearest_of_option_configuration_and_marker_sets_strictness(pytester):
     pytester.makeini("[pytest]\nchat_fake_strict = false\n")
-    pytester.makepyfile(
-        """
-        import pytest
-        from pytest_chatfake import ChatFakeConfig
-
-        def idle(chat_fake):
-            chat_fake.webhooks.lose()
-
-        def test_option(chat_fake):
-            idle(chat_fake)
-
-        @pytest.mark.chat_fake(strict=None)
-        def test_none_says_nothing(chat_fake):
-            idle(chat_fake)
-
-        @pytest.mark.chat_fake(strict=True)
-        def test_marker(chat_fake):
-            idle(chat_fake)
-
-        class TestConfigured:
-            @pytest.fixture
-            def chat_fake_config(self):
-                return ChatFakeConfig(strict=True)
-
-            def test_configuration(self, chat_fake):
-                idle(chat_fake)
-
-            @pytest.mark.chat_fake(strict=False)
-            def test_marker_before_configuration(self, chat_fake):
-                idle(chat_fake)
-        """
-    )
+    pytester.makepyfile(module_text("strictness"))
     result = pytester.runpytest("-W", "default", "-rA")
     result.assert_outcomes(passed=3, failed=2, warnings=3)
     result.stdout.fnmatch_lines_random(
@@ -277,31 +218,7 @@ def test_a_test_without_use_of_the_fake_has_no_section(pytester):
 
 # -- never awaited ---------------------------------------------------------------------------------
 
-FORGOTTEN = """
-    import asyncio
-    import pytest
-
-    @pytest.fixture
-    def chat_fake_mode():
-        return "async"
-
-    def test_forgotten(chat_fake):
-        chat_fake.send_text("x").deliver()
-
-    def test_forgotten_and_failed(chat_fake):
-        chat_fake.send_text("x")
-        assert 1 == 2
-
-    def test_clean(chat_fake):
-        async def scenario():
-            message = await chat_fake.send_text("x").deliver()
-            assert message.status == "delivered"
-        asyncio.run(scenario())
-
-    def test_skipped(chat_fake):
-        chat_fake.send_text("x")
-        pytest.skip("not today")
-"""
+FORGOTTEN = module_text("never_awaited")
 
 
 def test_a_chain_never_awaited_fails_its_test_and_follows_its_own_failure(pytester):
@@ -311,9 +228,9 @@ def test_a_chain_never_awaited_fails_its_test_and_follows_its_own_failure(pytest
     result.stdout.fnmatch_lines(
         [
             "*___ test_forgotten ___*",
-            "E  *NotAwaited: missing await at test_it.py:9: 2 steps were never performed",
+            "E  *NotAwaited: missing await at test_it.py:12: 2 steps were never performed",
             "E  *assert 1 == 2*",
             "*- chat_fake timeline -*",
-            "  1 step was not performed, starting with the chain at test_it.py:12: *",
+            "  1 step was not performed, starting with the chain at test_it.py:16: *",
         ]
     )
