@@ -1373,7 +1373,7 @@ def test_all_worlds_end_in_the_snapshot_of_the_first():
     for only in (None, ["webhooks.duplicate(after=0, start=1)"]):
         with pytest.raises(AssertionError) as caught:
             explore(lambda fake: world(fake, False), only=only)
-        assert str(caught.value).startswith("sent m1 was redelivered; snapshot: one more: 'evt_")
+        assert str(caught.value).startswith("sent m1 was redelivered; snapshot: one more ('evt_")
     assert only == eval(caught.value.__notes__[-1].partition("only=")[2].removesuffix(")"))
 
 
@@ -1394,7 +1394,7 @@ def test_a_snapshot_that_differs_is_told_by_its_places_with_labels_for_ids():
         explore(world, deviations=["duplicate"])
     assert str(caught.value) == (
         "sent m1 was redelivered; "
-        """["statuses"]["m1"]: one more: 'sent'; 3 items; as written: 2\n"""
+        """["statuses"]["m1"]: one more ('sent'); 3 items; as written: 2\n"""
         """  ["spent"][0]: 0.3; as written: 0.2"""
     )
 

@@ -500,7 +500,7 @@ def test_an_exploration_does_not_count_duplicate_later_as_tried(lib):
     )
 
 
-def test_nor_does_the_one_world_that_was_asked_for(lib):
+def test_one_requested_world_does_not_count_duplicate_later_as_tried(lib):
     only = ["webhooks.duplicate(pause=90000, start=1)"]
 
     assert str(explore(world_of(lib), only=only)) == snapshot(

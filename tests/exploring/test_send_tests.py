@@ -322,7 +322,7 @@ def test_only_one_world_is_tried_if_it_is_named(run):
         ("def undecided(self, snapshot): return True", "undecided(): expected False if nothing"),
         ("def send(self, chat_fake): pass", "send(): expected it to send a message"),
         ("send = SendTests.send", "TestSends: expected a method send(self, chat_fake)"),
-        ("test_a_typo = None", "TestSends: a test set to None: expected one of"),
+        ("test_a_typo = None", "a test of TestSends set to None: expected one of"),
         (
             "def send(self, chat_fake): self.post(str(len(chat_fake.messages))); 1 / 0",
             "ZeroDivisionError: division by zero",

@@ -14,25 +14,25 @@ from .listener_support import BALANCE, QUERY, SECONDS, RawClient, eventually
 
 POST = b"POST /echo HTTP/1.1\r\nHost: test\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
-GET = b"GET /answer HTTP/1.1\r\n\r\n"
-HEAD = b"HEAD /answer HTTP/1.1\r\n\r\n"
+GET = b"GET /response HTTP/1.1\r\n\r\n"
+HEAD = b"HEAD /response HTTP/1.1\r\n\r\n"
 
 
 @pytest.fixture
 def api(api):
-    api.answers["/echo"] = lambda request: Reply(200, request.get_data())
+    api.responses["/echo"] = lambda request: Reply(200, request.get_data())
     return api
 
 
 @pytest.fixture
-def answer(api, client):
+def respond(api, client):
     """Lay down a reply, and ask for it."""
 
-    def answer(reply):
-        api.answers["/answer"] = reply
+    def respond(reply):
+        api.responses["/response"] = reply
         return client.ask(GET)
 
-    return answer
+    return respond
 
 
 # Requests
@@ -64,7 +64,7 @@ def test_a_body_is_read_to_its_end_and_no_further(client, request_, body):
 
 
 def test_a_big_body_that_nobody_reads_does_not_stop_the_next_request(client, api):
-    api.answers["/echo"] = Reply(200, b"ignored")
+    api.responses["/echo"] = Reply(200, b"ignored")
     client.send(POST + b"Content-Length: 1000000\r\n\r\n" + b"x" * 1_000_000 + QUERY)
 
     assert [client.receive().body, client.receive().body] == [b"ignored", BALANCE]
@@ -167,28 +167,28 @@ def test_nothing_is_logged_or_printed(client, caplog, capfd):
 # Responses
 
 
-def test_a_reply_is_written_as_it_is(answer):
-    response = answer(Reply(429, b"slow\n", (("Retry-After", "30"),), content_type="text/plain"))
+def test_a_reply_is_written_as_it_is(respond):
+    response = respond(Reply(429, b"slow\n", (("Retry-After", "30"),), content_type="text/plain"))
 
     assert response.head == (
         b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
         b"Retry-After: 30\r\n\r\n"
     )
     assert response.body == b"slow\n"
-    assert answer(Reply(599, b"")).head.startswith(b"HTTP/1.1 599 \r\n")
+    assert respond(Reply(599, b"")).head.startswith(b"HTTP/1.1 599 \r\n")
 
 
 @pytest.mark.parametrize("status", [204, 304])
 @pytest.mark.parametrize("kind", [Reply, Response])
-def test_a_status_without_a_body_gets_none(client, answer, status, kind):
+def test_a_status_without_a_body_gets_none(client, respond, status, kind):
     reply = Reply(status, b"ignored") if kind is Reply else Response("ignored", status)
-    assert answer(reply).status == status
+    assert respond(reply).status == status
     assert client.ask(QUERY).body == BALANCE  # it starts right here
 
 
-def test_a_response_has_its_length_and_its_headers(client, answer):
+def test_a_response_has_its_length_and_its_headers(client, respond):
     headers = [("X-A", "é"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
-    response = answer(Response(["hel", "lo"], 299, headers, content_type="text/x"))
+    response = respond(Response(["hel", "lo"], 299, headers, content_type="text/x"))
 
     assert response.head == (
         b"HTTP/1.1 299 \r\nContent-Type: text/x\r\nContent-Length: 5\r\n"
@@ -198,18 +198,18 @@ def test_a_response_has_its_length_and_its_headers(client, answer):
     assert client.ask(QUERY).body == BALANCE
 
 
-def test_a_stream_is_read_to_its_end_and_comes_with_its_length(answer):
+def test_a_stream_is_read_to_its_end_and_comes_with_its_length(respond):
     closed = []
     stream = Response(iter(["hel", "", "lo"]))
     stream.call_on_close(lambda: closed.append(True))
-    response = answer(stream)
+    response = respond(stream)
 
     assert (response.headers["content-length"], response.body) == ("5", b"hello")
     assert closed == [True]
 
 
 def test_head_gets_no_body(client, api):
-    api.answers["/answer"] = Response("hello")
+    api.responses["/response"] = Response("hello")
     client.send(HEAD)
 
     assert client.receive(bodiless=True).headers["content-length"] == "5"
@@ -227,7 +227,7 @@ def test_a_response_leaves_at_once_and_without_waiting_for_others(listener, api)
 
 
 def test_a_client_that_hangs_up_in_mid_response_leaves_no_trace(listener, api, capfd, caplog):
-    api.answers["/answer"] = Reply(200, b"x" * 50_000_000)
+    api.responses["/response"] = Reply(200, b"x" * 50_000_000)
     with RawClient(listener) as client:
         client.send(GET)
         assert client.reader.readline() == b"HTTP/1.1 200 OK\r\n"
@@ -238,7 +238,7 @@ def test_a_client_that_hangs_up_in_mid_response_leaves_no_trace(listener, api, c
 
 
 def test_a_header_that_http_can_not_carry_comes_back_as_an_error(listener, client, api):
-    api.answers["/answer"] = Response(headers={"X-A": "€"})
+    api.responses["/response"] = Response(headers={"X-A": "€"})
     client.send(GET)
 
     assert client.hung_up()
@@ -249,13 +249,13 @@ def test_a_header_that_http_can_not_carry_comes_back_as_an_error(listener, clien
 # Faults
 
 
-def test_a_delay_passes_in_real_time_while_process_time_stands_still(answer):
+def test_a_delay_passes_in_real_time_while_process_time_stands_still(respond):
     with time_machine.travel(0, tick=False):
-        assert answer(Reply(200, b"late", delay=0.05)).body == b"late"
+        assert respond(Reply(200, b"late", delay=0.05)).body == b"late"
 
 
 def test_a_delay_holds_up_nobody_else_and_no_stop(listener, api):
-    api.answers["/answer"] = Reply(200, b"late", delay=10 * SECONDS)
+    api.responses["/response"] = Reply(200, b"late", delay=10 * SECONDS)
     with RawClient(listener) as slow, RawClient(listener) as quick:
         slow.send(GET)
         assert eventually(lambda: bool(api.requests))
@@ -266,14 +266,14 @@ def test_a_delay_holds_up_nobody_else_and_no_stop(listener, api):
     assert eventually(lambda: len(listener.connections) == 0)
 
 
-def test_a_disconnect_closes_without_an_answer(client, api):
-    api.answers["/answer"] = Reply(200, b"never", disconnect=True, delay=0.01)
+def test_a_disconnect_closes_without_a_response(client, api):
+    api.responses["/response"] = Reply(200, b"never", disconnect=True, delay=0.01)
     client.send(GET)
     assert client.hung_up()
 
 
-def test_a_truncated_answer_promises_more_than_it_gives(client, answer):
-    response = answer(Reply(200, b'{"amou', declared_length=31))
+def test_a_truncated_response_is_shorter_than_its_declared_length(client, respond):
+    response = respond(Reply(200, b'{"amou', declared_length=31))
 
     assert (response.headers["content-length"], response.headers["connection"]) == ("31", "close")
     assert response.body == b'{"amou'
@@ -284,7 +284,7 @@ def test_a_truncated_answer_promises_more_than_it_gives(client, answer):
 
 
 def test_an_interrupt_of_a_handler_ends_the_connection_and_comes_back(listener, client, api):
-    api.answers["/answer"] = Mock(side_effect=KeyboardInterrupt)
+    api.responses["/response"] = Mock(side_effect=KeyboardInterrupt)
     client.send(GET)
 
     assert client.hung_up()
@@ -297,8 +297,8 @@ def broken():
     raise ZeroDivisionError("mid-stream")
 
 
-def test_a_stream_that_fails_is_a_500_and_the_error_comes_back(listener, client, answer):
-    assert answer(Response(broken())).status == 500
+def test_a_stream_that_fails_is_a_500_and_the_error_comes_back(listener, client, respond):
+    assert respond(Response(broken())).status == 500
     with pytest.raises(ZeroDivisionError, match="mid-stream"):
         listener.check()
     assert client.ask(QUERY).body == BALANCE

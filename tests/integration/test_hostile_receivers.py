@@ -1,4 +1,4 @@
-"""Receivers that answer with what is not an answer, or too much of it, or too slowly."""
+"""Receivers that respond with no HTTP, or with too much, or too slowly."""
 
 import socket
 import sys
@@ -11,7 +11,7 @@ from pytest_chatfake import ChatFake
 
 from ..unit.both_frameworks import perform
 from ..unit.hanging import connected_in_any_time, counted_while_hanging, hanging
-from .raw_server import CHUNKED, LENGTH, OK, SOON, answer_to, dribbles, post_to, serving
+from .raw_server import CHUNKED, LENGTH, OK, SOON, dribbles, post_to, response_to, serving
 
 __all__ = ["connected_in_any_time", "counted_while_hanging"]
 
@@ -20,16 +20,16 @@ BAD_CHUNKS = "the response's chunks are malformed or cut off"
 
 
 def expect_a_timeout(port, body=b"{}"):
-    answer = post_to(f"http://127.0.0.1:{port}/", body, timeout=SOON)
+    response = post_to(f"http://127.0.0.1:{port}/", body, timeout=SOON)
 
-    assert isinstance(answer.error, TimeoutError)
-    assert str(answer.error) == "no complete response within 0.2 s"
+    assert isinstance(response.error, TimeoutError)
+    assert str(response.error) == "no complete response within 0.2 s"
 
 
 # Malformed
 
 
-NO_ANSWERS = [
+NO_RESPONSES = [
     (b"hello", "no HTTP response: it started with 'hello'"),
     (b"\r\n\r\n" + OK, r"no HTTP response: it started with '\r\n'"),
     (b"\x16\x03\x01", r"no HTTP response: it started with '\x16\x03\x01'"),
@@ -49,18 +49,18 @@ NO_ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "text"), NO_ANSWERS)
-def test_a_malformed_or_cut_off_answer_is_a_failed_attempt_that_says_so(data, text):
-    answer = answer_to(data)
+@pytest.mark.parametrize(("data", "text"), NO_RESPONSES)
+def test_a_malformed_or_cut_off_response_is_a_failed_attempt(data, text):
+    response = response_to(data)
 
-    assert answer[:2] == (None, b"")
-    assert isinstance(answer.error, HTTPException)
-    assert text == str(answer.error)
+    assert response[:2] == (None, b"")
+    assert isinstance(response.error, HTTPException)
+    assert text == str(response.error)
 
 
 @pytest.mark.parametrize("data", [b"", b"HTTP/1.1 100 Continue\r\n\r\n"])
-def test_a_connection_that_ends_without_an_answer_is_a_failed_attempt(data):
-    assert isinstance(answer_to(data).error, RemoteDisconnected)
+def test_a_connection_that_ends_without_a_response_fails_the_attempt(data):
+    assert isinstance(response_to(data).error, RemoteDisconnected)
 
 
 # Endless
@@ -101,7 +101,7 @@ def says_nothing(conversation):
     ],
     ids=["silent", "head", "announcements", "body", "chunks"],
 )
-def test_the_timeout_is_for_the_whole_answer_however_it_dribbles(script):
+def test_the_timeout_is_for_the_whole_response_however_it_dribbles(script):
     with serving(script) as server:
         expect_a_timeout(server.port)
 

@@ -184,7 +184,7 @@ def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_it(fake):
 # Phones
 
 
-def test_it_waits_for_a_phone_that_is_off(fake):
+def test_an_autopilot_waits_for_a_phone_that_is_off(fake):
     fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
     anna = fake.recipient(ANNA, online=False)
     message = fake.send_text(to=anna)

@@ -259,7 +259,7 @@ def test_what_waits_for_the_clock_at_the_end_is_told_of():
         fake.send_text()
 
     (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("1 event still queued: end the test with `chat_fake.settle()`:")
+    assert text.startswith("1 event still queued; end the test with `chat_fake.settle()`:")
     assert "sent m1" in text
 
 

@@ -109,8 +109,8 @@ def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake):
     def send(_):
         raise LookupError("of before")
 
-    answer = call_with_werkzeug(fake, "POST", "/send")
-    assert answer.status == 500
+    response = call_with_werkzeug(fake, "POST", "/send")
+    assert response.status == 500
     fake.reset()  # raises nothing, and neither does what follows
 
     fake.settle()
@@ -221,9 +221,9 @@ def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(fake, bef
 
     for _ in range(before):
         fake.send_text("before")
-    answer = call_with_werkzeug(fake, "POST", "/send")
+    response = call_with_werkzeug(fake, "POST", "/send")
 
-    assert (200, {"id": fake.messages[0].id}) == (answer.status, answer.json())
+    assert (200, {"id": fake.messages[0].id}) == (response.status, response.json())
     fake.settle()
     assert look(fake) == AFTER
 

@@ -17,7 +17,7 @@ def all_due(schedule, now):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_it_agrees_with_a_sorted_list_whatever_is_added_and_cancelled(seed):
+def test_a_schedule_agrees_with_a_sorted_list_after_random_changes(seed):
     chance = random.Random(seed)
     schedule = Schedule()
     planned = {}  # by key: when, and which one

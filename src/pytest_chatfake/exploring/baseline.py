@@ -99,13 +99,13 @@ class Baseline:
         elif index >= len(self.values):
             raise AssertionError(
                 f"assert_order_independent(): expected {counted(len(self.values), 'call')}, as in "
-                f"the world as written, got {index + 1}: call it equally often in each world"
+                f"the world as written, got {index + 1}; call it equally often in each world"
             )
         elif is_comparable and value != self.values[index]:
             then = "otherwise" if self.only_waits else "as written"
             lines = inside.difference(self.values[index], value, then)
             if self.until:
-                lines[0] = f"after step {self.until}: {lines[0]}"
+                lines[0] = f"after step {self.until}, {lines[0]}"
             raise self.error_about("the snapshot depends on the order of events", lines)
 
     async def judge(self, expected: object, snapshot: Snapshot, inside: Inside, cause: str) -> None:

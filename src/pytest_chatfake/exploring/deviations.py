@@ -247,7 +247,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         more=("nth", "before", "raises"),
         is_unseen=True,
         is_alone=True,
-        needs="no call that can fail: name your database or broker calls: crash_points = "
+        needs="no call that can fail; name your database or broker calls: crash_points = "
         "[Session.commit]",
     ),
     "delay": Kind(

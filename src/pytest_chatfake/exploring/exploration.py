@@ -554,7 +554,7 @@ class Exploration:
             if not self._scope.may_miss_points:
                 meanwhile = "in send() or work()" if calls else "while it handles an event"
                 raise ChatFakeError(
-                    f"crash_points: {problem}: name a function that it calls {meanwhile}"
+                    f"crash_points: {problem}; name a function that it calls {meanwhile}"
                 )
             reasons.append(
                 f"{problem}, which the base class names in its crash_points: write crash_points = "
@@ -756,8 +756,8 @@ def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
     if error is not None:
         name = type(error).__name__
         problem = (
-            f"the body is not repeatable: it passed once, then failed with other ids, with "
-            f"{name}: {error}"
+            f"the body is not repeatable: it passed once, then failed with other ids "
+            f"({name}: {error})"
         )
     elif difference := next(differences, ""):
         problem = difference

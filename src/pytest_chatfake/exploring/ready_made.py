@@ -199,11 +199,11 @@ class Run(Generic[Tests]):
             if cited(self._before) == cited(value):
                 raise SnapshotError(
                     f"snapshot: expected values that are equal in each world, got "
-                    f"{cited(value)}, which can't be compared by value: return plain data"
+                    f"{cited(value)}, which can't be compared by value; return plain data"
                 )
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "
-                f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
+                f"world; the snapshot was {cited(self._before)} at first, and is {cited(value)} "
                 f"now. Create the app inside connect(), and empty its database there"
                 f"{shared_folder(self._item)}"
             )
@@ -288,14 +288,12 @@ def check_class(
     known = {test for test in vars(base) if test.startswith("test_")}
     left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
     for what, names in (
-        ("expected_failures", {*tests.expected_failures}),
-        ("only", {*check_mapping(tests.only, f"{name}.only")}),
-        ("a test set to None", left_out),
+        (f"{name}.expected_failures", {*tests.expected_failures}),
+        (f"{name}.only", {*check_mapping(tests.only, f"{name}.only")}),
+        (f"a test of {name} set to None", left_out),
     ):
         if unknown := names - known:
-            raise ValueError(
-                f"{name}: {what}: expected one of {sorted(known)}, got {cited(min(unknown))}"
-            )
+            raise ValueError(f"{what}: expected one of {sorted(known)}, got {cited(min(unknown))}")
 
 
 def item_of(mapping: Any, name: str) -> Any:

@@ -416,7 +416,7 @@ class _SendRun(Run[SendTests]):
             raise sending.swallowed
         if not books.messages:
             raise ChatFakeError(
-                "send(): expected it to send a message, or work() after it, got none: call "
+                "send(): expected it to send a message, or work() after it, got none; call "
                 "chat_fake.send_endpoint() in connect(), and let the app call chat_fake.base_url"
             )
         if all(owner is None or owner.event.type not in CALLS for owner in owners):

@@ -42,7 +42,7 @@ from .sending import performed
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
 
 _NO_SNAPSHOT: Final = (
-    "connect() returned no snapshot, so only responses were checked: return a function that "
+    "connect() returned no snapshot, so only responses were checked; return a function that "
     "returns your app's state, as in lambda: dict(app.statuses)"
 )
 
@@ -511,7 +511,7 @@ class _WebhookRun(Run[WebhookTests]):
                 self._skip_if_failed(FIRST)
                 if prepare is not None:
                     why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
-                    pytest.skip(f"your scenario itself fails in this case: {why}")
+                    pytest.skip(f"your scenario itself fails in this case, with {why}")
             if prepare is not None:  # what the app keeps may have to expire
                 self._skip_if_not_aged(last)
             if isinstance(error, SnapshotError):
@@ -551,7 +551,7 @@ class _WebhookRun(Run[WebhookTests]):
         expected = await self._returned("expected()", self._tests.expected(fake))
         if expected is None:
             raise ChatFakeError(
-                "expected(): expected what the snapshot has to be, got None: did you forget "
+                "expected(): expected what the snapshot has to be, got None; did you forget "
                 "`return`?"
             )
         await baseline.judge(expected, snapshot, inside, cause)
@@ -613,7 +613,7 @@ class _WebhookRun(Run[WebhookTests]):
         inside = Inside(fake)
         if not inside.connected:
             raise ChatFakeError(
-                "connect(): expected it to connect the app, got no endpoint: call "
+                "connect(): expected it to connect the app, got no endpoint; call "
                 "chat_fake.webhooks.connect(...) in it"
             )
         for endpoint in inside.connected:
@@ -685,17 +685,17 @@ class _WebhookRun(Run[WebhookTests]):
             await _played(self._tests.scenario(fake), fake, baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):
-                raise ChatFakeError("scenario(): expected events, got none: send a message in it")
+                raise ChatFakeError("scenario(): expected events, got none; send a message in it")
             if not any(map(is_posted, fake.events)):
                 raise ChatFakeError(
                     "outbound=: expected a body for one of the scenario's events at least, got "
-                    "None for each: nothing was posted"
+                    "None for each; nothing was posted"
                 )
             if not any(map(was_made, inside.attempts)):
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(
                     f"connect(): expected an endpoint that listens for {types}, the scenario's "
-                    f"events, got none: pass their types as connect(events=)"
+                    f"events, got none; pass their types as connect(events=)"
                 )
             inside.checks.require_accepted()
             inside.checks.run()
@@ -772,7 +772,7 @@ async def _played(
                         break
                     step = steps.send(result)
     elif inspect.isasyncgen(steps):
-        raise TypeError("scenario(): expected no yield in an async def: await each step instead")
+        raise TypeError("scenario(): expected no yield in an async def; await each step instead")
     elif inspect.isawaitable(steps):
         await steps
     await _settled(fake)

@@ -175,7 +175,7 @@ class ForgeryCheck:
                 if is_impossible
                 else f"unknown forgery {cited(what)}"
             )
-            raise ValueError(f"known: {wrong}: use {alternatives(possible)}")
+            raise ValueError(f"known: {wrong}; use {alternatives(possible)}")
 
     async def _forge(self, case: _Case) -> None:
         by_reason: dict[str, list[str]] = {}
@@ -259,7 +259,7 @@ class ForgeryCheck:
         if not found.is_judged:
             raise ChatFakeError(
                 f"{FORGING} can't tell: each forgery of {case.event._name} was refused at "
-                f"{redacted(case.endpoint.label)} with 429: {why}. Switch the rate limit off in "
+                f"{redacted(case.endpoint.label)} with 429; {why}. Switch the rate limit off in "
                 f"this test"
             )
         left_out = f"{', '.join(found.limited)} (429: {why})"

@@ -153,12 +153,12 @@ def _other_items(before: Any, after: Any, then: str) -> str:
     missing, more = _without(before, after), _without(after, before)
     if not missing and not more:
         is_list = isinstance(after, list)
-        return "the same items in a different order: sort them in the snapshot?" * is_list
+        return "the same items in a different order (sort them in the snapshot?)" * is_list
     if missing and more and isinstance(after, _SEQUENCES):
         return ""
     named = [
-        f"{'one' if len(items) == 1 else f'{len(items):,}'} {what}: "
-        f"{shortened(', '.join(map(_text, items[:_LISTED])))}{', ...' * (len(items) > _LISTED)}"
+        f"{'one' if len(items) == 1 else f'{len(items):,}'} {what} "
+        f"({shortened(', '.join(map(_text, items[:_LISTED])))}{', ...' * (len(items) > _LISTED)})"
         for what, items in (("more", more), ("missing", missing))
         if items
     ]
@@ -207,7 +207,7 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
     if inspect.iscoroutine(value):
         value.close()  # or Python warns that it was never awaited
         raise TypeError(
-            "snapshot: expected a plain function: write `def`, not `async def`, in sync mode"
+            "snapshot: expected a plain function (`def`, not `async def`), in sync mode"
         )
     cause: Exception | None = None
     try:

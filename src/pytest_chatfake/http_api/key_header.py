@@ -67,7 +67,7 @@ class KeyHeader:
         if not self._value:
             raise ChatFakeError(
                 "chat_fake.headers: api_key_header= is a function, so only your client knows the "
-                "header: write it yourself, with chat_fake.api_key in it"
+                "header. Write it yourself, with chat_fake.api_key in it"
             )
         return {self.shown: self._value.replace(_KEY, key)}
 

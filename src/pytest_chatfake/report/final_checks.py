@@ -108,7 +108,7 @@ class FinalChecks:
 
         queued = outbox.queued + [attempt.event for attempt in outbox.queue.delayed]
         yield from _listed(
-            " failed: fix the app, or assert on chat_fake.webhooks.attempts",
+            " failed; fix the app, or assert on chat_fake.webhooks.attempts",
             "attempt",
             [
                 (_failed_line(attempt, caused(attempt.event)), attempt.event.line)
@@ -116,13 +116,13 @@ class FinalChecks:
             ],
         )
         yield from _listed(
-            f" still queued: end the test with `{awaited(engine)}chat_fake.settle()`"
+            f" still queued; end the test with `{awaited(engine)}chat_fake.settle()`"
             f"{why_queued(engine.state.blocked)}",
             "event",
             [(caused(event), event.line) for event in queued],
         )
         yield from _listed(
-            ' that no endpoint listens for: connect the app with events="*"',
+            ' that no endpoint listens for; connect the app with events="*"',
             "event",
             [
                 (f"{event.type} (caused {event.line.place})", event.line)
@@ -132,7 +132,7 @@ class FinalChecks:
         )
         for is_shared in (False, True):
             yield from _listed(
-                ": set up a fault before the verb, or remove it",
+                "; set up a fault before the verb, or remove it",
                 "unused fault",
                 [
                     (unused_line(fault, engine), fault.line)
@@ -142,7 +142,7 @@ class FinalChecks:
                 None if is_shared else UnusedFault,
             )
         yield from _listed(
-            " without effect, because nothing uses the result",
+            " whose result was never used",
             "call",
             [(f"write {use} {line.place}", line) for use, line in engine.state.unused.values()],
         )

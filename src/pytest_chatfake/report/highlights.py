@@ -96,7 +96,7 @@ class Highlights:
         self.priced_messages: Sequence[MessageState] = ()
         odd = self._trace.odd(start)
         failed = [*self._failed(odd)]
-        lines = [*failed, *self._marked(odd)]
+        lines = [*failed, *self._marked(odd), *self._queued()]
         is_odd = bool(lines)
         was_attempted = any(isinstance(entry, Attempt) for entry in self._records)
         is_own = tracebacks.is_own(error)
@@ -124,7 +124,6 @@ class Highlights:
         yield from folded(map(self._unused, late), _MAX_LINES)
         yield from self._first_of_each([entry for entry in odd if has_failed(entry)])
         yield from folded(background_lines(engine), _MAX_LINES)
-        yield from self._queued()
         yield from folded(
             (self._unused(fault) for fault in unused if fault not in late), _MAX_LINES
         )
@@ -164,7 +163,7 @@ class Highlights:
             text += hint(entry)
         if isinstance(entry, Attempt) and (entry.event, entry.endpoint) in self._retried:
             text += " (another attempt is pending)"
-        return " ".join([f"{pointer_to(entry)} {kind_of(entry)}: {text}{line}", *marks])
+        return " ".join([f"{pointer_to(entry)} ({kind_of(entry)}) {text}{line}", *marks])
 
     # What happened before
 
@@ -219,7 +218,9 @@ class Highlights:
         queued = self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
             why = why_queued(self._engine.state.blocked)
-            settle = why or f": call {awaited(self._engine)}chat_fake.settle()"
+            settle = (
+                why or f": if the test needs it, call {awaited(self._engine)}chat_fake.settle()"
+            )
             yield f"{events_are(queued)} still queued{settle}"
 
     def _unused(self, fault: Trigger) -> str:

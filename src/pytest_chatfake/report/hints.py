@@ -72,7 +72,7 @@ def hint(attempt: Attempt) -> str:
         if attempt._meaning.wrong or attempt._post is None:  # the app is right to refuse it
             return ""
         signed = how_signed(attempt._post.request)
-        return f" ({signed}: does the app verify exactly that, with the same secret?)"
+        return f" ({signed}; does the app verify exactly that, with the same secret?)"
     if logged := logged_error(attempt):
         return f" (the app logged {logged})"
     if attempt.status_code == 503 and not attempt.endpoint.retry_after:

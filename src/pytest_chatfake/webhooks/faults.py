@@ -289,7 +289,7 @@ class LoseResponse(Fault):
     _kind, _text = "lose_response", "response lost"
 
     def _decide(self, attempt: Attempt) -> Decision:
-        lost = Response(None, b"", TimeoutError("the app's response was lost: lose_response()"))
+        lost = Response(None, b"", TimeoutError("lose_response() lost the app's response"))
         return Failed(self, self._mark, _WANTED, response=lost, is_after=True)
 
 

@@ -1,4 +1,4 @@
-"""What a WSGI app may answer, and what is closed."""
+"""What a WSGI app may respond with, what is refused, and what is closed."""
 
 import sys
 from wsgiref.validate import validator
@@ -26,7 +26,7 @@ class Parts:
         self.closed += 1
 
 
-# What the app may answer
+# What the app may respond with
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_body_that_fails_half_way_is_closed_and_its_error_surfaces():
     assert parts.closed == 1
 
 
-def test_a_body_without_an_answer_is_closed_too():
+def test_a_body_without_a_response_is_closed_too():
     parts = Parts()
     with pytest.raises(RuntimeError, match="without calling start_response"):
         post(lambda environ, start_response: parts)
