@@ -436,7 +436,7 @@ def app_with_a_thread(request):
 
 
 def background_errors(fake):
-    return [error[:2] for error in fake._engine.core.background]
+    return [error[:2] for error in fake._engine.state.background]
 
 
 @pytest.mark.parametrize("app", [app_with_a_task, app_that_logs_later])
@@ -460,7 +460,7 @@ def test_an_error_that_ends_a_thread_is_noted(fake):
 def test_a_report_names_an_error_in_the_background_first(fake):
     fake.webhooks.connect(handler=lambda request: None)
     fake.send_text()
-    fake._engine.core.background += [("ValueError", "one", "app.py:4")] * 2
+    fake._engine.state.background += [("ValueError", "one", "app.py:4")] * 2
 
     assert Highlights(fake._story, 0, AssertionError("no row")).lines == [
         "ValueError: one at app.py:4 was raised in the background"
@@ -479,6 +479,6 @@ def test_what_the_test_itself_logs_between_two_attempts_is_not_noted(play):
 
 
 def test_a_reset_forgets_errors_in_the_background(fake):
-    fake._engine.core.background.append(("ValueError", "one", ""))
+    fake._engine.state.background.append(("ValueError", "one", ""))
     fake.reset()
     assert background_errors(fake) == []
