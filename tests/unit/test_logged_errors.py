@@ -298,7 +298,7 @@ def test_a_long_line_of_spaces_costs_no_time():
     assert printed_error(text) == ("Gone", "", "")
 
 
-def test_other_words_in_wsgi_errors_are_no_error(fake, capsys):
+def test_words_in_wsgi_errors_that_are_no_traceback_are_no_error(fake, capsys):
     def print_words(error, stream):
         stream.write(f"slow: {error}\n")
         stream.flush()
@@ -356,7 +356,7 @@ def test_what_a_server_in_this_process_logs_is_its_attempt_s(fake, status):
     assert failed(fake) == [("ValueError", "one")]
 
 
-def test_what_it_logs_is_nobody_s_while_two_attempts_are_made(fake):
+def test_a_server_s_log_is_nobody_s_while_two_attempts_are_made(fake):
     both = threading.Barrier(2, timeout=30)
 
     def app(environ, start_response):

@@ -56,7 +56,7 @@ def test_what_was_cancelled_takes_no_place_for_long():
     assert len(schedule._heap) < 300
 
 
-def test_after_it_was_cleared_nothing_is_due():
+def test_after_a_schedule_was_cleared_nothing_is_due():
     schedule = Schedule()
     schedule.add(1, "drop", "before")
     schedule.clear()
