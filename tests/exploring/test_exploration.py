@@ -547,7 +547,7 @@ def test_every_world_begins_with_the_same_ids_key_price_time_and_chance():
     assert first[4:] == (1_000_003_600, 2)
 
 
-def test_a_world_has_the_key_of_no_other():
+def test_each_world_has_an_api_key_of_its_own():
     """Or a call of its app that comes late would reach the next one."""
     keys = []
 
@@ -560,7 +560,7 @@ def test_a_world_has_the_key_of_no_other():
     assert len({*keys}) == len(keys) > 6
 
 
-def test_a_key_that_was_given_is_that_of_every_world():
+def test_a_configured_api_key_is_that_of_every_world():
     keys = []
     config = ChatFakeConfig(api_key="a-key-of-my-own")
     explore(lambda fake: keys.append(fake.api_key), depth=0, config=config)
@@ -863,7 +863,7 @@ def test_what_is_no_failure_passes_through(error):
     assert explore(counting(2), depth=0).complete  # everything was closed
 
 
-def test_pytest_s_own_failure_is_one():
+def test_pytest_fail_in_a_world_is_a_finding():
     with pytest.raises(pytest.fail.Exception) as failed:
         explore(ending(pytest.fail.Exception("no")))
     assert "was redelivered" in failed.value.__notes__[0]
@@ -1821,7 +1821,7 @@ def test_a_body_is_a_function_of_one_fake(body, words):
         explore(body)
 
 
-def test_the_three_ways_to_write_it_are_one():
+def test_three_ways_to_call_chat_explore_are_one():
     explorer = Explorer()
     first = explorer(sending)
     second = explorer(limit=3)(sending)

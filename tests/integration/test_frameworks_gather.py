@@ -28,7 +28,7 @@ async def side_by_side(*chains):
 
 
 @BOTH
-def test_both_are_performed_in_the_order_in_which_they_were_written(run):
+def test_gathered_chains_are_performed_in_the_order_they_were_written(run):
     async def main():
         with ChatFake(mode="async") as fake:
             receiver = fake.webhooks.receiver()
@@ -51,7 +51,7 @@ def test_both_are_performed_in_the_order_in_which_they_were_written(run):
 
 
 @BOTH
-def test_each_one_waits_until_its_own_steps_are_attempted(run):
+def test_each_gathered_chain_waits_until_its_own_steps_are_attempted(run):
     async def main():
         with ChatFake(mode="async") as fake:
             handled = []

@@ -266,14 +266,14 @@ def test_what_was_read_unseen_is_not_seen_later(fake):
 # Functions of the test, and its threads
 
 
-def test_an_error_of_a_function_of_it_is_told_at_the_next_use(fake):
+def test_an_error_of_an_autopilot_s_function_is_told_at_the_next_use(fake):
     fake.autopilot(deliver_after=lambda random: "soon")
     fake.send_text()
     with pytest.raises(TypeError, match="the duration that deliver_after returned: expected"):
         fake.settle()
 
 
-def test_a_function_of_it_may_look_and_not_act(fake):
+def test_an_autopilot_s_function_may_read_the_fake_and_not_act(fake):
     fake.autopilot(deliver_after=lambda random: fake.send_text("again"))
     with pytest.raises(ChatFakeError, match="from an autopilot") as refused:
         fake.send_text()

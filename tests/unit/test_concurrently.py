@@ -441,7 +441,7 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play):
         ("delivered", "sent 204, delivered LookupError, read 204"),
     ],
 )
-def test_one_that_cannot_be_signed_leaves_the_others(fake, failing, expected):
+def test_an_attempt_that_can_not_be_signed_leaves_the_others_of_a_batch(fake, failing, expected):
     def signer(request):
         if request.event.status == failing:
             raise LookupError("no secret")

@@ -102,7 +102,7 @@ def test_several_events_arrive_in_order_and_a_removed_fault_holds_none(fake, ord
     assert order == ["sent", "delivered", "asked 200", "sent", "read"]
 
 
-def test_a_duplicate_of_it_and_a_failed_request_are_as_usual(fake):
+def test_an_event_during_a_call_can_be_duplicated_or_fail_as_usual(fake):
     fake.webhooks.duplicate(after=0)
     fake.webhooks.during_call()
     fake.api.fail(times=1)

@@ -16,6 +16,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 
+from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake, in_another_thread
 from .middles import FUNCTIONS, PACKAGE, Meanwhile, asking_fake, seen
 
@@ -148,6 +149,7 @@ ACTS = {
     "redeliver": lambda fake: fake.webhooks.redeliver(fake.events[0]) and None,
     "reset": lambda fake: fake.reset() and None,
     "read the balance": lambda fake: fake.balance,
+    "call the API": lambda fake: call_with_werkzeug(fake, "GET", "/v2/balance").status,
     "set up a fault": lambda fake: fake.webhooks.lose(status="failed") and None,
 }
 
@@ -163,6 +165,8 @@ def met(first, second, number=0):
     """
     with frozen_fake() as fake, ThreadPoolExecutor(2) as pool:
         fake.webhooks.receiver()
+        if first == "call the API":
+            fake.api.fail()
         fake.send_text(to="+1")
         others = []
 
@@ -183,6 +187,7 @@ def met(first, second, number=0):
         posted = len(fake.webhooks.attempts)
         found = seen(fake)
         found["timeline"] = [entry[:3] for entry in found["timeline"] if entry[0] != "attempt"]
+        found["numbers"] = {entry.number - place for place, entry in enumerate(fake.timeline)}
         fake.reset()
         return came, (got, posted, found)
 
@@ -216,6 +221,16 @@ def test_where_two_threads_meet_it_is_as_if_one_came_after_the_other(first, seco
         if not came:
             break
         assert found in (one, other)
+    assert number > 5
+
+
+def test_where_two_threads_call_the_api_a_fault_meets_one_of_them():
+    for number in count(1):
+        came, (got, _, found) = met("call the API", "call the API", number)
+        if not came:
+            break
+        assert sorted(got) == [200, 503]
+        assert found["numbers"] == {1}
     assert number > 5
 
 

@@ -132,7 +132,7 @@ def test_an_emitted_event_of_a_changed_type_goes_to_its_listeners(fake):
     assert fake.events[-1].json()["type"] == "chat.message.changed"
 
 
-def test_a_failure_at_it_is_named_by_its_type(fake):
+def test_a_failed_attempt_of_another_event_is_named_by_its_type(fake):
     fake.webhooks.connect(handler=lambda _: 1 / 0, events="*")
     with pytest.raises(ZeroDivisionError) as caught:
         fake.webhooks.emit_event(TYPE)

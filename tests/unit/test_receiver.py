@@ -27,7 +27,7 @@ def test_a_receiver_records_each_attempt_and_tells_messages_apart():
         assert receiver.events[0] == receiver.events[3] == fake.events[0]
 
 
-def test_what_it_gives_is_read_only(fake, receiver):
+def test_a_receiver_s_lists_are_read_only(fake, receiver):
     before = receiver.requests
     fake.send_text()
 

@@ -54,13 +54,3 @@ def test_what_was_cancelled_takes_no_place_for_long():
 
     assert len(schedule.work) == 100
     assert len(schedule._heap) < 300
-
-
-def test_after_it_was_cleared_nothing_is_due():
-    schedule = Schedule()
-    schedule.add(1, "drop", "before")
-    schedule.clear()
-
-    assert (len(schedule.work), schedule.next_due(), schedule.is_due(2)) == (0, None, False)
-    schedule.add(1, "drop", "after")
-    assert all_due(schedule, 2) == [(1, "after")]

@@ -83,7 +83,7 @@ def test_the_content_is_named_by_echo_without_harm(fake):
 
 
 @pytest.mark.parametrize(("to", "content"), [("to", {"name": "sale"}), ("recipient", [{"n": 1}])])
-def test_other_types_are_sent_too(fake, to, content):
+def test_a_send_endpoint_takes_other_types_than_text(fake, to, content):
     fake.send_endpoint(status="accepted")
     shown = post(fake, {to: "+1", "type": "contacts", "contacts": content}).json()
     assert (shown["status"], shown["contacts"]) == ("accepted", content)
@@ -224,7 +224,7 @@ def test_where_none_matches_the_closest_are_listed(fake):
     assert len(lines) == 6
 
 
-def test_where_several_fit_they_are_listed(fake):
+def test_messages_that_fit_a_search_are_listed_if_there_are_several(fake):
     fake.send_text()
     fake.send_text()
     with pytest.raises(LookupError, match=r"^expected one message \(body='Hello'\), got 2:"):

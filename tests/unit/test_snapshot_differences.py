@@ -137,5 +137,5 @@ def test_times_that_differ_may_be_left_out_of_a_snapshot(fake, name):
 
 
 @pytest.mark.parametrize("name", NO_TIMES)
-def test_other_differences_are_not_taken_for_times(fake, name):
+def test_differences_of_other_values_are_not_taken_for_times(fake, name):
     assert "Leave it out" not in line_of(fake, *NO_TIMES[name])

@@ -18,6 +18,9 @@ can't call verbs.
 *Due work* (:class:`.DueRunner`) runs in order of time: while the fake's clock moves, or at the next
 use of the fake if another library has moved time.
 
+*A reset* replaces the :class:`.FakeState`, under the lock. Whatever works without the lock holds on
+to the state in which it began.
+
 *An interrupt* (Ctrl-C, a test's timeout) may leave a verb half done, so it closes the fake. The
 process gets its sockets, threads and real time back in any case.
 """

@@ -59,11 +59,10 @@ def wait_until(
     engine: Engine, portal: Portal, predicate: Callable[[], Any], limit: float, *, settle: bool
 ) -> Any:
     """Wait as :meth:`.ChatFake.wait_until` does, for at most ``limit`` real seconds."""
-    drain = engine.drain
     first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
-    is_explored = drain.observer is not None
+    is_explored = engine.drain.observer is not None
     if is_explored:
-        first, settle = drain.barrier, False
+        first, settle = engine.drain.barrier, False
     wait = Wait(predicate, limit, lambda: () if settle else engine.state.queue.ready)
 
     def apart() -> AbstractContextManager[None]:

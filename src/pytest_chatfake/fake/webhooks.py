@@ -260,9 +260,8 @@ class Webhooks:
         """The attempts so far, in order. Failed attempts that a test reads don't fail the test."""
         self._engine.ensure_readable()
         outbox = self._engine.outbox
-        attempts = outbox.attempts
-        outbox.seen = len(attempts)
-        return tuple(attempts)
+        outbox.seen = len(outbox.attempts)
+        return tuple(outbox.attempts)
 
     # Order and loss
 

@@ -170,8 +170,7 @@ class AccountApi:
 
     @property
     def _log(self) -> list[ApiRequest]:
-        history = self._core.state.history
-        return [record for record in history if isinstance(record, ApiRequest)]
+        return self._core.state.part(ApiRequest, list[ApiRequest])
 
     @property
     def _faults(self) -> list[ApiFault]:
@@ -184,7 +183,8 @@ class AccountApi:
 
     def _record(self, asked: ApiRequest) -> None:
         asked._arrived = asked.moment = self._engine.catch_up()
-        self._core.state.history.add(asked)
+        with self._core.lock:  # so that no reset comes between
+            self._log.append(self._core.state.history.add(asked))
 
     def _responded(
         self, asked: ApiRequest, faults: list[ApiFault], status: int | None, body: bytes

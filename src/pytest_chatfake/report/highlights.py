@@ -218,10 +218,8 @@ class Highlights:
         queued = self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
             why = why_queued(self._engine.state.blocked)
-            settle = (
-                why or f": if the test needs it, call {awaited(self._engine)}chat_fake.settle()"
-            )
-            yield f"{events_are(queued)} still queued{settle}"
+            settle = f" ({awaited(self._engine)}chat_fake.settle() posts what is queued)"
+            yield f"{events_are(queued)} still queued{why or settle}"
 
     def _unused(self, fault: Trigger) -> str:
         return f"unused fault: {unused_line(fault, self._engine)}"

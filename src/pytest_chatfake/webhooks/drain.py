@@ -173,8 +173,7 @@ class Drain:
             if self.thread is not None or not state.history.has(call):
                 return []
             self._state, ready = state, state.queue.ready
-            faults = (fault for fault in state.faults if not fault._is_removed)
-            if any(isinstance(fault, DuringCall) for fault in faults):
+            if any(isinstance(each, DuringCall) and not each._is_removed for each in state.faults):
                 caused = state.history.effects_of(call)
                 for attempt in [*ready]:
                     is_asked = attempt._cause or attempt._wait or attempt.event in caused
@@ -420,12 +419,13 @@ class Drain:
                 self._state.queue.note_made()
             self._state.outbox.attempts.append(attempt)
             if not (meaning.uncounted or meaning.unmade):
-                if not endpoint.disabled:
-                    failures = self._state.failures
-                    failures[endpoint] = 0 if ok else failures.get(endpoint, 0) + 1
-                    if endpoint.disabled:
+                failures = self._state.failures
+                if ok and not endpoint.disabled:
+                    failures[endpoint] = 0
+                elif not ok:
+                    failures[endpoint] = failures.get(endpoint, 0) + 1
+                    if failures[endpoint] == endpoint._disable_after:
                         attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
-                if not ok:
                     self._try_again(post, by_fault=meaning.wanted)
         interrupt = None if error is None else self._surface(post, error)
         # Reports show what was signed for a 401 or 403, and observers look at every post. After an

@@ -70,8 +70,8 @@ class Endpoint:
     @property
     def disabled(self) -> bool:
         """Whether too many attempts in a row have failed: the endpoint then gets no events."""
-        limit, failures = self._disable_after, self._core.state.failures
-        return limit is not None and bool(failures.get(self, 0) >= limit)
+        limit = self._disable_after
+        return limit is not None and bool(self._core.state.failures.get(self, 0) >= limit)
 
     @property
     def signer(self) -> Signer | None:

@@ -16,7 +16,6 @@ from ..domain.schedule import Schedule
 from .endpoints import Endpoint, Signer
 from .faults import Fault
 from .outbox import Outbox
-from .queue import Queue
 
 _T = TypeVar("_T")
 
@@ -68,7 +67,7 @@ class FakeState:
         self.history = history
         self.account = account
         self.outbox = outbox
-        self.queue: Queue = outbox.queue
+        self.queue = outbox.queue
         self.faults: list[Fault] = []
         self.signers: dict[Endpoint, list[Signer | None]] = {}
         self.failures: dict[Endpoint, int] = {}
@@ -77,7 +76,7 @@ class FakeState:
         self.watchers: list[Watcher] = []
         self.early: dict[MessageState, int] = {}
         self.unused: dict[object, tuple[str, Line]] = {}
-        self.blocked: bool = False
+        self.blocked = False
         self._parts: dict[object, Any] = {}
 
     def part(self, owner: object, make: Callable[[], _T]) -> _T:

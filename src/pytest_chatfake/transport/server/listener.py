@@ -86,8 +86,8 @@ class _Stream(SocketIO):
     ever.
     """
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        count = super().readinto(buffer)
+    def readinto(self, b: WriteableBuffer) -> int:
+        count = super().readinto(b)
         if not count:
             raise ConnectionAbortedError
         return count
