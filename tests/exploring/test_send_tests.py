@@ -358,7 +358,7 @@ def test_an_app_that_remembers_an_earlier_world_is_refused(run):
         *("-k", "a_refused_send"),
     )
     assert first_lines(result)[0].partition("connect(): ")[2] == (
-        "expected a new app in each world, got one that remembers an earlier world: the snapshot "
+        "expected a new app in each world, got one that remembers an earlier world; the snapshot "
         "was {} at first, and is {'order-1': 'sent'} now. Create the app inside connect(), and "
         "empty its database there. tmp_path is one folder for all worlds of a test: take "
         'tmp_path_factory, and call tmp_path_factory.mktemp("world") for each'
