@@ -196,9 +196,8 @@ class Autopilots:
                 self.leave(fact.message)
 
     def leave(self, message: MessageState) -> None:
-        plan = self._plans.get(message.number)
+        plan = self._plans.pop(message.number, None)
         if plan is not None:
-            del self._plans[message.number]
             for key in plan.keys.values():
                 self._state.schedule.cancel(key)
 
