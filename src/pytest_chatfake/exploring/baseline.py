@@ -111,9 +111,8 @@ class Baseline:
             return
         error = self.error_about(cause, inside.difference(expected, value, "expected"))
         self.is_judged = True
-        charges = [*inside.charges()]
-        if (how := hint(expected, value)) is not None:
-            error.add_note("\n  ".join(["The fake's books:", *charges]) + how)
+        if books_say := books_about(expected, value, inside):
+            error.add_note(books_say)
         raise error
 
     def error_about(self, cause: str, lines: list[str]) -> AssertionError:
@@ -204,6 +203,12 @@ class Baseline:
         """Name an error's cause, if the error says that a snapshot differs."""
         if self.differs_by(error):
             error.args = (because(cause, self._differing[1]),)
+
+
+def books_about(expected: object, value: object, inside: Inside) -> str:
+    """Return the fake's books, if a snapshot has other amounts than expected; else nothing."""
+    how = hint(expected, value)
+    return "" if how is None else "\n  ".join(["The fake's books:", *inside.charges()]) + how
 
 
 def without_texts(value: Any) -> object:

@@ -38,6 +38,7 @@ from .printed_test import NoTestError, Written, as_code
 from .ready_made import (
     Connected,
     check_class,
+    check_expected,
     fixtures_of,
     item_of,
     loop_for,
@@ -628,11 +629,7 @@ class _WebhookRun:
             return
         await inside.settle()
         expected = await self._returned("expected()", self._tests.expected(fake))
-        if expected is None:
-            raise ChatFakeError(
-                "expected(): expected what the snapshot has to be, got None: did you forget "
-                "`return`?"
-            )
+        check_expected(expected)
         await baseline.judge(expected, snapshot, inside, cause)
 
     async def _returned(self, method: str, made: Any) -> Any:

@@ -182,13 +182,19 @@ class Inside:
         return named(text, self._engine)
 
     def difference(self, before: object, after: object, then: str) -> list[str]:
-        """Return a line for each place where two snapshots differ, as :func:`.difference` does."""
-        return difference(before, after, then, self._engine)
+        """Return what :func:`.difference` does, with m1 for a message's id.
+
+        Timelines and pictures keep the rows of these messages.
+        """
+        text = "\n".join(difference(before, after, then, self._engine))
+        self.story.mentioned += [each for each in self.messages if each.id in text]
+        return named(text, self._engine).split("\n")
 
     def charges(self) -> Iterator[str]:
         """Return which messages were charged, and why, as failed assertions about money do."""
         explanations = Explanations(self.story, self.story.labels)
-        return explanations.charges(*self._engine.account.messages)
+        self.story.explained.update(self.messages)
+        return explanations.charges(*self.messages)
 
     @property
     def forgery_check(self) -> ForgeryCheck | None:
