@@ -318,7 +318,10 @@ class WebhookTests:
         if meetings := exploration._meetings:
             webhook_run.note(meetings)
         elif any(had_threads):
-            webhook_run.note(f"by chance, because the attempts ran in threads{advice}")
+            why = f"the attempts ran in threads{advice}"
+            if not webhook_run.runs_here:
+                why = "your app is connected by its URL"
+            webhook_run.note(f"by chance, because {why}")
 
     def test_another_order(self, webhook_run: _WebhookRun) -> None:
         """Handle events that arrive out of order: late, or retried after a refusal on the way."""
@@ -479,6 +482,7 @@ class _WebhookRun:
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
         self._has_to_be_right = False  # whether the first world has to be as expected() says
+        self.runs_here: bool = True  # whether an app runs in this process
         self.judges: bool = False  # whether it is, so that expected() judges other worlds as well
         self._loop = loop_for(request, (tests.connect, tests.scenario))
         self._is_async = self._loop is not None
@@ -511,7 +515,8 @@ class _WebhookRun:
         if reason := exploration._why_nothing:
             pytest.skip(reason)
         if sometimes := exploration._sometimes:
-            pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
+            hint = advice if self.runs_here else ""  # nothing is held behind a URL
+            pytest.skip(f"by chance, because of threads: this {sometimes}{hint}")
         self.tried(counted(exploration._deviating, "world"))
         for text in exploration._untried:
             self.note(text)
@@ -703,6 +708,7 @@ class _WebhookRun:
                 "connect(): expected it to connect the app, got no endpoint: call "
                 "chat_fake.webhooks.connect(...) in it"
             )
+        self.runs_here = any(map(inside.runs_here, inside.connected))
         for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
             inside.never_disable(endpoint)  # the test's own faults must not count as failures
