@@ -165,7 +165,7 @@ class Inside:
                 raise TypeError("the snapshot would have to be awaited")
             return run_at_once(self.taken(lambda: value))
         finally:
-            scopes.open.discard(callback)
+            scopes.end(callback)
 
     def expect_idempotent(
         self, snapshot: Snapshot, once_more: Callable[[], Awaitable[None]]

@@ -267,7 +267,7 @@ class AccountApi:
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         finally:
-            self._core.scopes.open.discard(asked)
+            self._core.scopes.end(asked)
         if isinstance(found, Repeat):
             asked._repeat = found
         response = found.reply if isinstance(found, Repeat) else found

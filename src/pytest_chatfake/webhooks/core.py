@@ -80,7 +80,7 @@ class Core:
             finally:
                 self.lock.acquire()
         finally:
-            self.scopes.open.discard(callback)
+            self.scopes.end(callback)
 
     def raise_errors(self) -> None:
         """Raise the first of ``errors``, unless the caller is part of an attempt."""

@@ -61,6 +61,7 @@ class ErrorLog:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._known: Final = ref(self)
         self._errors: dict[Attempt, list[tuple[int, LoggedError]]] = {}
         # After an attempt at a URL: the thread and the task that made it, and the attempt itself if
         # nothing explains a 500.
@@ -68,12 +69,12 @@ class ErrorLog:
         self._unexplained: Attempt | None = None
 
     def begin(self) -> None:
-        """Note exceptions from now on; calling this again is a no-op."""
-        with _lock:
-            if ref(self) not in _watching:
-                _watching.append(ref(self))
-            for hook in _hooks:
-                hook.begin()
+        """Note exceptions from now on, also if an app has replaced a hook since the last time."""
+        if self._known not in _watching:
+            with _lock:  # or another log ends the hooks, because it takes itself for the last one
+                _watching.append(self._known)
+        for hook in _hooks:
+            hook.begin()
 
     def end(self) -> None:
         """Note no more exceptions."""
@@ -93,7 +94,7 @@ class ErrorLog:
         If nothing explains a 500 from a URL, the next error that another thread or task logs does,
         because uvicorn logs an exception after it has responded.
         """
-        logged = self._errors.pop(attempt, [])
+        logged = self._errors.pop(attempt, ())
         is_url = not attempt.endpoint._target.in_process
         self._maker = (threading.get_ident(), running_task()) if is_url else None
         self._unexplained = None
