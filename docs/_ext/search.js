@@ -68,7 +68,7 @@ const SYNONYMS = {
   pubsub: "kafka",
   pymemcache: "memcached",
   pymongo: "mongodb",
-  receipt: "phone",
+  receipt: "offline",
   repeat: "duplicate",
   restart: "deployment",
   settings: "configuration",
