@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from decimal import Decimal
 from typing import Any, Final
 
 from ..base.errors import ChatFakeError
 from ..base.views import counted
+from ..fake.details import target_of, was_made
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
+from ..report.explanations import Explanations
+from ..transport.client.loops import has_other_tasks
 from .amounts import hint
 
 #: Real seconds between two snapshots of an app that may still be busy in the background.
@@ -81,7 +85,7 @@ class Baseline:
         """Take a snapshot; keep it while learning, else compare it with the one that was kept."""
         await inside.settle()
         # Later worlds may lose every event.
-        if self.learning and not inside.has_attempted:
+        if self.learning and not any(map(was_made, inside.attempts)):
             raise ChatFakeError(
                 "assert_order_independent() has nothing to compare: no event was posted to an app. "
                 "Connect your app inside the body and send something first"
@@ -95,13 +99,13 @@ class Baseline:
         elif index >= len(self.values):
             raise AssertionError(
                 f"assert_order_independent(): expected {counted(len(self.values), 'call')}, as in "
-                f"the world as written, got {index + 1}: call it equally often in each world"
+                f"the world as written, got {index + 1}; call it equally often in each world"
             )
         elif is_comparable and value != self.values[index]:
             then = "otherwise" if self.only_waits else "as written"
             lines = inside.difference(self.values[index], value, then)
             if self.until:
-                lines[0] = f"after step {self.until}: {lines[0]}"
+                lines[0] = f"after step {self.until}, {lines[0]}"
             raise self.error_about("the snapshot depends on the order of events", lines)
 
     async def judge(self, expected: object, snapshot: Snapshot, inside: Inside, cause: str) -> None:
@@ -154,7 +158,7 @@ class Baseline:
         if not self.until:
             return await inside.taken(snapshot)
         if self.learning:
-            if inside.has_background:
+            if _has_background(inside):
                 await inside.pause(_PATIENCE * _APART)
             value = await self._quiet(snapshot, inside)
             self.is_restless = value is _RESTLESS
@@ -166,7 +170,7 @@ class Baseline:
     async def _quiet(self, snapshot: Snapshot, inside: Inside) -> Any:
         # A snapshot that was the same twice, if the app may be busy in the background.
         value = await self._now(snapshot, inside)
-        self.had_background = inside.has_background
+        self.had_background = _has_background(inside)
         for _ in range(_PATIENCE * self.had_background):
             await inside.pause(_APART)
             before, value = value, await self._now(snapshot, inside)
@@ -177,7 +181,7 @@ class Baseline:
     async def _patient(self, snapshot: Snapshot, inside: Inside, expected: Any, pauses: int) -> Any:
         # A snapshot that is as expected, if the app gets there by itself.
         value = await self._now(snapshot, inside)
-        self.had_background = inside.has_background
+        self.had_background = _has_background(inside)
         for _ in range(pauses * self.had_background):
             if value == expected:
                 break
@@ -208,7 +212,25 @@ class Baseline:
 def books_about(expected: object, value: object, inside: Inside) -> str:
     """Return the fake's books, if a snapshot has other amounts than expected; else nothing."""
     how = hint(expected, value)
-    return "" if how is None else "\n  ".join(["The fake's books:", *inside.charges()]) + how
+    if how is None:
+        return ""
+    messages, story = inside.account.messages, inside.story
+    story.explained.update(messages)
+    charges = Explanations(story, story.labels).charges(*messages)
+    return "\n  ".join(["The fake's books:", *charges]) + how
+
+
+def _has_background(inside: Inside) -> bool:
+    # Whether the app's code may run by itself: in a thread, a task, or another process.
+    here = threading.current_thread(), threading.main_thread()
+    return (
+        has_other_tasks()
+        or not all(target_of(endpoint).in_process for endpoint in inside.connected)
+        or any(
+            thread not in here and not thread.name.startswith("chatfake")
+            for thread in threading.enumerate()
+        )
+    )
 
 
 def without_texts(value: Any) -> object:

@@ -31,6 +31,7 @@ from ..base.tracebacks import LoggedError
 from ..transport.client.loops import running_task
 from .attempts import Attempt
 from .core import Core
+from .fake_state import FakeState
 
 _HEAD: Final = "Traceback (most recent call last):"
 
@@ -59,7 +60,7 @@ class ErrorLog:
             background.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core[FakeState]) -> None:
         self._core = core
         self._known: Final = ref(self)
         self._errors: dict[Attempt, list[tuple[int, LoggedError]]] = {}
@@ -142,7 +143,7 @@ class ErrorLog:
 
     def _note_in_background(self, level: int, error: LoggedError) -> None:
         if level >= logging.ERROR:
-            self._core.background.append(error)
+            self._core.state.background.append(error)
 
 
 class _Around:
