@@ -80,6 +80,12 @@ def test_what_proves_nothing_is_not_ok_or_says_so_and_its_twin_is(pytester, monk
     result = pytester.runpytest("-p", "no:inline_snapshot", "-k", rows)
 
     assert cards(result) == snapshot("""\
+TestExpectsTexts
+ok       snapshot_changes: 5 of 6 events changed it
+ok       another_order: 16 worlds
+FAILED   people_write
+           the app accepted an image from a person, but logged KeyError: 'text'
+           at unproven_apps.py:80
 TestHolds
 ok       snapshot_changes: 2 of 2 events changed it
 ok       another_order: 2 worlds
@@ -108,13 +114,13 @@ FAILED   snapshot_changes
            before and after the scenario
 skipped  another_order: test_snapshot_changes fails
 FAILED   people_write
-           the app accepted what people wrote, but logged an error each time:
+           the app accepted a text and an image from a person, but logged
            KeyError: 'chatMessage' at unproven_apps.py:66
 TestSwallowsWhatPeopleWrite
 ok       snapshot_changes: 5 of 6 events changed it
 ok       another_order: 16 worlds
 FAILED   people_write
-           the app accepted what people wrote, but logged an error each time:
+           the app accepted a text and an image from a person, but logged
            KeyError: 'chatMessage' at unproven_apps.py:66
 TestTakesTheFirstEvent
 ok       snapshot_changes: 1 of 6 events changed it

@@ -48,6 +48,8 @@ class Baseline:
         had_background: Whether the app's code may have run by itself, as of the last snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
         is_judged: Whether the last difference was from what the snapshot has to be.
+        messages: What was sent in the first world, each as often.
+        is_about_messages: Whether the last difference was from that.
     """
 
     def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
@@ -67,6 +69,8 @@ class Baseline:
         self.had_background: bool = False
         self.is_restless: bool = False
         self.is_judged: bool = False
+        self.messages: Counter[tuple[str, str, str]] = Counter()
+        self.is_about_messages: bool = False
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
     def begin(self, *, compares: bool, judges: bool) -> None:
@@ -119,7 +123,7 @@ class Baseline:
     def error_about(self, cause: str, lines: list[str]) -> AssertionError:
         """Return the error which says what differs in this world."""
         error = AssertionError(because(cause, lines))
-        self._differing, self.is_judged = (error, lines), False
+        self._differing, self.is_judged, self.is_about_messages = (error, lines), False, False
         return error
 
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:

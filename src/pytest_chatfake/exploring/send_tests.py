@@ -41,7 +41,7 @@ from .ready_made import (
 )
 from .recorder import Recorder
 from .search import CALLS, WorldLog
-from .send_judge import Books, Content, with_names
+from .send_judge import Books, Content, messages_as_code, with_names
 from .sending import ROUNDS, Sending, awaited, performed
 
 #: The methods that a subclass may write, with their parameters and a hint.
@@ -550,13 +550,7 @@ class _SendRun:
                 "assert [each for each in late if each.method != 'GET'] == []",
             ]
         elif self._failing is not None:
-            if self._quotes_ids:
-                raise NoTestError("the messages contain ids, which differ in each run")
-            contents = sorted((to, body) for to, _, body in self._failing.elements())
-            lines += [
-                "sent = [each for each in chat_fake.messages if each.status != 'failed']",
-                f"assert sorted((each.to, each.body) for each in sent) == {contents!r}",
-            ]
+            lines += messages_as_code(self._failing, quotes_ids=self._quotes_ids)
         elif baseline.values and (expected := as_code(baseline.values[0], names, imports)):
             taken = f"{'await ' * self._awaits_snapshot}snapshot()"
             lines.append(f"assert {taken} == {expected}  # as written; is it right?")

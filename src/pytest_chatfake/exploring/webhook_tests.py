@@ -46,7 +46,7 @@ from .ready_made import (
 )
 from .recorder import Recorder
 from .search import WorldLog
-from .send_judge import Books, Content
+from .send_judge import Books, Content, messages_as_code
 
 #: If this test fails, tests that would fail for the same reason are skipped.
 _FIRST: Final = "test_all_events_are_taken"
@@ -83,6 +83,24 @@ _IN_ORDER: Final = (
 _NO_CALL: Final = "your app makes no API call while it handles a webhook"
 
 _NO_KEY: Final = "it can't know whether a call took effect: pass send_endpoint(idempotency_header=)"
+
+_NOT_COUNTED: Final = (
+    "sent messages were not counted: after a crash or an error, your app can't know whether a call "
+    "took effect: pass send_endpoint(idempotency_header=)"
+)
+
+#: Tests in whose worlds a right app sends no message more often than as written.
+_SEND_ONCE: Final = frozenset(
+    {
+        "test_duplicates",
+        "test_duplicates_under_another_id",
+        "test_duplicates_at_once",
+        "test_webhooks_before_the_response",
+    }
+)
+
+#: The same if the app can know whether a call took effect.
+_SEND_ONCE_IF_CLEAR: Final = frozenset({"test_a_crash", "test_an_error"})
 
 _UNDELIVERED: Final = (
     "nothing was delivered for 31 days (if a job of your app notices that, run it in the snapshot)"
@@ -277,7 +295,11 @@ class WebhookTests:
             webhook_run.tried(_events_of(fake))
             two_days_later = partial(webhook_run.age, fake, days=2)
             await two_days_later()
+            if snapshot is not None:  # it may send what is due by then
+                await Inside(fake).taken(snapshot)
+            sent = Books.of(Inside(fake)).contents
             await _performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
+            webhook_run.require_no_repeats(fake, sent, "all events came again two days later")
             if webhook_run.judges:
                 await webhook_run.judge(fake, snapshot, "all events came again two days later")
             if snapshot is not None:  # it is as before, and so as written
@@ -428,12 +450,15 @@ class WebhookTests:
             if not any(map(inside.is_heard, kinds)):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
             webhook_run.tried(counted(len(others), "message"))
-            accepted = [each for each in inside.attempts if each.ok and each.event in others]
-            if accepted and all(map(inside.logged_error, accepted)):
-                raise AssertionError(
-                    f"the app accepted what people wrote, but logged an error each time: "
-                    f"{inside.logged_error(accepted[0])}"
-                )
+            names = dict(zip(others, ("a text", "an image"), strict=False))
+            errors = {
+                names[each.event]: error
+                for each in inside.attempts
+                if each.ok and each.event in names and (error := inside.logged_error(each))
+            }
+            if errors:
+                what, error = listed(errors), next(iter(errors.values()))
+                raise AssertionError(f"the app accepted {what} from a person, but logged {error}")
 
         webhook_run.explore(ending=write)
 
@@ -474,6 +499,7 @@ class _WebhookRun:
         self._before: Any = None  # the snapshot after connect(), in the first world
         self._changes: ChangeCount | None = None
         self._has_snapshot = True
+        self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._awaits_snapshot = False
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
@@ -695,9 +721,45 @@ class _WebhookRun:
             await self.judge(fake, snapshot)
         if looks and snapshot is not None:
             await _performed(fake, fake.assert_order_independent(snapshot))
+        if looks:
+            self._count_messages(fake)
         if not self._is_alone:
             await _performed(fake, fake.settle())
             Inside(fake).require_accepted()
+
+    def _count_messages(self, fake: ChatFake) -> None:
+        # The app's own books may hide that it sent a message twice.
+        inside = Inside(fake)
+        baseline, books = _baseline_of(inside), Books.of(inside)
+        is_clear = self._name in _SEND_ONCE
+        if self._name in _SEND_ONCE_IF_CLEAR and books.is_sent_by_app:
+            is_clear = books.can_deduplicate
+            if not is_clear:
+                self.note(_NOT_COUNTED)
+        if baseline.learning:
+            baseline.messages = books.contents
+        elif is_clear and baseline.compares and not baseline.until:
+            lines = [*books.repeats(baseline.messages)]
+            # In the background, the app may still be about to send.
+            if self._name in _SEND_ONCE_IF_CLEAR and not inside.has_background:
+                lines += books.missing(baseline.messages)
+            self._require_none(lines, books, baseline.messages, "other messages were sent")
+
+    def require_no_repeats(self, fake: ChatFake, sent: Counter[Content], cause: str) -> None:
+        """Fail if messages were sent more often than they had been."""
+        books = Books.of(Inside(fake))
+        self._require_none([*books.repeats(sent)], books, sent, cause)
+
+    def _require_none(
+        self, lines: list[str], books: Books, sent: Counter[Content], cause: str
+    ) -> None:
+        if not lines:
+            return
+        baseline = _baseline_of(books.inside)
+        baseline.messages, self._quotes_ids = sent, books.quotes_ids
+        error = baseline.error_about(cause, lines)
+        baseline.is_about_messages = True
+        raise error
 
     def _check(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         inside = Inside(fake)
@@ -821,7 +883,9 @@ class _WebhookRun:
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{wait}self.play(chat_fake{steps})"]
         taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
-        if baseline.is_judged:
+        if baseline.is_about_messages:
+            lines += messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
+        elif baseline.is_judged:
             waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
             lines.append(f"assert {taken_here} == {waits}self.expected(chat_fake)")
         elif self._has_snapshot and baseline.compares:
