@@ -40,9 +40,9 @@ from .ready_made import (
     set_up_class,
 )
 from .recorder import Recorder
-from .search import CALLS, WorldLog
+from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, messages_as_code, with_names
-from .sending import ROUNDS, Sending, awaited, performed
+from .sending import DAYS, ROUNDS, Sending, awaited, performed
 
 #: The methods that a subclass may write, with their parameters and a hint.
 _METHODS: Final = (
@@ -72,7 +72,7 @@ _BY_WEBHOOKS: Final = (
     "test it with WebhookTests, whose test_a_failing_api does this"
 )
 
-#: A ``work()`` is tried so often; in later rounds, it does the same again.
+#: Of all calls, and of those that call the API, so many are tried; later ones do the same again.
 _CALLS_TRIED: Final = 3
 
 #: How many calls of one query are tried.
@@ -171,7 +171,9 @@ class SendTests:
     def work(self, chat_fake: ChatFake) -> Any:
         """Do what a scheduler does now and then, such as sending what is in the outbox.
 
-        It is called after ``send()``, and then every hour for 20 hours. Its errors are swallowed.
+        It is called after ``send()``, and then every hour for 20 hours. If nothing was sent by
+        then, it is called every day until something is, for 31 days at most, and again for 20
+        hours. Its errors are swallowed.
         """
 
     def undecided(self, snapshot: Any) -> Any:
@@ -271,6 +273,7 @@ class _SendRun:
         self._failing: Counter[Content] | None = None  # what should have been sent, if that differs
         self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._awaits_snapshot = False
+        self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._can_decide = False  # whether a right app can know if a call took effect
         if reason := item_of(tests.expected_failures, self._name):
@@ -409,7 +412,9 @@ class _SendRun:
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
     ) -> Sending:
         works = _writes(self._tests, "work")
-        return Sending(self._tests, fake, works=works, twice=twice, remedy=remedy)
+        return Sending(
+            self._tests, fake, works=works, twice=twice, remedy=remedy, days=self._days
+        )
 
     def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
         call = deviation.call
@@ -422,10 +427,11 @@ class _SendRun:
                 return False
             return call.method != "GET" or deviation.start <= _QUERIES_TRIED
         attempts = [each for each in log.attempts if each is not None]
-        own = [each.number for each in attempts if each.is_call]
+        own = [each for each in attempts if each.is_call]
+        tried = own[:_CALLS_TRIED] + [each for each in own if _calls_out(each)][:_CALLS_TRIED]
         if not self._can_decide and deviation.kind == "crash":
             return False
-        if deviation.start not in own[:_CALLS_TRIED]:
+        if all(each.number != deviation.start for each in tried):
             return False
         if not deviation.place:
             return False
@@ -506,7 +512,7 @@ class _SendRun:
             raise sending.swallowed
         if not books.messages:
             raise ChatFakeError(
-                "send(): expected it to send a message, or work() after it, got none: call "
+                f"send(): expected it to send a message, or work() within {DAYS} days, got none: call "
                 "chat_fake.send_endpoint() in connect(), and let the app call chat_fake.base_url"
             )
         if all(owner is None or owner.event.type not in CALLS for owner in owners):
@@ -516,6 +522,7 @@ class _SendRun:
         if self._name == "test_a_lost_response" and (shared := books.shared_key()):
             raise AssertionError(shared)
         self._can_decide = books.can_deduplicate or _writes(self._tests, "undecided")
+        self._days = sending.days
         self._known[sending.is_doubled] = _Known(books.contents)
         self._quotes_ids = books.quotes_ids
         self._send_calls = books.send_calls
@@ -563,6 +570,11 @@ class _SendRun:
             waits = "await " * inspect.iscoroutinefunction(connect)
             lines.insert(0, f"snapshot = {waits}self.connect({given})")
         return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
+
+
+def _calls_out(attempt: LoggedAttempt) -> bool:
+    # Whether the app called the API, or a function of crash_points, and not only its database.
+    return any(kind != "line" for kind, *_ in attempt.points)
 
 
 def _writes(tests: SendTests, method: str) -> bool:
