@@ -72,6 +72,11 @@ _BY_WEBHOOKS: Final = (
     "test it with WebhookTests, whose test_a_failing_api does this"
 )
 
+_A_LOCK: Final = (
+    "one waited while the other was held {}: other processes only do so if the lock is in the "
+    "database or a file, and not a threading.Lock"
+)
+
 #: Of all calls, and of those that call the API, so many are tried; later ones do the same again.
 _CALLS_TRIED: Final = 3
 
@@ -297,6 +302,8 @@ class _SendRun:
             self._remarks.notes.append(f"{listed(unclear)} was not tried: {_NO_KEY}")
         if meetings := exploration._meetings:
             self._remarks.notes.append(meetings)
+        if waits := exploration._places("limit"):
+            self._remarks.notes.append(_A_LOCK.format(waits))
 
     def compare_at_once(self) -> None:
         async def twice(fake: ChatFake, snapshot: Snapshot | None) -> None:
