@@ -419,9 +419,7 @@ class _SendRun:
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
     ) -> Sending:
         works = _writes(self._tests, "work")
-        return Sending(
-            self._tests, fake, works=works, twice=twice, remedy=remedy, days=self._days
-        )
+        return Sending(self._tests, fake, works=works, twice=twice, remedy=remedy, days=self._days)
 
     def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
         call = deviation.call
@@ -519,8 +517,9 @@ class _SendRun:
             raise sending.swallowed
         if not books.messages:
             raise ChatFakeError(
-                f"send(): expected it to send a message, or work() within {DAYS} days, got none: call "
-                "chat_fake.send_endpoint() in connect(), and let the app call chat_fake.base_url"
+                f"send(): expected it to send a message, or work() within {DAYS} days, got none: "
+                f"call chat_fake.send_endpoint() in connect(), and let the app call "
+                f"chat_fake.base_url"
             )
         if all(owner is None or owner.event.type not in CALLS for owner in owners):
             pytest.skip(_BY_WEBHOOKS)

@@ -53,7 +53,7 @@ class Sending:
         fake: The fake.
         works: Whether there is a ``work()``.
         twice: Whether each call is made twice, one after the other.
-        remedy: Called once, after the app has called the API with an effect, to end what made the send fail.
+        remedy: Called once, after the app has called the API, to end what made the send fail.
         days: On how many days nothing is sent; None: find out.
 
     Attributes:

@@ -96,7 +96,9 @@ def forgery_of(attempt: Attempt) -> Forgery | None:
     return next((fault for fault in faults if isinstance(fault, Forgery)), None)
 
 
-def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forged | str]:
+def forgeries(  # noqa: PLR0915 - one forgery after the other
+    request: WebhookRequest, another: Event | None
+) -> dict[str, Forged | str]:
     """Return how each forgery of a request is made, or why it is impossible here.
 
     Args:
