@@ -115,7 +115,7 @@ def _server():
 
 
 def _serve():
-    requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    requests, responses = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(0, 1)
     with tempfile.TemporaryDirectory() as empty:
@@ -125,8 +125,8 @@ def _serve():
     gc.collect()
     gc.freeze()  # or each fork would walk, and copy, all of it whenever it collects garbage
     for request in requests:
-        answers.write(f"{_fork(*json.loads(request))}\n")
-        answers.flush()
+        responses.write(f"{_fork(*json.loads(request))}\n")
+        responses.flush()
 
 
 def _fork(folder, output, environ, *arguments):

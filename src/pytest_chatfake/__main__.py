@@ -99,7 +99,7 @@ def _naming(text: str) -> tuple[Naming, Collection[str]]:
         for name in path.split("."):
             found = getattr(found, name)
     except Exception as error:  # importing a user's module may fail in any way
-        raise ArgumentTypeError(f"{text!r} can't be imported: {error}") from None
+        raise ArgumentTypeError(f"{text!r} can't be imported ({error})") from None
     naming = getattr(found, "naming", found)
     if not isinstance(naming, Naming):
         raise ArgumentTypeError(

@@ -15,7 +15,7 @@ import pytest
 
 from . import options
 from .base.current_test import current, running
-from .base.preloading import preload
+from .base.preloading import needs, preload
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -37,6 +37,8 @@ _FIXTURES = frozenset({"chat_fake", "chat_fake_config", "chat_fake_url"})
 
 #: What a test may ask for while it runs.
 _NAMES = _FIXTURES | {"chat_clock", "chat_receiver", "ChatFake("}
+
+needs(_NAMES, "time_machine", f"{__package__}.suite.configuring", f"{__package__}.suite.reports")
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -101,8 +103,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    room = f"{__package__}.suite"
-    preload(session, _NAMES, "time_machine", f"{room}.configuring", f"{room}.reports")
+    """Import the rest before a test can mock what it imports."""
+    preload(session)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -108,14 +108,14 @@ from pathlib import Path
 
 
 def test_a_picture(chat_fake, chat_clock):
-    def answer(request):
+    def respond(request):
         if request.number == 1 and request.event.status == "sent" and not delivered:
             delivered.append(1)
             chat_fake.message(request.event.message_id).deliver()
         return 500 if request.event.status == "read" else 200
 
     delivered = []
-    chat_fake.webhooks.connect(handler=answer)
+    chat_fake.webhooks.connect(handler=respond)
     chat_fake.webhooks.duplicate(status="delivered")
     chat_fake.webhooks.lose(status="failed")
     message = chat_fake.send_text("Sale; ends #today <now> {1}", to="+1;2")

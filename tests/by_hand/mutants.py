@@ -113,13 +113,13 @@ LIKELY = {
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
     "report": "golden/test_golden test_timeline test_overlooked test_active_stories "
     "plugin/test_timeline_reports",
-    "transport": "integration/test_connection integration/test_url_answers",
-    "transport.client": "integration/test_targets integration/test_url_answers",
-    "transport.client.asgi": "test_asgi_requests test_asgi_answers integration/test_targets",
+    "transport": "integration/test_connection integration/test_url_responses",
+    "transport.client": "integration/test_targets integration/test_url_responses",
+    "transport.client.asgi": "test_asgi_requests test_asgi_responses integration/test_targets",
     "transport.client.cancellable": "integration/test_worker_cancellation integration/test_worker "
     "integration/test_frameworks_cancellation",
     "transport.client.django_bridge": "integration/test_django_targets",
-    "transport.client.http_client": "integration/test_url_answers "
+    "transport.client.http_client": "integration/test_url_responses "
     "integration/test_kept_connections integration/test_hostile_receivers",
     "transport.client.lifespan": "test_lifespan",
     "transport.client.loops": "integration/test_private_loop integration/test_shared_servers "
@@ -128,13 +128,13 @@ LIKELY = {
     "transport.client.private_loop": "integration/test_private_loop test_lifespan",
     "transport.client.targets": "integration/test_targets integration/test_handler_targets "
     "test_target_arguments",
-    "transport.client.receiving": "test_receiving integration/test_url_answers "
+    "transport.client.receiving": "test_receiving integration/test_url_responses "
     "integration/test_hostile_receivers",
-    "transport.client.url": "integration/test_url_answers integration/test_calling_back "
+    "transport.client.url": "integration/test_url_responses integration/test_calling_back "
     "test_target_arguments",
     "transport.client.watchdog": "test_watchdog",
     "transport.client.worker": "integration/test_worker integration/test_worker_cancellation",
-    "transport.client.wsgi": "test_wsgi_requests test_wsgi_answers integration/test_targets",
+    "transport.client.wsgi": "test_wsgi_requests test_wsgi_responses integration/test_targets",
     "transport.server": "integration/test_listener integration/test_listener_handlers "
     "integration/test_connection",
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "

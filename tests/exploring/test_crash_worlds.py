@@ -196,7 +196,7 @@ def test_a_crash_point_that_only_a_thread_without_context_calls_is_named(app, ki
 
 
 def test_a_point_that_is_never_called_is_refused_beside_one_in_a_thread():
-    with pytest.raises(ChatFakeError, match=r"call .*calls: name"):
+    with pytest.raises(ChatFakeError, match=r"call .*calls; name"):
         explore(body_of(waited_for), deviations=["crash"], crash_points=[save, calls])
 
 
@@ -234,7 +234,7 @@ def at_a_url(chat_fake):
         (
             body_of(awaits),
             {"crash_points": [save]},
-            "crash_points: no event made the app call .*save: name",
+            "crash_points: no event made the app call .*save; name",
         ),
         (at_a_url, {}, "crash: expected an in-process app"),
         (

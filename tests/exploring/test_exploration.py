@@ -547,7 +547,7 @@ def test_every_world_begins_with_the_same_ids_key_price_time_and_chance():
     assert first[4:] == (1_000_003_600, 2)
 
 
-def test_a_world_has_the_key_of_no_other():
+def test_each_world_has_an_api_key_of_its_own():
     """Or a call of its app that comes late would reach the next one."""
     keys = []
 
@@ -560,7 +560,7 @@ def test_a_world_has_the_key_of_no_other():
     assert len({*keys}) == len(keys) > 6
 
 
-def test_a_key_that_was_given_is_that_of_every_world():
+def test_a_configured_api_key_is_that_of_every_world():
     keys = []
     config = ChatFakeConfig(api_key="a-key-of-my-own")
     explore(lambda fake: keys.append(fake.api_key), depth=0, config=config)
@@ -863,7 +863,7 @@ def test_what_is_no_failure_passes_through(error):
     assert explore(counting(2), depth=0).complete  # everything was closed
 
 
-def test_pytest_s_own_failure_is_one():
+def test_pytest_fail_in_a_world_is_a_finding():
     with pytest.raises(pytest.fail.Exception) as failed:
         explore(ending(pytest.fail.Exception("no")))
     assert "was redelivered" in failed.value.__notes__[0]
@@ -1373,7 +1373,7 @@ def test_all_worlds_end_in_the_snapshot_of_the_first():
     for only in (None, ["webhooks.duplicate(after=0, start=1)"]):
         with pytest.raises(AssertionError) as caught:
             explore(lambda fake: world(fake, False), only=only)
-        assert str(caught.value).startswith("sent m1 was redelivered; snapshot: one more: 'evt_")
+        assert str(caught.value).startswith("sent m1 was redelivered; snapshot: one more ('evt_")
     assert only == eval(caught.value.__notes__[-1].partition("only=")[2].removesuffix(")"))
 
 
@@ -1394,7 +1394,7 @@ def test_a_snapshot_that_differs_is_told_by_its_places_with_labels_for_ids():
         explore(world, deviations=["duplicate"])
     assert str(caught.value) == (
         "sent m1 was redelivered; "
-        """["statuses"]["m1"]: one more: 'sent'; 3 items; as written: 2\n"""
+        """["statuses"]["m1"]: one more ('sent'); 3 items; as written: 2\n"""
         """  ["spent"][0]: 0.3; as written: 0.2"""
     )
 
@@ -1430,18 +1430,24 @@ def test_no_deviation_is_accused_where_the_body_as_written_differs_again(stores)
         explore(world)
 
 
+def connected_job(chat_fake, jobs):
+    """A world's own job, which its app adds for each event that it has already seen."""
+    seen, own = [], object()
+
+    def take(request):
+        if request.id in seen:
+            jobs.append(own)
+        seen.append(request.id)
+
+    chat_fake.webhooks.connect(handler=take)
+    return own
+
+
 def test_no_deviation_is_accused_of_a_job_that_an_earlier_world_left():
     jobs = []
 
     def world(chat_fake):
-        seen, own = [], object()
-
-        def take(request):
-            if request.id in seen:
-                jobs.append(own)
-            seen.append(request.id)
-
-        chat_fake.webhooks.connect(handler=take)
+        own = connected_job(chat_fake, jobs)
         chat_fake.send_text().deliver()
         assert all(job is own for job in jobs), "a job of another world"
         chat_fake.settle()
@@ -1465,14 +1471,7 @@ def test_no_deviation_is_accused_of_a_job_that_its_world_used_up():
     jobs = []
 
     def world(chat_fake):
-        seen, own = [], object()
-
-        def take(request):
-            if request.id in seen:
-                jobs.append(own)
-            seen.append(request.id)
-
-        chat_fake.webhooks.connect(handler=take)
+        own = connected_job(chat_fake, jobs)
         message = chat_fake.send_text()
         due, jobs[:] = jobs[:], []
         if any(job is not own for job in due):
@@ -1822,7 +1821,7 @@ def test_a_body_is_a_function_of_one_fake(body, words):
         explore(body)
 
 
-def test_the_three_ways_to_write_it_are_one():
+def test_three_ways_to_call_chat_explore_are_one():
     explorer = Explorer()
     first = explorer(sending)
     second = explorer(limit=3)(sending)

@@ -35,8 +35,8 @@ def calling(calls, seen):
         for call in calls:
             method, path = call.split()
             headers = {"X-API-Key": fake.api_key}
-            answer = client.open(f"http://test{path}", method=method, json=ORDER, headers=headers)
-            statuses.append(answer.status_code)
+            response = client.open(f"http://test{path}", method=method, json=ORDER, headers=headers)
+            statuses.append(response.status_code)
         seen.append(tuple(statuses))
 
     return world
@@ -106,8 +106,8 @@ def test_what_the_app_refuses_until_it_is_ready_comes_as_the_retries_say():
         url, headers = f"{fake.base_url}/v2/messages", {**fake.headers, "Idempotency-Key": "1"}
         for _ in range(3):  # the app's own retries, with the same key
             with suppress(requests.ConnectionError, KeyError):
-                answer = requests.post(url, json=ORDER, headers=headers, timeout=SECONDS)
-                stored.add(answer.json()["id"])
+                response = requests.post(url, json=ORDER, headers=headers, timeout=SECONDS)
+                stored.add(response.json()["id"])
                 break
             fake.clock.sleep(5)
         fake.settle()
@@ -134,3 +134,17 @@ def test_in_process_there_is_no_connection_to_lose():
     listed = "api.lose_response(status=502, path='/v2/messages', method='POST')"
     explore(body, only=[listed])
     assert seen[-1] == (502,)
+
+
+def test_a_body_that_fails_if_an_event_is_only_late_is_left_out_and_says_so():
+    def world(fake):
+        seen = []
+        fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+        fake.send_text()
+        seen_before = [*seen]
+        balance(fake)
+        assert seen_before == ["sent"]
+
+    alone = "the body fails if the event is late, even if it arrives during no call"
+    found = str(explore(world, deviations=["during_call"]))
+    assert found == f"1 world; during_call was not tried: {alone}"

@@ -55,7 +55,7 @@ def test_an_exploration_expects_no_attempts_at_a_disabled_endpoint():
     assert {(False, False), (True, True)} == found
 
 
-def test_outside_a_test_a_body_that_is_explored_has_the_lines():
+def test_an_exploration_outside_a_test_shows_the_lines_of_its_body():
     places = []
 
     def world(fake):

@@ -56,11 +56,11 @@ FAILED   duplicates_days_later
            written: return 2xx, or the service keeps retrying
 TestRefusesAndCounts
 FAILED   duplicates
-           sent m1 was redelivered; snapshot: one more: 'sent'; 7 items; as
+           sent m1 was redelivered; snapshot: one more ('sent'); 7 items; as
            written: 6
 FAILED   duplicates_days_later
-           redelivering sent m1 changed the snapshot; snapshot: one more:
-           'sent'; 7 items; before: 6\
+           redelivering sent m1 changed the snapshot; snapshot: one more
+           ('sent'); 7 items; before: 6\
 """)
 
 

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from .cards import cards
 
 MODULE = """
@@ -26,18 +24,6 @@ MODULE = """
             error.close()  # or its socket stays open until it is collected, inside some later test
             raise HTTPStatusError(f"the provider refused: {error.code}") from None
 """
-
-
-@pytest.fixture
-def run(pytester, monkeypatch):
-    """Runs classes below the module, and returns the result."""
-    monkeypatch.setenv("COLUMNS", "400")
-
-    def run_classes(classes, *arguments):
-        pytester.makepyfile(MODULE + classes)
-        return pytester.runpytest("-p", "no:inline_snapshot", *arguments)
-
-    return run_classes
 
 
 def test_an_app_that_queues_its_events_is_told_to_run_its_worker(run):

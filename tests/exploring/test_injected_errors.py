@@ -183,7 +183,7 @@ class Strange(Exception):
         (Strange, Strange),
     ],
 )
-def test_it_is_of_the_class_that_is_given_whatever_that_takes(raises, caught):
+def test_an_injected_error_has_the_given_class_whatever_its_init_takes(raises, caught):
     def app(request):
         try:
             save()
@@ -330,4 +330,4 @@ def test_what_can_t_be_explored_is_refused(options, problem):
 def test_all_without_crash_points_leaves_errors_out_and_says_what_to_write():
     exploration = explore(body_of(lets_it_out), deviations="all")
 
-    assert "error was not tried: no call that can fail: name your database" in str(exploration)
+    assert "error was not tried: no call that can fail; name your database" in str(exploration)

@@ -153,14 +153,14 @@ def test_a_price_of_the_suite_or_of_a_scenario_is_left_alone(run):
 
 
 def test_a_world_that_ends_wrong_is_found_even_if_it_ends_as_written(run):
-    # Its own books hide the second answer. The test to paste says what is right.
+    # Its own books hide the second reply. The test to paste says what is right.
     code = """
-    class Answers(Shop):
+    class Replies(Shop):
         right = False
 
         def take(self, id, price):
-            is_answer = self.fake.message(id).body == "Thanks"
-            if not is_answer and not (self.right and id in self.prices):
+            is_reply = self.fake.message(id).body == "Thanks"
+            if not is_reply and not (self.right and id in self.prices):
                 send_call(self.fake, body="Thanks")
             self.prices[id] = price
 
@@ -173,14 +173,14 @@ def test_a_world_that_ends_wrong_is_found_even_if_it_ends_as_written(run):
         def scenario(self, chat_fake):
             yield chat_fake.send_text("An order").deliver()
     """
-    broken = f"{code}\n    class TestAnswers(Answers): pass\n"
+    broken = f"{code}\n    class TestReplies(Replies): pass\n"
     result = run(broken, "test_duplicates_under_another_id")
     assert cards(result) == snapshot("""\
-Answers
+Replies
 FAILED   duplicates_under_another_id
            delivered m1 was redelivered with a new id; ["thanked"]: 1; expected:
            2
-TestAnswers
+TestReplies
 FAILED   duplicates_under_another_id
            delivered m1 was redelivered with a new id; ["thanked"]: 1; expected:
            2\
@@ -192,7 +192,7 @@ FAILED   duplicates_under_another_id
     assert printed.strip().endswith("assert snapshot() == self.expected(chat_fake)")
     pasted = textwrap.indent(printed, "        ")
     for right, outcome in (("False", {"failed": 1}), ("True", {"passed": 1})):
-        more = f"    class TestAnswers(Answers):\n        right = {right}\n{pasted}"
+        more = f"    class TestReplies(Replies):\n        right = {right}\n{pasted}"
         run(f"{code}\n{more}", "found").assert_outcomes(**outcome)
 
 
@@ -276,17 +276,17 @@ FAILED   duplicates_under_another_id
            argument: 'database'
 TestNoSnapshot
 skipped  snapshot_is_right
-           connect() returned no snapshot, so only responses were checked:
+           connect() returned no snapshot, so only responses were checked;
            return a function that returns your app's state, as in lambda:
            dict(app.statuses)
 skipped  duplicates_under_another_id
-           connect() returned no snapshot, so only responses were checked:
+           connect() returned no snapshot, so only responses were checked;
            return a function that returns your app's state, as in lambda:
            dict(app.statuses)
 TestNothing
 FAILED   snapshot_is_right
            ChatFakeError: expected(): expected what the snapshot has to be, got
-           None: did you forget `return`?
+           None; did you forget `return`?
 ok       duplicates_under_another_id: 10 worlds
 TestRaises
 FAILED   snapshot_is_right: LookupError: no such message
@@ -438,7 +438,7 @@ TestRejected
 skipped  a_month_later: no message of your scenario was dropped within 31 days
 TestRelies
 skipped  a_month_later
-           your scenario itself fails in this case: AssertionError: assert
+           your scenario itself fails in this case, with AssertionError: assert
            'sent' == 'delivered'
 """)
 
@@ -462,7 +462,7 @@ def test_what_the_scenario_can_not_do_at_night_is_skipped_but_no_refusal(run):
     assert cards(result) == snapshot("""\
 TestQuiet
 skipped  around_midnight
-           your scenario itself fails in this case: LookupError: no message
+           your scenario itself fails in this case, with LookupError: no message
            matches (no criteria): none was sent
 TestRaises
 FAILED   around_midnight
@@ -477,12 +477,12 @@ def test_a_refusal_for_ever_is_a_failure_and_others_may_be_right(run):
     result = run(
         """
     class OfOnes(Shop):
-        answers, retry_after = [], (60, 600)
+        responses, retry_after = [], (60, 600)
 
         def handle(self, request):
             if request.event.message_id in self.known:
                 return super().handle(request)
-            return self.answers[min(request.number, len(self.answers)) - 1]
+            return self.responses[min(request.number, len(self.responses)) - 1]
 
         def connect(self, chat_fake):
             self.known = set()
@@ -493,16 +493,16 @@ def test_a_refusal_for_ever_is_a_failure_and_others_may_be_right(run):
             yield chat_fake.messages[-1].deliver()
 
     class TestForEver(OfOnes):
-        answers = [503]
+        responses = [503]
 
     class TestInTheEnd(OfOnes):
-        answers = [503, 500, 204]
+        responses = [503, 500, 204]
 
     class TestNoRetries(OfOnes):
-        answers, retry_after = [503], ()
+        responses, retry_after = [503], ()
 
     class TestNotFound(OfOnes):
-        answers = [404]
+        responses = [404]
 
     class TestRaises(OfOnes):
         def handle(self, request):
@@ -511,7 +511,7 @@ def test_a_refusal_for_ever_is_a_failure_and_others_may_be_right(run):
 
     @pytest.mark.chat_fake(opening_balance="0.05", on_insufficient_balance="fail")
     class TestNoMoney(OfOnes):
-        answers = [204]
+        responses = [204]
 
     class TestSendsNothing(Shop):
         pass

@@ -314,6 +314,17 @@ SHOP = """
                 self.counts[status] = self.counts.get(status, 0) + 1 if self.wrong else 1
 """
 
+#: The app in two classes: one is wrong, the other is not.
+FORGETS = """
+    class TestForgets(OfAShop):
+        __test__ = True
+        def forget(self):
+            self.seen.clear()
+
+    class TestForgetsRightly(TestForgets):
+        wrong = False
+"""
+
 
 @pytest.fixture
 def run(pytester, monkeypatch):
@@ -355,15 +366,7 @@ def idle_thread():
 
 
 def test_an_idle_thread_does_not_hide_what_was_forgotten(run, idle_thread):
-    result = run("""
-    class TestForgets(OfAShop):
-        __test__ = True
-        def forget(self):
-            self.seen.clear()
-
-    class TestForgetsRightly(TestForgets):
-        wrong = False
-    """)
+    result = run(FORGETS)
 
     assert cards(result) == snapshot("""\
 TestForgets
@@ -400,20 +403,15 @@ FAILED   duplicates_days_later
 
 
 def test_with_forget_the_row_judges(run):
-    result = run("""
-    class TestForgets(OfAShop):
-        __test__ = True
-        def forget(self):
-            self.seen.clear()
-
-    class TestForgetsRightly(TestForgets):
-        wrong = False
-
+    result = run(
+        FORGETS
+        + """
     class TestForgetsNothing(OfAShop):
         __test__ = True
         def forget(self):
             pass
-    """)
+    """
+    )
 
     assert cards(result) == snapshot("""\
 TestForgets
@@ -502,7 +500,7 @@ def test_an_exploration_does_not_count_duplicate_later_as_tried(lib):
     )
 
 
-def test_nor_does_the_one_world_that_was_asked_for(lib):
+def test_one_requested_world_does_not_count_duplicate_later_as_tried(lib):
     only = ["webhooks.duplicate(pause=90000, start=1)"]
 
     assert str(explore(world_of(lib), only=only)) == snapshot(

@@ -57,18 +57,6 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def run(pytester, monkeypatch):
-    """Runs classes below the module, and returns the result."""
-    monkeypatch.setenv("COLUMNS", "400")
-
-    def run_classes(classes, *arguments):
-        pytester.makepyfile(MODULE + classes)
-        return pytester.runpytest("-p", "no:inline_snapshot", *arguments)
-
-    return run_classes
-
-
 @pytest.mark.parametrize("what", TEXTS)
 def test_a_right_app_may_quote_an_id_in_a_text(run, what):
     result = run(

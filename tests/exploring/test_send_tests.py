@@ -47,18 +47,6 @@ MODULE = """
 """
 
 
-@pytest.fixture
-def run(pytester, monkeypatch):
-    """Runs classes below the module, and returns the result."""
-    monkeypatch.setenv("COLUMNS", "400")
-
-    def run_classes(classes, *arguments):
-        pytester.makepyfile(MODULE + classes)
-        return pytester.runpytest("-p", "no:inline_snapshot", *arguments)
-
-    return run_classes
-
-
 def first_lines(result):
     return re.findall(r"^(?:FAILED|skipped) +(.*)", cards(result), re.MULTILINE)
 
@@ -334,7 +322,7 @@ def test_only_one_world_is_tried_if_it_is_named(run):
         ("def undecided(self, snapshot): return True", "undecided(): expected False if nothing"),
         ("def send(self, chat_fake): pass", "send(): expected it to send a message"),
         ("send = SendTests.send", "TestSends: expected a method send(self, chat_fake)"),
-        ("test_a_typo = None", "TestSends: a test set to None: expected one of"),
+        ("test_a_typo = None", "a test of TestSends set to None: expected one of"),
         (
             "def send(self, chat_fake): self.post(str(len(chat_fake.messages))); 1 / 0",
             "ZeroDivisionError: division by zero",
@@ -351,6 +339,44 @@ def test_a_class_that_does_not_fit_is_refused(run, body, expected):
         "a_refused_send",
     )
     assert expected in first_lines(result)[0]
+
+
+def test_an_app_that_remembers_an_earlier_world_is_refused(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        kept = {}
+
+        def connect(self, chat_fake, tmp_path):
+            super().connect(chat_fake)
+            return lambda: dict(self.kept)
+
+        def send(self, chat_fake):
+            super().send(chat_fake)
+            self.kept["order-1"] = "sent"
+    """,
+        *("-k", "a_refused_send"),
+    )
+    assert first_lines(result)[0].partition("connect(): ")[2] == (
+        "expected a new app in each world, got one that remembers an earlier world; the snapshot "
+        "was {} at first, and is {'order-1': 'sent'} now. Create the app inside connect(), and "
+        "empty its database there. tmp_path is one folder for all worlds of a test: take "
+        'tmp_path_factory, and call tmp_path_factory.mktemp("world") for each'
+    )
+
+
+def test_what_connect_sends_has_other_ids_in_other_worlds(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.sent["set-up"] = chat_fake.send_text("set-up").id
+            return snapshot
+    """,
+        *("-k", "a_refused_send"),
+    )
+    assert failed(result) == {"TestSends": []}
 
 
 def test_a_point_that_a_thread_calls_without_the_context_accuses_nobody(run):

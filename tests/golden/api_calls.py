@@ -80,18 +80,18 @@ ASKS = [
 
 
 @pytest.mark.parametrize("asks", ASKS)
-def test_it_asks_for_the_balance(chat_fake, asks):
+def test_the_app_asks_for_the_balance(chat_fake, asks):
     asks(chat_fake)
     chat_fake.assert_requested("GET", "/v2/balance")
 
 
 @pytest.mark.parametrize("path", ["v2/balance", "/v2/balance?currency=USD"])
-def test_it_asks_at_a_path(chat_fake, path):
+def test_the_app_asks_at_a_path(chat_fake, path):
     ask(chat_fake)
     chat_fake.assert_requested("GET", path)
 
 
-def test_it_asks_once(chat_fake):
+def test_the_app_asks_once(chat_fake):
     with chat_fake.api.fail(503):
         ask(chat_fake)
     ask(chat_fake, "/v2/balance?currency=USD")
@@ -103,20 +103,20 @@ def test_it_asks_once(chat_fake):
 # It sends a message
 
 
-def test_it_calls_a_route_that_there_is(chat_fake):
+def test_the_app_calls_an_existing_route(chat_fake):
     send(chat_fake)
     chat_fake.send_endpoint()
     ask(chat_fake, "/messages")
     assert chat_fake.messages
 
 
-def test_it_says_who_gets_a_message(chat_fake, chat_receiver):
+def test_the_app_says_who_gets_a_message(chat_fake, chat_receiver):
     chat_fake.send_endpoint()
     send(chat_fake, to=None)
     assert chat_receiver.events
 
 
-def test_it_knows_a_message_when_the_webhook_comes(chat_fake, chat_receiver):
+def test_the_app_knows_a_message_when_its_webhook_arrives(chat_fake, chat_receiver):
     chat_fake.send_endpoint()
     send(chat_fake)
     chat_fake.settle()
@@ -126,7 +126,7 @@ def test_it_knows_a_message_when_the_webhook_comes(chat_fake, chat_receiver):
     pytest.fail("nobody knows this message")
 
 
-def test_it_uses_a_key_once(chat_fake):
+def test_the_app_uses_a_key_once(chat_fake):
     def send_with(key, body, **_):
         return send(chat_fake, body=body, **{"Idempotency-Key": key})
 

@@ -107,32 +107,32 @@ def test_an_app_raises(chat_fake):
 # What it never got
 
 
-def test_it_gets_a_message_before_it_is_connected(chat_fake):
+def test_an_app_gets_a_message_before_it_is_connected(chat_fake):
     chat_fake.send_text()
     chat_fake.webhooks.receiver()
     assert chat_fake.webhooks.attempts
 
 
-def test_it_gets_what_people_write(chat_fake):
+def test_an_app_gets_what_people_write(chat_fake):
     chat_fake.webhooks.connect(handler=refuse)
     chat_fake.send_text()
     for text in ("STOP", "START"):
         chat_fake.recipient("+1").writes(text)
 
 
-def test_it_gets_what_happens_after_it_is_disconnected(chat_fake, chat_receiver):
+def test_an_app_gets_an_event_after_it_is_disconnected(chat_fake, chat_receiver):
     chat_fake.webhooks.disconnect()
     chat_fake.send_text()
     assert chat_receiver.events
 
 
-def test_it_gets_other_events_only(chat_fake):
+def test_an_app_gets_other_events_only(chat_fake):
     chat_fake.webhooks.connect(handler=print, events=["account.updated"])
     chat_fake.send_text()
     assert chat_fake.webhooks.attempts
 
 
-def test_it_gets_delivered_events(chat_fake, chat_receiver):
+def test_an_app_gets_delivered_events(chat_fake, chat_receiver):
     chat_fake.send_text().read()
     chat_fake.send_text(to="+2").read()
     chat_fake.send_text(to="+3").deliver().read()
@@ -142,7 +142,7 @@ def test_it_gets_delivered_events(chat_fake, chat_receiver):
     assert chat_receiver.events[1].status == "delivered"
 
 
-def test_it_gets_what_a_route_sends(chat_fake, chat_receiver):
+def test_an_app_gets_what_a_route_sends(chat_fake, chat_receiver):
     from werkzeug.test import Client
 
     @chat_fake.route("/send")

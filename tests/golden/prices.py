@@ -65,7 +65,7 @@ HAPPENS = [
 
 
 @pytest.mark.parametrize("happens", HAPPENS)
-def test_it_books_an_amount(chat_fake, happens):
+def test_the_fake_books_an_amount(chat_fake, happens):
     chat_fake.webhooks.receiver(events="*")
     happens(chat_fake)
     assert 0.1 == 0.05
@@ -82,7 +82,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("app", ["app", "no app"])
 @pytest.mark.parametrize("what", ERRORS)
-def test_it_fails_over(chat_fake, what, app):
+def test_a_test_fails_over(chat_fake, what, app):
     if app == "app":
         chat_fake.webhooks.receiver()
     chat_fake.send_text().deliver()

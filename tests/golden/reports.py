@@ -149,7 +149,7 @@ def test_the_account_has_verbs(chat_fake):
 
 def test_what_cannot_be_shown(chat_fake):
     message = chat_fake.send_text().fail()
-    chat_fake._engine.core.history.records[1] = 31
+    chat_fake._engine.state.history[1] = 31
     chat_fake.assert_charged("0.05", message=message)
 
 

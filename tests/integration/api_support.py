@@ -12,8 +12,8 @@ SECONDS = 60
 
 def balance(fake):
     """What an app sees of the money, digit for digit."""
-    answer = requests.get(
+    response = requests.get(
         f"{fake.base_url}/v2/balance", headers={"X-API-Key": fake.api_key}, timeout=SECONDS
     )
-    answer.raise_for_status()
-    return str(json.loads(answer.content, parse_float=Decimal)["amount"])
+    response.raise_for_status()
+    return str(json.loads(response.content, parse_float=Decimal)["amount"])

@@ -70,18 +70,18 @@ urlpatterns = [path(*route) for route in views.items()]
 
 
 def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False):
-    """Two attempts inside a transaction that is rolled back; what they answered and left."""
+    """Two attempts inside a transaction that is rolled back; what they responded with and left."""
     if wsgi:
         target = WsgiTarget(get_wsgi_application(), path=target_path)
     else:
         target = AsgiTarget(get_asgi_application(), path=target_path, portal=portal)
 
     def make():
-        answers = [
+        responses = [
             target.attempt(SimpleNamespace(body=b'{"id": %d}' % number, headers={}))
             for number in range(2)
         ]
-        return [[answer.status, answer.body.decode()] for answer in answers]
+        return [[response.status, response.body.decode()] for response in responses]
 
     async def make_inside():
         return make()
@@ -99,21 +99,21 @@ def attempts_together():
             fake.webhooks.connect(asgi=get_asgi_application(), path="/record-together")
             with fake.webhooks.concurrently():
                 fake.send_text().deliver()
-            answers = [[one.status_code, one.body.decode()] for one in fake.webhooks.attempts]
-            return sorted(answers)  # the one that came last goes on first
+            responses = [[one.status_code, one.body.decode()] for one in fake.webhooks.attempts]
+            return sorted(responses)  # the one that came last goes on first
 
     return left_by(make)
 
 
 def left_by(make):
-    """Make attempts inside a transaction that is rolled back; what they answered and left."""
+    """Make attempts inside a transaction that is rolled back; what they responded with and left."""
     threads.clear()
     with transaction.atomic():
-        answers = make()
+        responses = make()
         inside = len(rows())
         transaction.set_rollback(True)
     return {
-        "answers": answers,
+        "responses": responses,
         "rows inside": inside,
         "rows after": len(rows()),
         "in this thread": set(threads) <= {threading.get_ident()},
@@ -124,10 +124,10 @@ def attempt_in_asyncio():
     """One attempt from a coroutine, outside any transaction: Django has a thread to itself."""
     target = WsgiTarget(get_wsgi_application(), path="/record")
     request = SimpleNamespace(body=b'{"id": 7}', headers={})
-    answer = asyncio.run(target.attempt_async(request))
+    response = asyncio.run(target.attempt_async(request))
     target.close()
     return {
-        "answer": answer.body.decode(),
+        "response": response.body.decode(),
         "rows after": len(rows()),
         "connection closed": connections[-1].connection is None,
     }

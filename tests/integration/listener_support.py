@@ -20,26 +20,30 @@ QUERY = b"GET /v2/balance HTTP/1.1\r\nHost: test\r\nX-API-Key: k\r\n\r\n"
 
 
 class FakeApi:
-    """Answers the balance query and whatever a test lays down; remembers who asked for what."""
+    """Responds to the balance query and to what a test arranges; remembers who asked for what."""
 
     def __init__(self):
-        self.answers = {"/v2/balance": Reply(200, BALANCE)}
+        self.responses = {"/v2/balance": Reply(200, BALANCE)}
         self.requests = []
         self.statuses = []
 
     def respond(self, request, by_handler, /):
         self.requests.append(request)
-        answer = self.answers.get(request.path)
-        if answer is None:
+        response = self.responses.get(request.path)
+        if response is None:
             return by_handler(request) or error_reply(404, "NOT_FOUND", request.path)
-        return answer(request) if callable(answer) and not isinstance(answer, Response) else answer
+        return (
+            response(request)
+            if callable(response) and not isinstance(response, Response)
+            else response
+        )
 
     def responded(self, request, status, body, /):
         self.statuses.append((request.path, status))
 
 
 class Received(NamedTuple):
-    """One answer, as it came over the wire."""
+    """One response, as it came over the wire."""
 
     status: int
     headers: dict[str, str]
@@ -48,7 +52,7 @@ class Received(NamedTuple):
 
 
 class RawClient:
-    """A socket that sends what it is told and reads answers one by one."""
+    """A socket that sends what it is told and reads responses one by one."""
 
     def __init__(self, listener):
         self.socket = socket.create_connection((listener.host, listener.port), timeout=SECONDS)
@@ -70,7 +74,7 @@ class RawClient:
         return self.receive()
 
     def receive(self, *, bodiless=False):
-        """Read one answer; ``bodiless`` if it is the answer to a HEAD."""
+        """Read one response; ``bodiless`` if it belongs to a HEAD request."""
         head = self.reader.readline()
         status = int(head.split()[1])
         headers = {}

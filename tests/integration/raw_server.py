@@ -126,8 +126,8 @@ def serving(script, tls=None):
         server.close()
 
 
-def keeps_answering(data):
-    """Answer every request on a connection with these bytes."""
+def keeps_responding(data):
+    """Respond to every request on a connection with these bytes."""
 
     def script(conversation):
         while conversation.read():
@@ -136,11 +136,11 @@ def keeps_answering(data):
     return script
 
 
-keeps_alive = keeps_answering(OK)
+keeps_alive = keeps_responding(OK)
 
 
-def answers(data):
-    """Answer one request with these bytes, and close."""
+def responds(data):
+    """Respond to one request with these bytes, and close."""
 
     def script(conversation):
         conversation.read()
@@ -167,13 +167,13 @@ def post_to(url, body=b"{}", headers=None, *, timeout=SECONDS, times=1):
     watch.start()
     try:
         for _ in range(times):
-            answer = client.post(body, headers or {})
-        return answer
+            response = client.post(body, headers or {})
+        return response
     finally:
         watch.cancel()
         client.close()
 
 
-def answer_to(data, **options):
-    with serving(answers(data)) as server:
+def response_to(data, **options):
+    with serving(responds(data)) as server:
         return post_to(server.url, **options)

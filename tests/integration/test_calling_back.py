@@ -48,10 +48,10 @@ def call_send_endpoint(fake):
     return requests.post(url, headers=key, timeout=SECONDS).status_code
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["webhook first", "answer first"])
+@pytest.mark.parametrize("first", [True, False], ids=["webhook first", "response first"])
 @pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
 def test_the_race_of_the_send_call(fake, threaded, first):
-    """An app that answers a visitor by sending a message, and gets its webhook before, or after."""
+    """An app replies to a visitor by sending a message, and gets its webhook before, or after."""
     order = []
     app = Flask("shop")
     add_send_endpoint(fake, webhooks_first=first)
@@ -63,14 +63,14 @@ def test_the_race_of_the_send_call(fake, threaded, first):
 
     with served(app, threaded=threaded) as url:
         fake.webhooks.connect(f"{url}/hooks")
-        order.append(f"answer {call_send_endpoint(fake)}")
+        order.append(f"response {call_send_endpoint(fake)}")
         fake.settle()
 
-    assert (["webhook", "answer 200"] if first else ["answer 200", "webhook"]) == order
+    assert (["webhook", "response 200"] if first else ["response 200", "webhook"]) == order
 
 
-def test_an_app_that_holds_a_lock_while_it_sends_gets_its_answer():
-    """Its webhook waits for the lock, so the answer has to come first, after the timeout."""
+def test_an_app_that_holds_a_lock_while_it_sends_gets_its_response():
+    """Its webhook waits for the lock, so the response has to come first, after the timeout."""
     lock, order = threading.Lock(), []
 
     def app(environ, start_response):
@@ -83,12 +83,12 @@ def test_an_app_that_holds_a_lock_while_it_sends_gets_its_answer():
         fake.webhooks.connect(wsgi=app)
         add_send_endpoint(fake, webhooks_first=True)
         with lock:
-            order.append(f"answer {call_send_endpoint(fake)}")
+            order.append(f"response {call_send_endpoint(fake)}")
         with pytest.raises(TimeoutError, match="does the app hold a lock or a transaction"):
             fake.settle()
         late = [attempt.late for attempt in fake.webhooks.attempts]
 
-    assert order == ["answer 200", "webhook"]
+    assert order == ["response 200", "webhook"]
     assert late == [204]
 
 
@@ -115,7 +115,7 @@ def test_what_takes_too_long_in_the_loop_of_a_test_ends_there(run):
 
 @BOTH
 def test_in_a_loop_webhooks_may_win_the_race_too(run):
-    """The request is answered in a thread, and the test's own loop makes the attempt meanwhile."""
+    """The request is handled in a thread, and the test's own loop makes the attempt meanwhile."""
     order = []
 
     async def main():
@@ -127,14 +127,14 @@ def test_in_a_loop_webhooks_may_win_the_race_too(run):
             fake.webhooks.connect(handler=app)
             add_send_endpoint(fake, webhooks_first=True)
             await fake.settle()
-            order.append(f"answer {await to_thread.run_sync(call_send_endpoint, fake)}")
-            assert [f"webhook in {running_framework()}", "answer 200"] == order
+            order.append(f"response {await to_thread.run_sync(call_send_endpoint, fake)}")
+            assert [f"webhook in {running_framework()}", "response 200"] == order
 
     run(main)
 
 
 @BOTH
-def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_wait(run):
+def test_a_call_that_blocks_the_loop_gets_a_response_first(run):
     seen = []
 
     async def main():
@@ -146,7 +146,7 @@ def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_wait(run):
             assert seen == []
             why = r"\(a blocking call stopped the test's loop, so webhooks_first could"
             with pytest.raises(UndeliveredWebhooks, match=why):
-                Inside(fake).check()
+                Inside(fake).checks.run()
 
             await fake.settle()
             assert seen == ["sent"]
@@ -156,7 +156,7 @@ def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_wait(run):
     run(main)
 
 
-def test_a_call_before_any_loop_runs_is_answered_and_its_webhooks_wait():
+def test_a_call_before_any_loop_runs_gets_a_response_first():
     seen = []
 
     with pytest.raises(UndeliveredWebhooks, match="1 event still queued"):

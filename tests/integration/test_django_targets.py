@@ -30,7 +30,7 @@ def found(tmp_path_factory):
 )
 def test_attempts_see_the_test_s_transaction_and_go_with_it(found, way):
     assert found[way] == {
-        "answers": [
+        "responses": [
             [200, '{"in_atomic_block": true, "rows": 1}'],
             [200, '{"in_atomic_block": true, "rows": 2}'],
         ],
@@ -46,7 +46,7 @@ def test_an_error_of_a_view_surfaces_where_django_lets_it(found):
 
 def test_in_coroutines_django_has_its_own_thread_and_closes_its_connection(found):
     assert found["asyncio"] == {
-        "answer": '{"in_atomic_block": false, "rows": 1}',
+        "response": '{"in_atomic_block": false, "rows": 1}',
         "rows after": 1,
         "connection closed": True,
     }

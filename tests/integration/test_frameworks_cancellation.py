@@ -18,7 +18,7 @@ from ..unit.both_frameworks import BOTH, hard_limit  # noqa: F401
 
 
 class Slow:
-    """Receivers that do not answer events of one status before they are cancelled."""
+    """Receivers that do not respond to events of one status before they are cancelled."""
 
     def __init__(self, status):
         self.status = status.encode()

@@ -28,7 +28,7 @@ async def side_by_side(*chains):
 
 
 @BOTH
-def test_both_are_performed_in_the_order_in_which_they_were_written(run):
+def test_gathered_chains_are_performed_in_the_order_they_were_written(run):
     async def main():
         with ChatFake(mode="async") as fake:
             receiver = fake.webhooks.receiver()
@@ -51,21 +51,21 @@ def test_both_are_performed_in_the_order_in_which_they_were_written(run):
 
 
 @BOTH
-def test_each_one_waits_until_its_own_steps_are_attempted(run):
+def test_each_gathered_chain_waits_until_its_own_steps_are_attempted(run):
     async def main():
         with ChatFake(mode="async") as fake:
-            answered = []
+            handled = []
 
             async def handler(request):
                 await anyio.sleep(0.01)
-                answered.append((request.event.message_id, request.event.status))
+                handled.append((request.event.message_id, request.event.status))
 
             fake.webhooks.connect(handler=handler)
             one, two = fake.send_text(to="one").deliver(), fake.send_text(to="two").deliver()
 
             async def follow(message):
                 await message
-                return (message.id, "delivered") in answered
+                return (message.id, "delivered") in handled
 
             assert await side_by_side(follow(one), follow(two)) == [True, True]
 

@@ -13,7 +13,7 @@ from .target_support import EVENT, THREE
 
 
 @THREE
-def test_a_function_gets_the_request_and_its_result_is_the_answer(attempt, closing, portal):
+def test_a_function_gets_the_request_and_returns_the_response(attempt, closing, portal):
     seen = []
     target = closing(HandlerTarget(seen.append, portal=portal))
 
@@ -21,17 +21,17 @@ def test_a_function_gets_the_request_and_its_result_is_the_answer(attempt, closi
     assert seen == [EVENT]
 
 
-async def answers_201(request):
+async def responds_201(request):
     await anyio.sleep(0)
     return 201, request.body
 
 
 class Callable:
     async def __call__(self, request):
-        return await answers_201(request)
+        return await responds_201(request)
 
     async def method(self, request):
-        return await answers_201(request)
+        return await responds_201(request)
 
 
 async def with_more(status, request):
@@ -42,7 +42,7 @@ async def with_more(status, request):
 @pytest.mark.parametrize(
     "function",
     [
-        answers_201,
+        responds_201,
         Callable(),
         Callable().method,
         functools.partial(with_more, 201),

@@ -14,7 +14,7 @@ from pytest_chatfake.transport.client.http_client import HttpClient
 from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import UrlTarget
 
-from .raw_server import OK, SECONDS, Conversation, answers, keeps_alive, keeps_answering, serving
+from .raw_server import OK, SECONDS, Conversation, keeps_alive, keeps_responding, responds, serving
 from .target_support import Interrupted
 
 OKAY = Response(200, b"ok")
@@ -49,9 +49,9 @@ CLOSES = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
 @pytest.mark.parametrize(
     "script",
     [
-        answers(b"HTTP/1.1 200 OK\r\n\r\nok"),
-        keeps_answering(CLOSES),
-        keeps_answering(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n"),
+        responds(b"HTTP/1.1 200 OK\r\n\r\nok"),
+        keeps_responding(CLOSES),
+        keeps_responding(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n"),
     ],
 )
 def test_a_connection_that_is_for_no_more_requests_is_not_used_again(script):
@@ -70,7 +70,7 @@ def watching(monkeypatch):
 
 
 @pytest.mark.parametrize("delay", [0, 0.001])
-def test_a_server_that_silently_closes_after_answers_gets_each_event_once(watching, delay):
+def test_a_server_that_closes_after_responses_gets_each_event_once(watching, delay):
     def closes(conversation):
         conversation.read()
         conversation.send(OK)
@@ -128,7 +128,7 @@ def test_a_server_that_takes_a_request_and_closes_is_not_asked_again():
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_an_answer_to_nothing_is_not_taken_for_the_next_one(together):
+def test_a_response_to_nothing_is_not_taken_for_the_next_one(together):
     said = threading.Event()
     nothing = b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"
 
@@ -153,7 +153,7 @@ def test_an_answer_to_nothing_is_not_taken_for_the_next_one(together):
 
 
 def test_an_aborted_attempt_leaves_nothing_that_the_next_one_could_meet():
-    def answers_late(conversation):
+    def responds_late(conversation):
         while post := conversation.read():
             if post.body == b"0":
                 client.abort()
@@ -161,7 +161,7 @@ def test_an_aborted_attempt_leaves_nothing_that_the_next_one_could_meet():
             else:
                 conversation.send(OK)
 
-    with posting_to(answers_late) as (server, client):
+    with posting_to(responds_late) as (server, client):
         assert isinstance(client.post(b"0", {}).error, TimeoutError)
         assert client.post(b"1", {}) == OKAY
 
@@ -211,14 +211,14 @@ def test_a_connection_is_kept_where_freezegun_stops_the_monotonic_clock(frozen):
 
 
 def test_an_interrupted_attempt_leaves_no_connection(interrupt):
-    def answers_the_second(conversation):
+    def responds_to_the_second(conversation):
         while post := conversation.read():
             if post.body == b"0":
                 interrupt()
             else:
                 conversation.send(OK)
 
-    with posting_to(answers_the_second) as (server, client):
+    with posting_to(responds_to_the_second) as (server, client):
         with pytest.raises(Interrupted):
             client.post(b"0", {})
 

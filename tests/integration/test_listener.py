@@ -38,14 +38,14 @@ def held(api):
         leave.wait(SECONDS)
         return Reply(200, b"done")
 
-    api.answers["/handled"] = handler
+    api.responses["/handled"] = handler
     return inside, leave
 
 
 # Its life
 
 
-def test_it_starts_once_and_stops_once(listener):
+def test_a_listener_starts_once_and_stops_once(listener):
     with pytest.raises(HTTPServerError, match="is already running"):
         listener.start()
     listener.stop()
@@ -56,7 +56,7 @@ def test_it_starts_once_and_stops_once(listener):
         listener.stop()
 
 
-def test_it_starts_again_at_the_same_address(listener):
+def test_a_stopped_listener_starts_again_at_the_same_address(listener):
     url = listener.url_for("/v2/balance")
     assert requests.get(url, timeout=SECONDS).content == BALANCE
     listener.stop()
@@ -75,7 +75,7 @@ def test_a_port_that_is_taken_is_an_error_and_no_exit(listener):
 
 
 @pytest.mark.parametrize("half", [b"", QUERY, QUERY + QUERY[:10], QUERY[:10]])
-def test_a_stop_hangs_up_on_a_waiting_client_and_never_answers_it(listener, api, half):
+def test_a_stop_hangs_up_on_a_waiting_client_without_a_response(listener, api, half):
     with RawClient(listener) as client:
         client.send(half)
         if QUERY in half:
@@ -96,7 +96,7 @@ def open_files():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts in /proc")
 def test_no_thread_and_no_socket_is_left_after_a_stop(api):
-    api.answers["/handled"] = Response(b"x" * 10_000_000)
+    api.responses["/handled"] = Response(b"x" * 10_000_000)
     threads, files = set(threading.enumerate()), open_files()
     with listening(api) as listener:
         clients = [RawClient(listener) for _ in range(20)]
@@ -169,7 +169,7 @@ def test_idle_connections_can_be_closed(listener):
         assert late.ask(QUERY).body == BALANCE
 
 
-def test_a_busy_connection_is_closed_after_its_answer(listener, held):
+def test_a_busy_connection_is_closed_after_its_response(listener, held):
     inside, leave = held
     with RawClient(listener) as client:
         client.send(GET)

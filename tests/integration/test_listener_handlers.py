@@ -18,37 +18,37 @@ from .listener_support import (
 GET = b"GET /handled HTTP/1.1\r\n\r\n"
 
 
-def test_a_handler_answers_what_the_api_leaves_to_it(listener, client, api):
+def test_a_handler_responds_to_what_the_api_leaves_to_it(listener, client, api):
     listener.expect_request("/handled", method="POST", json={"a": 1}).respond_with_json({"b": 2})
-    answer = client.ask(b"POST /handled HTTP/1.1\r\nContent-Length: 7\r\n\r\n" + b'{"a":1}')
+    response = client.ask(b"POST /handled HTTP/1.1\r\nContent-Length: 7\r\n\r\n" + b'{"a":1}')
 
-    assert (answer.status, json.loads(answer.body)) == (200, {"b": 2})
+    assert (response.status, json.loads(response.body)) == (200, {"b": 2})
     assert client.ask(QUERY).body == BALANCE
 
 
 def test_the_api_comes_first(listener, client, api):
     listener.expect_request("/handled").respond_with_data("by the handler")
     listener.expect_request("/v2/balance").respond_with_data("by the handler")
-    api.answers["/handled"] = Reply(200, b"by the API")
+    api.responses["/handled"] = Reply(200, b"by the API")
 
     assert [client.ask(GET).body, client.ask(QUERY).body] == [b"by the API", BALANCE]
 
 
-def test_the_api_answers_an_unmatched_request_and_no_assertion_fails(listener, client):
+def test_the_api_responds_to_an_unmatched_request_without_an_error(listener, client):
     listener.expect_request("/other").respond_with_data("x")
     listener.expect_oneshot_request("/another").respond_with_data("x")
-    answer = client.ask(GET)
+    response = client.ask(GET)
 
-    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (404, "NOT_FOUND")
+    assert (response.status, json.loads(response.body)["error"]["code"]) == (404, "NOT_FOUND")
     assert listener.log == []
     listener.check()
 
 
 def test_another_request_than_the_ordered_one_is_a_failed_assertion(listener, client):
     listener.expect_ordered_request("/first").respond_with_data("first")
-    answer = client.ask(GET)
+    response = client.ask(GET)
 
-    assert answer.status == 500
+    assert response.status == 500
     with pytest.raises(AssertionError, match="No handler found"):
         listener.check()
     listener.clear()
@@ -58,7 +58,7 @@ def test_another_request_than_the_ordered_one_is_a_failed_assertion(listener, cl
 
 def test_the_log_holds_only_what_reached_a_handler(listener, client, api):
     listener.expect_request("/handled").respond_with_data("x")
-    api.answers["/routed"] = Reply(200, b"")
+    api.responses["/routed"] = Reply(200, b"")
     for request in (QUERY, GET, GET.replace(b"handled", b"routed"), GET.replace(b"h", b"x")):
         client.ask(request)
 
@@ -86,7 +86,7 @@ def test_an_error_is_a_500_and_comes_back_once(listener, client, api, error, rai
         raise error
 
     if raised_by == "the API":
-        api.answers["/handled"] = broken
+        api.responses["/handled"] = broken
     else:
         listener.expect_request("/handled").respond_with_handler(broken)
     assert client.ask(GET).status == 500
@@ -99,11 +99,11 @@ def test_an_error_is_a_500_and_comes_back_once(listener, client, api, error, rai
     assert client.ask(QUERY).body == BALANCE  # the connection goes on
 
 
-def test_an_http_exception_is_an_answer(client, api):
+def test_an_http_exception_is_a_response(client, api):
     def teapot(_):
         raise ImATeapot
 
-    api.answers["/handled"] = teapot
+    api.responses["/handled"] = teapot
 
     assert client.ask(GET).status == 418
 
@@ -118,7 +118,7 @@ def test_a_handler_without_a_response_comes_back_as_an_error(listener, client):
 
 def test_the_api_notes_each_response(listener, client, api):
     listener.expect_request("/handled").respond_with_data("x", status=201)
-    api.answers["/routed"] = Response("", 202)
+    api.responses["/routed"] = Response("", 202)
     for path in (b"handled", b"routed", b"nowhere"):
         client.ask(GET.replace(b"handled", path))
 

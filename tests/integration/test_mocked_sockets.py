@@ -105,7 +105,7 @@ def test_a_guard_of_sockets_decides_about_webhooks_as_well(listener):
             posted(listener)
 
 
-def test_the_api_answers_a_client_that_is_inside_a_guard_for_new_sockets():
+def test_the_api_responds_to_a_client_inside_a_guard_for_new_sockets():
     with ChatFake() as fake, ExitStack() as stack:
         client = socket.socket()
         stack.callback(client.close)

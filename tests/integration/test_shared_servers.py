@@ -78,9 +78,9 @@ def stop(server):
 def test_two_endpoints_at_a_server_for_one_client_both_get_their_events(server, hosts):
     port = server.server_port
     with targets(*(f"http://{host}:{port}/{host}" for host in hosts)) as both:
-        answers = [target.attempt(request(number)) for number in range(3) for target in both]
+        responses = [target.attempt(request(number)) for number in range(3) for target in both]
 
-    assert [Response(200, b"ok")] * 6 == answers
+    assert [Response(200, b"ok")] * 6 == responses
     assert [(f"/{host}", b"%d" % n) for n in range(3) for host in hosts] == server.posts
 
 
@@ -128,7 +128,7 @@ def test_a_batch_at_one_url_has_a_connection_for_each_event():
 
     def script(conversation):
         conversation.read()
-        together.wait(SECONDS)  # passes only if all three are being answered
+        together.wait(SECONDS)  # passes only if all three are being handled
         conversation.send(OK)
 
     with serving(script) as server, ChatFake() as fake:

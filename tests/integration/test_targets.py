@@ -1,4 +1,4 @@
-"""Each kind of target, from plain code, in asyncio and in trio: one request, one answer."""
+"""Each kind of target, from plain code, in asyncio and in trio: one request, one response."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def flask_app():
 
 
 @THREE
-def test_a_flask_app_answers(attempt, closing, flask_app):
+def test_a_flask_app_responds(attempt, closing, flask_app):
     target = closing(WsgiTarget(flask_app, path="/hooks/chat"))
 
     assert [Response(202, b"evt_1")] * 3 == [attempt(target) for _ in range(3)]
@@ -64,7 +64,7 @@ def test_in_a_coroutine_an_app_runs_in_the_test_s_own_loop_and_task(closing, por
 
 
 @THREE
-def test_a_url_answers(attempt, closing):
+def test_a_url_responds(attempt, closing):
     with serving(keeps_alive) as server:
         target = closing(UrlTarget(server.url, timeout=SECONDS))
 
@@ -74,7 +74,7 @@ def test_a_url_answers(attempt, closing):
         target.close()
 
 
-def test_a_server_in_the_test_s_own_trio_loop_can_answer(closing):
+def test_a_server_in_the_test_s_own_trio_loop_can_respond(closing):
     async def serve(stream):
         async with stream:
             while await stream.receive_some():
@@ -87,9 +87,9 @@ def test_a_server_in_the_test_s_own_trio_loop_can_answer(closing):
             )
             port = listeners[0].socket.getsockname()[1]
             target = closing(UrlTarget(f"http://127.0.0.1:{port}/", timeout=SECONDS))
-            answer = await target.attempt_async(EVENT)
+            response = await target.attempt_async(EVENT)
             nursery.cancel_scope.cancel()
-        return answer
+        return response
 
     assert Response(200) == in_trio(main)
 

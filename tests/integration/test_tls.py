@@ -41,14 +41,14 @@ def test_a_client_that_trusts_the_authority_gets_its_response(fake):
     assert get_balance(fake, context=trusting(fake)) == 200
 
 
-def test_a_client_that_does_not_trust_the_authority_refuses_the_certificate(fake):
+def test_a_client_that_does_not_trust_the_authority_refuses_to_connect(fake):
     with pytest.raises(URLError, match="CERTIFICATE_VERIFY_FAILED"):
         get_balance(fake, context=ssl.create_default_context())
 
     assert get_balance(fake, context=trusting(fake)) == 200
 
 
-def test_other_fakes_are_served_over_http_on_the_same_port(fake):
+def test_a_fake_without_tls_is_served_over_http_on_the_port_of_one_with(fake):
     with ChatFake() as other:
         assert other.base_url == fake.base_url.replace("https", "http")
         assert get_balance(other) == 200

@@ -45,7 +45,7 @@ def test_a_scope_of_anyio_cancels_in_the_same_way(run, worker):
 
     async def main():
         with anyio.CancelScope() as scope:
-            log.append(await worker.call_async(once(scope.cancel), "answer"))
+            log.append(await worker.call_async(once(scope.cancel), "response"))
             await anyio.lowlevel.checkpoint()
             log.append("never reached")
         assert scope.cancelled_caught
@@ -53,14 +53,14 @@ def test_a_scope_of_anyio_cancels_in_the_same_way(run, worker):
         log.append("after")
 
     run(main)
-    assert log == ["answer", "after"]
+    assert log == ["response", "after"]
 
 
 @BOTH
 def test_a_cancellation_does_not_outlive_the_block_that_asked_for_it(run, worker):
     async def main():
         with anyio.CancelScope() as scope:
-            assert await worker.call_async(once(scope.cancel), "answer") == "answer"
+            assert await worker.call_async(once(scope.cancel), "response") == "response"
         await anyio.sleep(0.01)
         return "after"
 
@@ -70,7 +70,7 @@ def test_a_cancellation_does_not_outlive_the_block_that_asked_for_it(run, worker
 def test_an_asyncio_timeout_that_ends_with_the_call_does_not_strike_later(worker):
     async def main():
         async with asyncio.timeout(None) as timeout:
-            assert await worker.call_async(once(now_is_over(timeout)), "answer") == "answer"
+            assert await worker.call_async(once(now_is_over(timeout)), "response") == "response"
         await asyncio.sleep(0.01)
         assert asyncio.current_task().cancelling() == 0
 
@@ -79,7 +79,7 @@ def test_an_asyncio_timeout_that_ends_with_the_call_does_not_strike_later(worker
 
 def test_a_task_cancelled_while_it_calls_is_cancelled_where_it_waits_next(worker):
     async def calls_twice():
-        await worker.call_async(once(lambda: task.cancel("enough")), "answer")
+        await worker.call_async(once(lambda: task.cancel("enough")), "response")
         await worker.call_async(made.append, 1)
 
     async def main():

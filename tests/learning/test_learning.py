@@ -221,8 +221,8 @@ def test_a_contradiction_is_no_code_and_exit_status_1(tmp_path):
 
     assert not is_fine
     assert notes(lines, "contradicted") == {
-        'price: "0.02" 139, "-0.5" 1: not set; 1 of 140 events; first at r.jsonl:9',
-        'currency: "CHF" 159, "EUR" 1: not set; 1 of 160 events; first at r.jsonl:9',
+        'price: "0.02" 139, "-0.5" 1; not set; 1 of 140 events; first at r.jsonl:9',
+        'currency: "CHF" 159, "EUR" 1; not set; 1 of 160 events; first at r.jsonl:9',
         "r.jsonl:161: expected an object, got 3",
     }
     assert config_of(lines).currency == "USD"

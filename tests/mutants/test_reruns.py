@@ -689,7 +689,7 @@ EXPLORERS = """
     from app import *
     from pytest_chatfake import NotRepeatable
 
-    def test_it_counts_its_worlds(chat_explore):
+    def test_an_exploration_counts_its_worlds(chat_explore):
         worlds = []
 
         @chat_explore
@@ -699,7 +699,7 @@ EXPLORERS = """
 
         assert exploration.worlds < len(worlds)  # some worlds looked the same
 
-    def test_it_reads_which_other_deviations_fail(chat_explore):
+    def test_a_failing_exploration_is_read(chat_explore):
         with pytest.raises(AssertionError) as caught:
             @chat_explore(depth=1)
             def world(fake):
@@ -711,7 +711,7 @@ EXPLORERS = """
 
         assert any("also: reorder" in note for note in caught.value.__notes__)
 
-    def test_it_expects_two_runs_to_differ(chat_explore, runs=[]):
+    def test_two_runs_are_expected_to_differ(chat_explore, runs=[]):
         with pytest.raises(NotRepeatable):
             @chat_explore
             def world(fake):
@@ -727,8 +727,8 @@ def test_explorations_are_repeated_for_a_test_that_needs_them(pytester):
 
     assert headline == "killed 2 of 9"  # by the test that reads the other deviations
     assert notes == [
-        "killed nothing: test_it.py::test_it_counts_its_worlds",
-        "killed nothing: test_it.py::test_it_expects_two_runs_to_differ",
+        "killed nothing: test_it.py::test_an_exploration_counts_its_worlds",
+        "killed nothing: test_it.py::test_two_runs_are_expected_to_differ",
     ]
 
 

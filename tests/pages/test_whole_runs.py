@@ -432,7 +432,7 @@ def test_a_closed_row_shows_what_the_fake_found(pytester):
     page = html.unescape(page_of(pytester))
     found = dict(re.findall(rows, page))
 
-    attempt = "#4 attempt: sent m1 -> <lambda>(): 500"
+    attempt = "#4 (attempt) sent m1 -> <lambda>(): 500"
     assert (
         f"<h3>What to look at</h3><ul><li>{attempt}" in page.partition("test_a_body_as_written")[2]
     )
@@ -656,8 +656,8 @@ def test_a_page_is_written_where_the_run_began(pytester):
     [
         (".", pytest.ExitCode.USAGE_ERROR, "such as report.html, got '.'"),
         ("test_it.py", pytest.ExitCode.USAGE_ERROR, "such as report.html, got 'test_it.py'"),
-        ("x" * 300 + ".html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written: "),
-        ("test_it.py/page.html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written: "),
+        ("x" * 300 + ".html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written ("),
+        ("test_it.py/page.html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written ("),
     ],
 )
 def test_where_no_page_can_be_written_the_run_fails(pytester, path, exit_code, text):

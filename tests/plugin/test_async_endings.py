@@ -1,6 +1,7 @@
 """How async tests begin and end: fixtures of any loop, and chains that nobody awaited."""
 
 from ..forked_pytest import run_pytest
+from ..inner import module_text
 
 
 def run(pytester, source, *args):
@@ -40,40 +41,13 @@ def test_a_chain_never_awaited_fails_the_test_with_its_count_and_line(pytester):
 def test_whatever_performs_steps_can_be_forgotten(pytester):
     result = run(
         pytester,
-        """
-        import pytest
-
-        pytestmark = pytest.mark.anyio
-
-        @pytest.fixture
-        def anyio_backend():
-            return "trio"
-
-        async def test_advance(chat_fake, chat_clock):
-            chat_clock.advance(hours=24)
-
-        async def test_settle(chat_fake):
-            chat_fake.settle()
-
-        async def test_top_up(chat_fake):
-            chat_fake.top_up(5)
-
-        async def test_reset(chat_fake):
-            chat_fake.reset()
-
-        @pytest.fixture
-        def sent_before(chat_fake):
-            chat_fake.send_text()
-
-        async def test_prepared(sent_before):
-            pass
-        """,
+        module_text("failing_in_trio"),
     )
     result.assert_outcomes(failed=5)
     result.stdout.fnmatch_lines(
         [
             f"*NotAwaited: missing await at test_it.py:{n}: 1 step was never performed"
-            for n in (10, 13, 16, 19, "25 via test_it.py:23")
+            for n in (12, 16, 20, 24, "32 via test_it.py:29")
         ]
     )
 
@@ -178,47 +152,7 @@ def test_unittest_with_a_fake_of_its_own(pytester):
 def test_async_fixtures_prepare_tests_also_from_another_loop(pytester):
     result = run(
         pytester,
-        """
-        import asyncio
-        from http.client import HTTPConnection
-        from urllib.parse import urlsplit
-
-        import pytest
-        import pytest_asyncio
-
-        @pytest_asyncio.fixture
-        async def delivered(chat_fake):
-            return await chat_fake.send_text().deliver()
-
-        @pytest_asyncio.fixture(loop_scope="session")
-        async def delivered_in_another_loop(chat_fake):
-            return await chat_fake.send_text().deliver()
-
-        def post(fake):
-            connection = HTTPConnection(urlsplit(fake.base_url).netloc, timeout=60)
-            connection.request("POST", "/v2/messages", headers={"X-API-Key": fake.api_key})
-            with connection.getresponse() as response:
-                response.read()
-            connection.close()
-            return response.status
-
-        async def go_on(chat_fake, chat_receiver):
-            @chat_fake.route("/v2/messages", webhooks_first=True)
-            def send(request):
-                return {"id": chat_fake.send_text().id}
-
-            assert 200 == await asyncio.to_thread(post, chat_fake)
-            await chat_fake.messages[0].read()
-            assert ["sent", "read"] == [event.status for event in chat_receiver.events]
-
-        pytestmark = [pytest.mark.asyncio, pytest.mark.chat_fake(timeout=2)]
-
-        async def test_of_this_loop(chat_fake, delivered, chat_receiver):
-            await go_on(chat_fake, chat_receiver)
-
-        async def test_of_another_loop(chat_fake, delivered_in_another_loop, chat_receiver):
-            await go_on(chat_fake, chat_receiver)
-        """,
+        module_text("endings_of_chains"),
     )
     result.assert_outcomes(passed=2)
 

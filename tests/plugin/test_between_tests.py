@@ -4,6 +4,8 @@ import pytest
 
 from pytest_chatfake.fake.fake import service
 
+from ..inner import module_text
+
 
 def test_an_error_of_a_route_fails_the_test_that_did_not_meet_it(pytester):
     pytester.makepyfile(
@@ -31,54 +33,7 @@ def test_an_error_of_a_route_fails_the_test_that_did_not_meet_it(pytester):
 
 
 def test_handlers_of_http_are_checked_and_cleared_for_every_test(pytester):
-    pytester.makepyfile(
-        """
-        import requests
-        from pytest_chatfake import ChatFake
-
-        def get(fake, path):
-            headers = {"X-API-Key": fake.api_key}
-            return requests.get(fake.base_url + path, headers=headers, timeout=60).status_code
-
-        def test_own_handler(chat_fake):
-            chat_fake.http.expect_request("/own").respond_with_data("x")
-            with ChatFake() as second:
-                assert second.http is chat_fake.http
-            assert get(chat_fake, "/own") == 200
-
-        def test_gone(chat_fake):
-            assert get(chat_fake, "/own") == 404
-            assert chat_fake.http.log == []
-
-        def test_assertion_in_a_handler(chat_fake):
-            def handler(request):
-                assert request.headers.get("X-Tenant") == "7"
-            chat_fake.http.expect_request("/own").respond_with_handler(handler)
-            assert get(chat_fake, "/own") == 500
-
-        def test_error_in_a_handler(chat_fake):
-            def handler(request):
-                raise LookupError("from a handler")
-            chat_fake.http.expect_request("/own").respond_with_handler(handler)
-            assert get(chat_fake, "/own") == 500
-
-        def test_failed_anyway(chat_fake):
-            def handler(request):
-                raise LookupError("from another handler")
-            chat_fake.http.expect_request("/own").respond_with_handler(handler)
-            get(chat_fake, "/own")
-            assert "mine" == "shown"
-
-        def test_unmatched_is_no_failure(chat_fake):
-            assert get(chat_fake, "/nowhere") == 404
-
-        def test_httpserver_of_the_user_is_another(chat_fake, httpserver):
-            httpserver.expect_request("/own").respond_with_data("theirs")
-            assert httpserver is not chat_fake.http
-            assert requests.get(httpserver.url_for("/own"), timeout=60).text == "theirs"
-            assert get(chat_fake, "/own") == 404
-        """
-    )
+    pytester.makepyfile(module_text("http_handlers"))
     result = pytester.runpytest()
     result.assert_outcomes(passed=4, failed=3)
     result.stdout.fnmatch_lines_random(
@@ -93,40 +48,7 @@ def test_handlers_of_http_are_checked_and_cleared_for_every_test(pytester):
 
 
 def test_what_a_failing_test_leaves_does_not_leak_into_the_next(pytester):
-    pytester.makepyfile(
-        """
-        import threading, time
-        import pytest, time_machine
-        from werkzeug.test import Client
-
-        def test_leaves_everything(chat_fake, chat_clock, chat_receiver):
-            chat_fake.webhooks.lose(times=None)
-            chat_fake.api.fail(times=None)
-            chat_fake.webhooks.paused().__enter__()
-            chat_fake.route("/send")(lambda _: 1 / 0)
-            chat_fake.http.expect_request("/own").respond_with_data("x")
-            chat_fake.send_text()
-            chat_clock.advance(days=3)
-            Client(chat_fake.wsgi_app).post("/send", headers={"X-API-Key": chat_fake.api_key})
-            raise KeyError("mine")
-
-        def test_meets_nothing(chat_fake, chat_receiver):
-            assert not time_machine.traveller_stack
-            client = Client(chat_fake.wsgi_app)
-            headers = {"X-API-Key": chat_fake.api_key}
-            assert client.get("/v2/balance", headers=headers).status_code == 200
-            assert client.post("/send", headers=headers).status_code == 404
-            assert client.get("/own", headers=headers).status_code == 404
-            message = chat_fake.send_text()
-            assert chat_receiver.statuses(message) == ["sent"]
-            chat_fake.settle()
-
-        def test_threads():
-            lasting = {"chatfake-listener", "chatfake-watch"}  # the watch ends by itself
-            assert [t for t in threading.enumerate() if "chatfake" in t.name and
-                    t.name not in lasting] == []
-        """
-    )
+    pytester.makepyfile(module_text("leaks"))
     result = pytester.runpytest("-W", "error")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["E  *KeyError: 'mine'"])
@@ -154,43 +76,7 @@ def test_a_setup_that_fails_leaves_no_account_behind(pytester):
 
 def test_teardown_checks_run_before_any_fixture_is_finalised(pytester):
     """Time still stands, and a server of the user's, which waits for its clients, can stop."""
-    pytester.makepyfile(
-        """
-        import socketserver, threading, time
-        import http.server
-        import pytest
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"  # connections are kept
-            def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-            def log_message(self, *_): pass
-
-        class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-            daemon_threads = False  # server_close() waits for each connection to end
-
-        @pytest.fixture
-        def url():
-            server = Server(("127.0.0.1", 0), Handler)
-            thread = threading.Thread(target=lambda: server.serve_forever(0.01), daemon=True)
-            thread.start()
-            yield f"http://127.0.0.1:{server.server_port}/"
-            server.shutdown()
-            closing = threading.Thread(target=server.server_close, daemon=True)
-            closing.start()
-            closing.join(60)
-            assert not closing.is_alive(), "a client held its connection"
-            assert time.time() == 1_767_268_800, "time runs again"
-
-        def test_it(chat_clock, chat_fake, url):
-            chat_fake.webhooks.connect(url)
-            chat_fake.send_text().deliver()
-            assert all(one.ok for one in chat_fake.webhooks.attempts)
-        """
-    )
+    pytester.makepyfile(module_text("own_server"))
     pytester.runpytest("-W", "error").assert_outcomes(passed=1)
 
 

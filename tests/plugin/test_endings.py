@@ -4,46 +4,20 @@ import re
 
 import pytest
 
+from ..inner import module_text
+
 # -- what a test overlooked ------------------------------------------------------------------------
 
-LEFTOVERS = """
-    import pytest
-    from werkzeug.test import Client
-
-    @pytest.fixture
-    def app():
-        def app(environ, start_response):
-            start_response("302 Found", [("Location", "/login")])
-            return []
-        return app
-
-    def test_overlooked(chat_fake, app):
-        chat_fake.webhooks.connect(wsgi=app)
-        chat_fake.send_text()
-
-    def test_queued(chat_fake, app):
-        chat_fake.webhooks.connect(wsgi=app)
-        @chat_fake.route("/send")
-        def send(_):
-            return {"id": chat_fake.send_text().id}
-        Client(chat_fake.wsgi_app).post("/send", headers={"X-API-Key": chat_fake.api_key})
-
-    def test_never_fired(chat_fake, chat_receiver):
-        chat_fake.webhooks.lose(status="read")
-        chat_fake.send_text()
-
-    def test_clean(chat_fake, chat_receiver):
-        chat_fake.send_text()
-"""
+LEFTOVERS = module_text("overlooked")
 
 #: What is said of the first three.
 SAID = [
-    "1 attempt failed: fix the app, or assert on chat_fake.webhooks.attempts:",
-    "  sent m1* (caused at test_it.py:13) to app.<locals>.app (WSGI) /: status 302 (*)",
-    "1 attempt failed: fix the app, or assert on chat_fake.webhooks.attempts:",
-    "  sent m1* (caused at test_it.py:20*) to app.<locals>.app (WSGI) /: status 302 (*)",
-    "1 unused fault: set up a fault before the verb, or remove it:",
-    "  lose(status='read'), set up at test_it.py:23",
+    "1 attempt failed; fix the app, or assert on chat_fake.webhooks.attempts:",
+    "  sent m1* (caused at test_it.py:16) to app.<locals>.app (WSGI) /: status 302 (*)",
+    "1 attempt failed; fix the app, or assert on chat_fake.webhooks.attempts:",
+    "  sent m1* (caused at test_it.py:26*) to app.<locals>.app (WSGI) /: status 302 (*)",
+    "1 unused fault; set up a fault before the verb, or remove it:",
+    "  lose(status='read'), set up at test_it.py:30",
 ]
 
 
@@ -53,7 +27,7 @@ def test_a_test_fails_for_what_it_overlooked(pytester):
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines([f"*{line}" for line in SAID])
     result.stdout.fnmatch_lines(
-        [">   chat_fake.send_text()", "E   *", "test_it.py:13: UndeliveredWebhooks"]
+        [">   chat_fake.send_text()", "E   *", "test_it.py:16: UndeliveredWebhooks"]
     )
     result.stdout.no_fnmatch_line("*final_checks.py*")  # the report shows no frame of ours
 
@@ -94,63 +68,11 @@ def test_a_fault_that_a_fixture_set_up_may_be_for_other_tests(pytester):
     )
     result = pytester.runpytest("-W", "default")
     result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines(["*WebhookWarning: 1 unused fault: *", "*  lose(status='read'), *"])
+    result.stdout.fnmatch_lines(["*WebhookWarning: 1 unused fault; *", "*  lose(status='read'), *"])
 
 
 def test_a_test_that_ended_otherwise_is_counted_once(pytester):
-    pytester.makepyfile(
-        """
-        import pytest, unittest
-        from pytest_chatfake import ChatFake
-
-        def overlook(fake):
-            fake.webhooks.lose()
-
-        @pytest.mark.xfail
-        def test_xfail_holds(chat_fake):
-            overlook(chat_fake)
-
-        @pytest.mark.xfail
-        def test_xfail_of_its_own(chat_fake):
-            overlook(chat_fake)
-            assert 0
-
-        def test_failed(chat_fake):
-            overlook(chat_fake)
-            assert 0
-
-        def test_skipped(chat_fake):
-            overlook(chat_fake)
-            pytest.skip("not today")
-
-        def test_failed_in_a_part(chat_fake, subtests):
-            overlook(chat_fake)
-            with subtests.test("a part"):
-                assert 0
-
-        @pytest.fixture
-        def own_fake():
-            with ChatFake() as fake:
-                yield fake
-
-        def test_failed_with_a_fake_of_its_own(own_fake):
-            overlook(own_fake)
-            assert 0
-
-        class TestUnit(unittest.TestCase):
-            @pytest.fixture(autouse=True)
-            def fakes(self, chat_fake):
-                self.fakes = chat_fake, self.enterContext(ChatFake())
-                for fake in self.fakes:
-                    overlook(fake)
-
-            def test_failed(self):
-                self.fail("no")
-
-            def test_skipped(self):
-                self.skipTest("not today")
-        """
-    )
+    pytester.makepyfile(module_text("other_endings"))
     result = pytester.runpytest()
     result.assert_outcomes(xfailed=2, failed=5, skipped=2)
 
@@ -186,110 +108,7 @@ def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(pytes
 
 #: Fakes that are never closed, on the lines that end in "# unclosed"; and fakes that are, or that a
 #: test could not come to close.
-UNCLOSED = """
-    import atexit, gc, unittest
-    from functools import cache
-
-    import pytest
-    from pytest_chatfake import ChatFake
-
-    def test_in_a_function():
-        fake = ChatFake()  # unclosed
-        fake.webhooks.lose()
-
-    @pytest.fixture
-    def returned():
-        return ChatFake()  # unclosed
-
-    def test_from_a_fixture(returned):
-        pass
-
-    def test_with_an_app_that_calls_it():
-        fake = ChatFake()  # unclosed
-        fake.webhooks.connect(handler=lambda request: fake.balance and None)
-
-    class TestUnclosed(unittest.TestCase):
-        @classmethod
-        def setUpClass(cls):
-            cls.shared = ChatFake()  # unclosed
-
-        def setUp(self):
-            self.fake = ChatFake()  # unclosed
-
-        def test_it(self):
-            gc.collect()
-            self.fake.webhooks.lose()
-
-    class TestClosed(unittest.TestCase):
-        @classmethod
-        def setUpClass(cls):
-            cls.shared = cls.enterClassContext(ChatFake())
-
-        def setUp(self):
-            self.fake = ChatFake()
-            self.addCleanup(self.fake.close)
-
-        def test_it(self):
-            pass
-
-        def test_skipped(self):
-            fake = ChatFake()
-            self.skipTest("not today")
-            fake.close()
-
-    @pytest.fixture(scope="session")
-    def fakes():
-        with ChatFake() as fake:
-            yield [fake]
-
-    @pytest.fixture
-    def make(fakes):
-        made = []
-        yield lambda: made.append(ChatFake())
-        for fake in made:
-            fake.close()
-
-    def test_made_by_a_fixture(make, fakes):
-        make()
-
-    def test_closed_by_a_finalizer(request):
-        request.addfinalizer(ChatFake().close)
-
-    @cache
-    def kept():
-        fake = ChatFake()
-        atexit.register(fake.close)
-        return fake
-
-    def test_closed_at_exit():
-        kept()
-
-    def test_skipped():
-        fake = ChatFake()
-        pytest.skip("not today")
-        fake.close()
-
-    def test_failed():
-        fake = ChatFake()
-        assert 0
-        fake.close()
-
-    runs = []
-
-    def test_retried():
-        fake = ChatFake()
-        runs.append(1)
-        assert len(runs) == 2
-        fake.close()
-
-    def test_interrupted():
-        gc.collect()
-        fake = ChatFake()
-        raise KeyboardInterrupt
-        fake.close()
-
-    MODULES = ChatFake()
-"""
+UNCLOSED = module_text("unclosed_fakes")
 
 
 def test_a_fake_that_can_not_be_closed_any_more_is_warned_about(pytester):
@@ -328,38 +147,7 @@ def test_what_the_app_prints_at_the_end_is_captured_as_the_tests_own(pytester):
 
 def test_the_nearest_of_option_configuration_and_marker_sets_strictness(pytester):
     pytester.makeini("[pytest]\nchat_fake_strict = false\n")
-    pytester.makepyfile(
-        """
-        import pytest
-        from pytest_chatfake import ChatFakeConfig
-
-        def idle(chat_fake):
-            chat_fake.webhooks.lose()
-
-        def test_option(chat_fake):
-            idle(chat_fake)
-
-        @pytest.mark.chat_fake(strict=None)
-        def test_none_says_nothing(chat_fake):
-            idle(chat_fake)
-
-        @pytest.mark.chat_fake(strict=True)
-        def test_marker(chat_fake):
-            idle(chat_fake)
-
-        class TestConfigured:
-            @pytest.fixture
-            def chat_fake_config(self):
-                return ChatFakeConfig(strict=True)
-
-            def test_configuration(self, chat_fake):
-                idle(chat_fake)
-
-            @pytest.mark.chat_fake(strict=False)
-            def test_marker_before_configuration(self, chat_fake):
-                idle(chat_fake)
-        """
-    )
+    pytester.makepyfile(module_text("strictness"))
     result = pytester.runpytest("-W", "default", "-rA")
     result.assert_outcomes(passed=3, failed=2, warnings=3)
     result.stdout.fnmatch_lines_random(
@@ -393,8 +181,8 @@ def test_a_test_that_failed_anyway_is_told_in_its_report_not_in_warnings(pyteste
             ">       assert chat_fake.balance.charged == 0",
             "*- chat_fake timeline -*",
             "What to look at",
-            "  #4 attempt: sent m1 -> app /: 500 (did it raise? no exception*)",
-            "  #9 attempt: delivered m1 -> app /: 500 (did it raise? no exception*)",
+            "  #4 (attempt) sent m1 -> app /: 500 (did it raise? no exception*)",
+            "  #9 (attempt) delivered m1 -> app /: 500 (did it raise? no exception*)",
             "available 99.95, held 0.00, charged 0.05 USD; times are from 2026-01-01T12:00:00.000Z",
             "  1  +0:00.000  verb     send_text() m1  at test_a_test*.py:7",
         ]
@@ -430,31 +218,7 @@ def test_a_test_without_use_of_the_fake_has_no_section(pytester):
 
 # -- never awaited ---------------------------------------------------------------------------------
 
-FORGOTTEN = """
-    import asyncio
-    import pytest
-
-    @pytest.fixture
-    def chat_fake_mode():
-        return "async"
-
-    def test_forgotten(chat_fake):
-        chat_fake.send_text("x").deliver()
-
-    def test_forgotten_and_failed(chat_fake):
-        chat_fake.send_text("x")
-        assert 1 == 2
-
-    def test_clean(chat_fake):
-        async def scenario():
-            message = await chat_fake.send_text("x").deliver()
-            assert message.status == "delivered"
-        asyncio.run(scenario())
-
-    def test_skipped(chat_fake):
-        chat_fake.send_text("x")
-        pytest.skip("not today")
-"""
+FORGOTTEN = module_text("never_awaited")
 
 
 def test_a_chain_never_awaited_fails_its_test_and_follows_its_own_failure(pytester):
@@ -464,9 +228,9 @@ def test_a_chain_never_awaited_fails_its_test_and_follows_its_own_failure(pytest
     result.stdout.fnmatch_lines(
         [
             "*___ test_forgotten ___*",
-            "E  *NotAwaited: missing await at test_it.py:9: 2 steps were never performed",
+            "E  *NotAwaited: missing await at test_it.py:12: 2 steps were never performed",
             "E  *assert 1 == 2*",
             "*- chat_fake timeline -*",
-            "  1 step was not performed, starting with the chain at test_it.py:12: *",
+            "  1 step was not performed, starting with the chain at test_it.py:16: *",
         ]
     )

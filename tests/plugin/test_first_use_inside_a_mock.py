@@ -88,7 +88,7 @@ def test_a_fake_that_is_first_used_inside_mocks_works_after_them(pytester, first
     run(pytester).assert_outcomes(passed=2)
 
 
-def test_so_does_one_on_a_worker_of_xdist(pytester):
+def test_an_xdist_worker_s_fake_first_used_inside_mocks_works_later(pytester):
     pytester.makepyfile(test_it=TESTS.replace("{first}", FIRST["a fixture"]))
 
     run(pytester, "-pxdist", "-n1").assert_outcomes(passed=2)
@@ -114,7 +114,7 @@ EXPLORED = """
 """
 
 
-def test_so_does_an_exploration(pytester):
+def test_an_exploration_first_used_inside_mocks_works_after_them(pytester):
     pytester.makepyfile(test_it=EXPLORED)
 
     run(pytester).assert_outcomes(passed=2)

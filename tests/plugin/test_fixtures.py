@@ -1,117 +1,20 @@
 """The fixtures, the marker and the ini option, as a team meets them."""
 
+from ..inner import module_text
+
 
 def test_the_two_examples_of_the_front_page_pass(pytester):
-    pytester.makepyfile(
-        """
-        import flask
-        import pytest
-
-        @pytest.fixture
-        def app():
-            app = flask.Flask("shop")
-            app.post("/hooks/chat")(lambda: "")
-            return app
-
-        def test_a_campaign_message_is_charged_once(chat_fake, chat_clock, app):
-            chat_fake.webhooks.connect(wsgi=app, path="/hooks/chat")
-
-            message = chat_fake.send_text("Sale ends today").deliver(devices=2).read()
-
-            chat_fake.assert_statuses(message, "sent", "delivered", "delivered", "read")
-            chat_fake.assert_charged("0.05", message=message)
-            chat_fake.assert_held("0")
-
-        def test_money_held_comes_back_after_30_days(chat_fake, chat_clock, app):
-            chat_fake.send_text("Are you there?")
-            chat_fake.assert_held("0.05")
-
-            chat_clock.advance(days=30)
-
-            chat_fake.assert_held("0")
-            chat_fake.assert_charged("0")
-        """
-    )
+    pytester.makepyfile(module_text("front_page"))
     pytester.runpytest("-W", "error").assert_outcomes(passed=2)
 
 
 def test_the_fixtures_are_what_they_say(pytester):
-    pytester.makepyfile(
-        """
-        import urllib.request
-        from pytest_chatfake import ChatFake, ChatFakeConfig, Clock, Receiver
-
-        def test_kinds(chat_fake, chat_clock, chat_receiver, chat_fake_config, chat_fake_url,
-                       chat_fake_mode):
-            assert isinstance(chat_fake, ChatFake)
-            assert isinstance(chat_clock, Clock)
-            assert chat_clock is chat_fake.clock
-            assert isinstance(chat_receiver, Receiver)
-            assert chat_fake_config == ChatFakeConfig()
-            assert chat_fake_url == chat_fake.base_url
-            assert chat_fake_mode == chat_fake.config.mode == "sync"
-
-        def test_the_receiver_is_connected_already(chat_fake, chat_receiver):
-            message = chat_fake.send_text().deliver()
-            assert chat_receiver.statuses(message) == ["sent", "delivered"]
-
-        def test_every_test_has_a_fresh_fake(chat_fake):
-            assert len(chat_fake.messages) == 0
-            assert chat_fake.webhooks.attempts == ()
-            chat_fake.send_text()
-
-        test_again = test_every_test_has_a_fresh_fake
-        keys = set()
-
-        def test_key_1(chat_fake):
-            keys.add(chat_fake.api_key)
-
-        def test_key_2(chat_fake):
-            keys.add(chat_fake.api_key)
-            assert len(keys) == 2
-
-        urls = set()
-
-        def test_url_1(chat_fake_url):
-            urls.add(chat_fake_url)
-
-        def test_url_2(chat_fake, chat_fake_url):
-            urls.add(chat_fake_url)
-            assert len(urls) == 1
-        """
-    )
+    pytester.makepyfile(module_text("fixtures"))
     pytester.runpytest().assert_outcomes(passed=8)
 
 
 def test_one_url_serves_an_app_that_is_configured_once_for_the_session(pytester):
-    pytester.makepyfile(
-        """
-        import pytest, requests
-        from pytest_chatfake import ChatFakeConfig
-
-        @pytest.fixture(scope="session")
-        def app(chat_fake_url):
-            def balance():
-                headers = {"X-API-Key": "our-key"}
-                answer = requests.get(f"{chat_fake_url}/v2/balance", headers=headers, timeout=60)
-                return answer.status_code, answer.text
-            return balance
-
-        @pytest.fixture
-        def chat_fake_config():
-            return ChatFakeConfig(api_key="our-key")
-
-        def test_one(app, chat_fake):
-            chat_fake.send_text()
-            assert app() == (200, '{"amount":99.95,"currency":"USD"}')
-
-        def test_two(app, chat_fake):
-            assert app() == (200, '{"amount":100,"currency":"USD"}')
-
-        def test_none(app):
-            assert app()[0] == 401
-        """
-    )
+    pytester.makepyfile(module_text("app_of_the_session"))
     pytester.runpytest().assert_outcomes(passed=3)
 
 
@@ -129,36 +32,7 @@ def test_markers_override_the_configuration_of_the_fixture_field_by_field(pytest
             return ChatFakeConfig(price="0.20", currency="EUR")
         """
     )
-    pytester.makepyfile(
-        """
-        import pytest
-
-        def test_fixture(chat_fake):
-            assert (chat_fake.config.price, chat_fake.balance.currency) == ("0.20", "EUR")
-
-        @pytest.mark.chat_fake(price="0.10")
-        class TestMarked:
-            def test_class(self, chat_fake):
-                assert (chat_fake.config.price, chat_fake.config.currency) == ("0.10", "EUR")
-
-            @pytest.mark.chat_fake(price="0.30", opening_balance=5)
-            def test_nearest_wins(self, chat_fake):
-                chat_fake.send_text().deliver()
-                assert str(chat_fake.balance.available) == "4.70"
-
-        @pytest.fixture
-        def chat_fake_config(chat_fake_config):
-            return chat_fake_config.replace(origin_type="utility")
-
-        def test_module(chat_fake):
-            assert chat_fake.config.origin_type == "utility"
-            assert chat_fake.config.price == "0.20"
-
-        @pytest.mark.chat_fake(webhook_url="http://127.0.0.1:9/hooks")
-        def test_url(chat_fake):
-            assert chat_fake.webhooks.connect(handler=print).connected
-        """
-    )
+    pytester.makepyfile(module_text("marked_tests"))
     pytester.runpytest("--strict-markers").assert_outcomes(passed=5)
 
 

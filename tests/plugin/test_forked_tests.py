@@ -6,46 +6,12 @@ from textwrap import dedent
 import pytest
 
 from ..forked_pytest import run_pytest
+from ..inner import module_text
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system can't fork")
 
 #: Runs marked tests in a forked child, and takes their reports from it.
-CONFTEST = """
-    import json
-    import os
-    import warnings
-
-    import pytest
-    from _pytest.runner import runtestprotocol
-
-    def pytest_configure(config):
-        config.addinivalue_line("markers", "forked: run it in a forked child")
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(item, nextitem):
-        if item.get_closest_marker("forked") is None:
-            return None
-        hook, (reading, writing) = item.ihook, os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            child = os.fork()
-        if child == 0:
-            reports = runtestprotocol(item, log=False, nextitem=nextitem)
-            data = [
-                hook.pytest_report_to_serializable(config=item.config, report=report)
-                for report in reports
-            ]
-            with open(writing, "w") as file:
-                json.dump(data, file, default=str)
-            os._exit(0)
-        os.close(writing)
-        with open(reading) as file:
-            for data in json.load(file):
-                report = hook.pytest_report_from_serializable(config=item.config, data=data)
-                hook.pytest_runtest_logreport(report=report)
-        os.waitpid(child, 0)
-        return True
-"""
+CONFTEST = module_text("forked_conftest")
 
 BALANCE = """
     import json
@@ -139,17 +105,17 @@ def test_a_process_that_a_test_forks_asks_the_test_s_own_server(run):
     result = run("""
     import multiprocessing
 
-    def ask(fake, answers):
-        answers.put(balance(fake))
+    def ask(fake, responses):
+        responses.put(balance(fake))
 
     def test_it(chat_fake):
         chat_fake.set_balance(7)
         assert balance(chat_fake) == 7
         context = multiprocessing.get_context("fork")
-        answers = context.Queue()
-        process = context.Process(target=ask, args=(chat_fake, answers))
+        responses = context.Queue()
+        process = context.Process(target=ask, args=(chat_fake, responses))
         process.start()
-        assert answers.get(timeout=60) == 7
+        assert responses.get(timeout=60) == 7
         process.join()
         chat_fake.assert_requested("GET", "/v2/balance", times=2)
     """)

@@ -1,5 +1,7 @@
 """The hooks that other plugins may implement."""
 
+from ..inner import module_text
+
 
 def test_a_conftest_looks_at_attempts_and_gives_another_response(pytester):
     pytester.makeconftest(
@@ -58,33 +60,7 @@ def test_a_conftest_looks_at_what_goes_from_a_test_and_at_its_report(pytester):
             told.append(f"shown {item.name} {report.when}")
         """
     )
-    pytester.makepyfile(
-        """
-        from conftest import told
-        from pytest_chatfake import ChatFake
-
-        with ChatFake() as fake:
-            fake.reset()  # between tests
-
-        def test_a_reset(chat_fake):
-            chat_fake.top_up(1)
-            chat_fake.reset()
-            chat_fake.top_up(1)
-            assert 0
-
-        def test_worlds(chat_explore):
-            @chat_explore(deviations=["duplicate"])
-            def world(chat_fake):
-                chat_fake.webhooks.receiver()
-                chat_fake.send_text()
-
-        def test_what_was_told(chat_fake):
-            chat_fake.top_up(1)
-            assert ["gone 1", "shown test_a_reset call"] == told[:2]
-            assert ["gone"] * len(told[2:]) == [line.split()[0] for line in told[2:]]
-            assert len(told) >= 4
-        """
-    )
+    pytester.makepyfile(module_text("resets"))
     pytester.runpytest().assert_outcomes(passed=2, failed=1)
 
 

@@ -48,6 +48,38 @@ def test_only_the_plugins_are_imported_where_no_fixture_is_used(pytester):
     result.assert_outcomes(passed=2)
 
 
+def test_our_plugins_read_each_source_once(pytester):
+    pytester.makeconftest(
+        """
+        import pathlib
+        import pytest
+
+        names = []
+        read = pathlib.Path.read_bytes
+
+        def noted(path):
+            names.append(path.name)
+            return read(path)
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_collection_finish(session):
+            pathlib.Path.read_bytes = noted
+            yield
+            pathlib.Path.read_bytes = read
+        """
+    )
+    result = run(
+        pytester,
+        """
+        from conftest import names
+
+        def test_it():
+            assert sorted(names) == ["conftest.py", "test_it.py"]
+        """,
+    )
+    result.assert_outcomes(passed=1)
+
+
 def test_a_test_in_process_imports_neither_models_nor_a_loop(pytester):
     pytester.makeconftest("pytest_plugins = ['time_machine']")
     result = run(

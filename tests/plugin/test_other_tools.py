@@ -11,45 +11,11 @@ from pytest_chatfake.base.current_test import running
 from pytest_chatfake.suite.reports import add_hint
 
 from ..forked_pytest import run_pytest
+from ..inner import module_text
 
 OPTIONS = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
 
-SOCKETS = """
-    import urllib.request
-
-    import pytest
-    from werkzeug.test import Client
-
-    def wsgi(environ, start_response):
-        start_response("204 No Content", [])
-        return []
-
-    async def asgi(scope, receive, send):
-        await send({"type": "http.response.start", "status": 204})
-        await send({"type": "http.response.body"})
-
-    def test_wsgi(chat_fake):
-        chat_fake.webhooks.connect(wsgi=wsgi)
-        chat_fake.send_text().deliver()
-
-    def test_asgi(chat_fake):
-        chat_fake.webhooks.connect(asgi=asgi)
-        chat_fake.send_text().deliver()
-
-    @pytest.mark.asyncio
-    async def test_asgi_in_the_loop_of_the_test(chat_fake):
-        chat_fake.webhooks.connect(asgi=asgi)
-        await chat_fake.send_text().deliver()
-
-    def test_the_api_without_a_socket(chat_fake):
-        key = {"X-API-Key": chat_fake.api_key}
-        assert Client(chat_fake.wsgi_app).get("/v2/balance", headers=key).status_code == 200
-
-    def test_the_api_over_a_socket(chat_fake):
-        key = {"X-API-Key": chat_fake.api_key}
-        url = f"{chat_fake.base_url}/v2/balance"
-        urllib.request.urlopen(urllib.request.Request(url, headers=key), timeout=60)
-"""
+SOCKETS = module_text("guarded_sockets")
 
 
 @pytest.fixture
@@ -73,38 +39,7 @@ def test_where_the_local_host_is_allowed_the_listener_works_too(sockets):
     result.assert_outcomes(passed=5)
 
 
-WRAPPED = """
-    import asyncio
-    import functools
-
-    import pytest
-
-    def in_a_loop(test):
-        @functools.wraps(test)
-        def wrapper(*args, **kwargs):
-            asyncio.run(test(*args, **kwargs))
-        return wrapper
-
-    @in_a_loop
-    async def test_without_a_word(chat_fake):
-        await chat_fake.send_text()
-
-    @pytest.mark.chat_fake(mode="async")
-    @in_a_loop
-    async def test_by_the_marker(chat_fake):
-        message = await chat_fake.send_text().deliver()
-        assert message.status == "delivered"
-
-    class TestByTheFixture:
-        @pytest.fixture
-        def chat_fake_mode(self):
-            return "async"
-
-        @in_a_loop
-        async def test_it(self, chat_fake):
-            message = await chat_fake.send_text().deliver()
-            assert message.status == "delivered"
-"""
+WRAPPED = module_text("wrapped_tests")
 
 
 def test_a_wrapper_around_an_async_test_needs_the_marker_or_the_fixture(tmp_path):
@@ -116,33 +51,7 @@ def test_a_wrapper_around_an_async_test_needs_the_marker_or_the_fixture(tmp_path
     result.stdout.fnmatch_lines(["E *there is nothing to await:*chat_fake_mode*mark.chat_fake*"])
 
 
-TEST_CLIENT = """
-    import contextlib
-    import sqlite3
-
-    from starlette.applications import Starlette
-    from starlette.responses import Response
-    from starlette.routing import Route
-    from starlette.testclient import TestClient
-
-    @contextlib.asynccontextmanager
-    async def lifespan(app):
-        app.state.database = sqlite3.connect(":memory:")
-        yield
-        app.state.database.close()
-
-    async def hook(request):
-        request.app.state.database.execute("select 1")
-        return Response(status_code=204)
-
-    def test_it(chat_fake):
-        routes = [Route("/hooks", hook, methods=["POST"])]
-        app = Starlette(routes=routes, lifespan=lifespan)
-        with TestClient(app) as client:
-            assert client.post("/hooks").status_code == 204
-            chat_fake.webhooks.connect(asgi=app, path="/hooks")
-            chat_fake.send_text()
-"""
+TEST_CLIENT = module_text("starlette_client")
 
 
 def test_an_app_that_belongs_to_the_thread_of_a_test_client_is_told_so(tmp_path):
@@ -170,7 +79,7 @@ def _with_a_test_client():
 @pytest.mark.usefixtures("_with_a_test_client")
 def test_the_cause_of_an_error_is_looked_at_too():
     with ChatFake():
-        error = ValueError("no answer")
+        error = ValueError("no response")
         error.__cause__ = sqlite3.ProgrammingError(FOREIGN)
         add_hint(error)
         assert len(error.__notes__) == 1

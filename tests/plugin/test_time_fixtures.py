@@ -3,6 +3,7 @@
 import pytest
 
 from ..forked_pytest import run_pytest
+from ..inner import module_text
 
 CLOCK_TESTS = """
     import datetime, time
@@ -94,83 +95,7 @@ def test_a_late_chat_clock_freezes_at_the_present_and_never_jumps_back(pytester)
 
 
 def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(pytester):
-    pytester.makepyfile(
-        """
-        import datetime, os, time, zoneinfo
-        import pytest, time_machine as tm
-        UTC = datetime.timezone.utc
-        TOKYO = zoneinfo.ZoneInfo("Asia/Tokyo")
-
-        def test_fixture_moves_and_the_fake_follows(chat_fake, chat_clock, time_machine):
-            chat_fake.send_text()
-            time_machine.shift(datetime.timedelta(days=31))
-            chat_fake.assert_held("0")
-            assert chat_fake.ledger[-1].at == datetime.datetime(2026, 1, 31, 12, tzinfo=UTC)
-            chat_clock.advance(days=1)
-            assert datetime.datetime.now(UTC) == datetime.datetime(2026, 2, 2, 12, tzinfo=UTC)
-            assert len(tm.traveller_stack) == 1
-
-        def test_fixture_first(time_machine, chat_clock):
-            time_machine.move_to(datetime.datetime(2027, 1, 1, tzinfo=UTC), tick=False)
-            assert chat_clock.now == datetime.datetime(2027, 1, 1, tzinfo=UTC)
-            assert len(tm.traveller_stack) == 1
-
-        @pytest.mark.time_machine(datetime.datetime(2028, 1, 1, 9, tzinfo=TOKYO))
-        def test_marker_keeps_its_moment_and_its_zone(chat_fake, chat_clock):
-            assert os.environ["TZ"] == "Asia/Tokyo"
-            assert abs(chat_clock.now - datetime.datetime(2028, 1, 1, tzinfo=UTC)).seconds < 60
-            first = time.time_ns()
-            time.sleep(0.002)
-            assert time.time_ns() == first  # stopped ticking by ours
-            chat_clock.advance(hours=1)
-            assert time.localtime().tm_hour == 10
-            assert os.environ["TZ"] == "Asia/Tokyo"
-            assert len(tm.traveller_stack) == 1
-
-        @pytest.fixture
-        def travelling():
-            with tm.travel(0):
-                yield
-
-        def test_a_journey_that_began_outside_is_shared(travelling, chat_clock):
-            assert chat_clock.now.year == 1970
-            chat_clock.advance(days=366)
-            assert time.gmtime().tm_year == 1971
-            assert len(tm.traveller_stack) == 1
-
-        @tm.travel(0)
-        def test_a_traveller_on_top_is_moved(chat_fake, chat_clock):
-            chat_clock.advance(days=366)
-            assert time.gmtime().tm_year == 1971
-            first = time.time_ns()
-            time.sleep(0.002)
-            assert time.time_ns() == first
-
-        @pytest.fixture
-        def sent(chat_fake, chat_clock):
-            return chat_fake.send_text()
-
-        @tm.travel("2026-03-01T00:00:00Z")
-        def test_what_a_fixture_sent_may_drop(sent, chat_clock):
-            assert sent.dropped
-
-        def test_when_it_ends_the_one_below_carries_on(chat_clock):
-            with tm.travel(0):
-                chat_clock.advance(1)
-            assert chat_clock.now == datetime.datetime(2026, 1, 1, 12, tzinfo=UTC)
-            chat_clock.advance(1)
-            assert chat_clock.now.second == 1
-
-        def test_tz_is_left_alone(chat_clock):
-            before = os.environ.get("TZ")
-            chat_clock.advance(1)
-            chat_clock.move_to("2026-02-01T00:00:00Z")
-            assert os.environ.get("TZ") == before
-
-        def test_nothing_is_left():
-            assert not tm.traveller_stack
-        """
-    )
+    pytester.makepyfile(module_text("time_travellers"))
     pytester.runpytest().assert_outcomes(passed=9)
 
 

@@ -12,6 +12,7 @@ import pytest
 from pytest_chatfake import ChatFake
 
 from ..forked_pytest import run_pytest
+from ..inner import module_text
 
 OPTIONS = ("-p", "no:django", "-p", "no:asyncio", "-p", "no:inline_snapshot")
 TITLE = "chat_fake timeline"
@@ -35,13 +36,13 @@ FAILING = """
 
 
 @pytest.mark.parametrize("option", ["--show-capture=no", "--tb=native"])
-def test_it_belongs_to_the_failure_and_not_to_what_is_captured(tmp_path, option):
+def test_the_timeline_belongs_to_the_failure_not_to_captured_output(tmp_path, option):
     result = run(tmp_path, FAILING, option, "--junitxml=junit.xml")
     (failure,) = ET.parse(tmp_path / "junit.xml").iter("failure")
 
     for text in (result.stdout.str(), failure.text or ""):
         assert text.count(f" {TITLE} -") == 1
-        assert "11 attempt: delivered m1 -> Receiver(): 200 [duplicate: " in text
+        assert "#11 (attempt) delivered m1 -> Receiver(): 200 [duplicate: " in text
 
 
 @pytest.mark.parametrize(("when", "count"), [("always", 2), ("never", 0)])
@@ -79,52 +80,7 @@ def test_a_run_without_failures_makes_no_text(tmp_path):
 def test_of_a_property_only_the_example_that_falsifies_it_is_told_of(tmp_path):
     result = run(
         tmp_path,
-        """
-        import pytest
-        from hypothesis import given, settings, strategies as st
-        from hypothesis.stateful import RuleBasedStateMachine, rule
-        from pytest_chatfake import ChatFake
-
-        @pytest.fixture(scope="module")
-        def shared():
-            with ChatFake() as fake:
-                yield fake
-
-        FAST = settings(max_examples=30, deadline=None, database=None, derandomize=True)
-
-        @FAST
-        @given(st.integers(0, 1000))
-        def test_property(shared, number):
-            with ChatFake() as fake, ChatFake() as second:
-                fake.send_text(to=f"+1{number}")
-                second.send_text(to=f"+2{number}")
-                assert number < 7
-
-        @FAST
-        @given(st.integers(0, 1000))
-        def test_two_failures(number):
-            with ChatFake() as fake:
-                fake.send_text(to=f"+1{number}")
-                if number > 900:
-                    raise ValueError
-                assert number < 7
-
-        class Machine(RuleBasedStateMachine):
-            def __init__(self):
-                super().__init__()
-                self.fake = ChatFake()
-
-            @rule(number=st.integers(0, 1000))
-            def send(self, number):
-                self.fake.send_text(to=f"+1{number}")
-                assert number < 7
-
-            def teardown(self):
-                self.fake.close()
-
-        Machine.TestCase.settings = FAST
-        TestMachine = Machine.TestCase
-        """,
+        module_text("machine_reports"),
     )
 
     parts = result.stdout.str().split(f"- {TITLE} -")[1:]
@@ -161,7 +117,7 @@ def test_what_ends_the_run_prints_it_on_lines_of_its_own(tmp_path, end):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_in_the_middle_of_an_attempt_shows_that_it_has_no_answer(tmp_path):
+def test_ctrl_c_during_an_attempt_shows_that_it_has_no_response(tmp_path):
     result = run(
         tmp_path,
         """

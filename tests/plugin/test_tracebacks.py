@@ -7,56 +7,9 @@ from textwrap import dedent
 import pytest
 
 from ..forked_pytest import run_pytest
+from ..inner import module_text
 
-SUITE = """
-    import sys
-
-    import pytest
-
-    from pytest_chatfake.base.calling_line import Line
-
-    def test_a_refusal(chat_fake):
-        chat_fake.send_text().fail().read()
-
-    def test_an_expected_charge(chat_fake):
-        with chat_fake.expect_charge("0.05"):
-            chat_fake.send_text()
-
-    def test_a_bad_argument(chat_fake):
-        chat_fake.send_text(price=0.05)
-
-    @pytest.mark.asyncio
-    async def test_an_awaited_refusal(chat_fake):
-        await chat_fake.send_text().fail().read()
-
-    def test_an_app(chat_fake):
-        def app(environ, start_response):
-            return {}["campaign"]
-
-        chat_fake.webhooks.connect(wsgi=app)
-        chat_fake.send_text()
-
-    def test_a_blocked_import(chat_fake, monkeypatch):
-        monkeypatch.setitem(sys.modules, "pytest_chatfake.wire.models", None)
-        chat_fake.send_text().fail().read()
-
-    def test_a_bug_in_the_library_s_arms(chat_fake):
-        str(Line(3, 3))
-
-    def test_a_bug(chat_fake):
-        chat_fake._engine.account._schedule = None
-        chat_fake.send_text()
-
-    def test_a_misspelt_argument_of_connect(chat_fake):
-        chat_fake.webhooks.connect(handler=print, event="*")
-
-    def test_members(chat_fake):
-        try:
-            chat_fake.send_text().fail().read()
-        except Exception as error:
-            raise ExceptionGroup("several", [error, ExceptionGroup("more", [error])])
-
-"""
+SUITE = module_text("failing_suite")
 
 #: What a debugger gets: every frame.
 INTERACT = """
@@ -155,69 +108,7 @@ def test_a_full_trace_is_full(pytester):
     result.stdout.fnmatch_lines(["*handles.py*"])
 
 
-APPS = """
-    import pytest
-    from fastapi import FastAPI, Request
-    from flask import Flask
-    from sqlalchemy import create_engine, text
-
-    def a_fastapi_app(wrong):
-        app = FastAPI()
-
-        @app.middleware("http")
-        async def pass_on(request: Request, call_next):
-            return await call_next(request)
-
-        @app.post("/hooks")
-        async def receive(request: Request):
-            return wrong()
-
-        return {"asgi": app}
-
-    def a_flask_app(wrong):
-        app = Flask("shop")
-        app.testing = True
-
-        @app.post("/hooks")
-        def receive():
-            return wrong()
-
-        return {"wsgi": app}
-
-    def mistake():
-        return {}["campaign"]
-
-    def in_sqlalchemy():
-        with create_engine("sqlite://").connect() as connection:
-            connection.execute(text("select * from campaigns"))
-
-    @pytest.mark.parametrize("make", [a_fastapi_app, a_flask_app])
-    @pytest.mark.parametrize("wrong", [mistake, in_sqlalchemy])
-    def test_it(chat_fake, make, wrong):
-        chat_fake.webhooks.connect(**make(wrong), path="/hooks")
-        chat_fake.send_text()
-
-    def test_the_framework_s_own(chat_fake):
-        app = FastAPI()
-
-        @app.post("/hooks")
-        async def receive() -> int:
-            return "no number"
-
-        chat_fake.webhooks.connect(asgi=app, path="/hooks")
-        chat_fake.send_text()
-
-    def test_without_a_fake(chat_fake):
-        with a_flask_app(mistake)["wsgi"].test_client() as client:
-            client.post("/hooks")
-
-    def test_last():
-        import sys
-
-        tops = ("asyncio", "contextlib", "fastapi", "flask", "pytest_chatfake", "werkzeug")
-        for name, module in list(sys.modules.items()):
-            assert not (name.startswith(tops) and "__tracebackhide__" in vars(module))
-"""
+APPS = module_text("failing_apps")
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ class FakeDriver:
 
     def __init__(self, fake, rate, shift):
         self.fake = fake
-        self.rate = rate  # what the price callable answers
+        self.rate = rate  # what the price callable returns
         self.shift = shift  # the user's own traveller, where it moves the time
         self.now = START * 1_000_000
         self.handles = {}

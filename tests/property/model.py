@@ -84,7 +84,7 @@ class Model:
 
     @property
     def reported(self) -> Fraction:
-        """What the balance query answers (§2.1)."""
+        """What the balance query returns (§2.1)."""
         return self.available + self.held if self.knobs.report_total else self.available
 
     def top_up(self, amount: Decimal) -> None:

@@ -91,7 +91,7 @@ class Knobs:
 
     opening: Decimal = Decimal(100)
     each_message: bool = False  # what is charged: each message, or a conversation (§1)
-    price: Decimal | None = Decimal("0.05")  # None: a callable that answers `Model.going_rate`
+    price: Decimal | None = Decimal("0.05")  # None: a callable that returns `Model.going_rate`
     conversation_length: int = DAY
     drop_after: int = 30 * DAY
     origin: str = "marketing"

@@ -42,7 +42,7 @@ PRICES = [
 AMOUNTS = {
     "top_up": ["0.05", 25, Decimal("7.50"), "0.000001"],
     "set_balance": ["0", "0.04", "3.14", 1000],
-    "rate": PRICES,  # what the price callable answers from now on
+    "rate": PRICES,  # what the price callable returns from now on
 }
 BODIES = ["Hello", "Grüße 👋", 'A "quoted" \\ word\nand a line', "</script>\u2028\x00\x1f"]
 #: What is sent that is no text: a type and its object (§2.3 shows texts only; the rest is assumed).
@@ -168,7 +168,7 @@ class Config:
         )
 
     def fields(self, rate):
-        """What to give `ChatFake`; a price callable answers `rate[0]`."""
+        """What to give `ChatFake`; a price callable returns `rate[0]`."""
         return vars(self) | {"price": self.price or (lambda _message: rate[0]), "seed": "script"}
 
 

@@ -11,7 +11,7 @@ from werkzeug.test import Client
 INVALID_KEY_BODY = {"error": {"status": 401, "code": "UNAUTHORIZED", "message": "INVALID_API_KEY"}}
 
 
-class Answer(NamedTuple):
+class ApiResponse(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
@@ -22,8 +22,8 @@ class Answer(NamedTuple):
 
 def call_with_werkzeug(fake, method="GET", path="/v2/balance", key=..., body=None, **headers):
     headers |= _headers(fake, key)
-    answer = Client(fake.wsgi_app).open(path, method=method, headers=headers, data=body)
-    return Answer(answer.status_code, _lower(answer.headers.items()), answer.data)
+    response = Client(fake.wsgi_app).open(path, method=method, headers=headers, data=body)
+    return ApiResponse(response.status_code, _lower(response.headers.items()), response.data)
 
 
 def send_call(fake, to="+1", body="Hello", **headers):

@@ -30,11 +30,11 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 )
 def test_the_amount_reads_back_digit_for_digit(call_api, amount):
     with frozen_fake(opening_balance=amount, currency="EUR") as fake:
-        answer = call_api(fake)
+        response = call_api(fake)
 
-        assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
-        assert str(len(answer.body)) == answer.headers["content-length"]
-        assert f'{{"amount":{Decimal(amount):f},"currency":"EUR"}}'.encode() == answer.body
+        assert (response.status, response.headers["content-type"]) == (200, "application/json")
+        assert str(len(response.body)) == response.headers["content-length"]
+        assert f'{{"amount":{Decimal(amount):f},"currency":"EUR"}}'.encode() == response.body
 
 
 def test_the_balance_follows_what_happens(call_api):
@@ -86,10 +86,10 @@ BAD_KEYS = {
 
 @pytest.mark.parametrize("key", BAD_KEYS.values(), ids=BAD_KEYS)
 def test_any_other_key_is_401(fake, call_api, key):
-    answer = call_api(fake, key=key)
+    response = call_api(fake, key=key)
 
-    assert (answer.status, answer.json()) == (401, INVALID_KEY_BODY)
-    assert answer.headers["content-type"] == "application/json"
+    assert (response.status, response.json()) == (401, INVALID_KEY_BODY)
+    assert response.headers["content-type"] == "application/json"
     assert call_api(fake, "HEAD", key=key)[::2] == (401, b"")
 
 
@@ -129,13 +129,15 @@ def test_a_rotated_key_is_the_only_one_that_is_taken(fake, call_api):
         ("DELETE", "/v2/balance", 405, "METHOD_NOT_ALLOWED"),
     ],
 )
-def test_elsewhere_the_answer_has_the_shape_of_an_error(fake, call_api, method, path, status, code):
-    answer = call_api(fake, method, path)
+def test_at_other_paths_the_response_has_the_shape_of_an_error(
+    fake, call_api, method, path, status, code
+):
+    response = call_api(fake, method, path)
 
-    assert status == answer.status
-    assert {"error": {"status": status, "code": code, "message": code}} == answer.json()
+    assert status == response.status
+    assert {"error": {"status": status, "code": code, "message": code}} == response.json()
     if status == 405:
-        assert {"GET", "HEAD"} == set(answer.headers["allow"].split(", "))
+        assert {"GET", "HEAD"} == set(response.headers["allow"].split(", "))
 
 
 # -- the log ---------------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ def post(fake, path="/v2/messages", method="POST", **more):
 
 
 def status(fake, *arguments, **more):
-    answer = post(fake, *arguments, **more)
-    return answer and answer.status
+    response = post(fake, *arguments, **more)
+    return response and response.status
 
 
 @pytest.fixture
@@ -111,10 +111,10 @@ def test_a_401_is_no_request_of_this_fake(fake, key):
 )
 def test_a_failure_has_the_shape_of_the_apis_errors(fake, arguments, status, code, message):
     fake.api.fail(**arguments)
-    answer = call_with_werkzeug(fake)
+    response = call_with_werkzeug(fake)
 
-    assert answer.json() == {"error": {"status": status, "code": code, "message": message}}
-    assert (answer.status, answer.headers["content-type"]) == (status, "application/json")
+    assert response.json() == {"error": {"status": status, "code": code, "message": message}}
+    assert (response.status, response.headers["content-type"]) == (status, "application/json")
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,10 @@ def test_a_failure_has_the_shape_of_the_apis_errors(fake, arguments, status, cod
 )
 def test_a_body_can_be_anything_where_the_status_has_one(fake, status, body, expected):
     fake.api.fail(status, body=body)
-    answer = call_with_werkzeug(fake)
+    response = call_with_werkzeug(fake)
 
-    assert (answer.status, answer.body) == (status, expected)
-    headers = {"content-type", "content-length"} & answer.headers.keys()
+    assert (response.status, response.body) == (status, expected)
+    headers = {"content-type", "content-length"} & response.headers.keys()
     assert len(headers) == (0 if status in (204, 304) else 2)
 
 
@@ -140,9 +140,9 @@ def test_a_body_can_be_anything_where_the_status_has_one(fake, status, body, exp
 def test_a_truncated_response_promises_all_of_it(fake, length, kept):
     whole = b'{"amount":100,"currency":"USD"}'
     fake.api.truncate(length)
-    answer = call_with_werkzeug(fake)
+    response = call_with_werkzeug(fake)
 
-    assert (answer.body, answer.headers["content-length"]) == (whole[:kept], "31")
+    assert (response.body, response.headers["content-length"]) == (whole[:kept], "31")
 
 
 def test_what_an_endpoint_returns_is_cut_off_whatever_it_is(fake):
@@ -150,27 +150,27 @@ def test_what_an_endpoint_returns_is_cut_off_whatever_it_is(fake):
     parts = Response(iter(["whole ", "body"]), 299, headers, content_type="a/b")
     fake.route("/parts")(lambda _: parts)
     fake.api.truncate(7)
-    answer = post(fake, "/parts")
+    response = post(fake, "/parts")
 
-    assert (answer.status, answer.body) == (299, b"whole b")
-    assert answer.headers == {"x-own": "é", "content-type": "a/b", "content-length": "10"}
+    assert (response.status, response.body) == (299, b"whole b")
+    assert response.headers == {"x-own": "é", "content-type": "a/b", "content-length": "10"}
 
 
 def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock(fake):
     fault = fake.api.rate_limit(timedelta(seconds=30))
-    answers = []
+    responses = []
     for microseconds in (100_000_000, 12_500_000, 17_499_999, 1, 0):
         fake.clock.advance(microseconds=microseconds)  # it begins with the first call that meets it
-        answers.append(call_with_werkzeug(fake))
+        responses.append(call_with_werkzeug(fake))
 
-    assert [(one.status, one.headers.get("retry-after")) for one in answers] == [
+    assert [(one.status, one.headers.get("retry-after")) for one in responses] == [
         (429, "30"),
         (429, "18"),
         (429, "1"),
         (200, None),
         (200, None),
     ]
-    assert answers[0].json()["error"] == {
+    assert responses[0].json()["error"] == {
         "status": 429,
         "code": "TOO_MANY_REQUESTS",
         "message": "RATE_LIMIT_EXCEEDED",
@@ -444,7 +444,7 @@ def test_a_request_is_shown_where_it_arrived(fake):
     assert [(one.kind, one.at) for one in fake.timeline] == [("request", NOON), ("clock", NOON)]
 
 
-def test_a_reset_forgets_a_request_that_is_being_answered(fake):
+def test_a_reset_forgets_a_request_that_is_being_handled(fake):
     @fake.route("/reset")
     def reset(_):
         fake.reset()

@@ -21,11 +21,11 @@ def test_a_route_is_behind_the_key_check_and_gets_the_request(fake, call_api):
     body = json.dumps({"text": "Sale"}).encode()
     assert call_api(fake, "POST", "/v2/messages", key="wrong", body=body).status == 401
     assert len(fake.messages) == 0
-    answer = call_api(fake, "POST", "/v2/messages", body=body)
+    response = call_api(fake, "POST", "/v2/messages", body=body)
 
     (message,) = fake.messages
     expected = b'{"id":"%b","price":0.05}' % message.id.encode()  # exact, as everywhere
-    assert (answer.status, answer.body, message.body) == (202, expected, "Sale")
+    assert (response.status, response.body, message.body) == (202, expected, "Sale")
     refused = call_api(fake, "GET", "/v2/messages")
     assert (refused.status, refused.headers["allow"]) == (405, "POST")
 
@@ -47,9 +47,9 @@ def test_a_route_may_return_a_response_of_its_own(fake, call_api):
     fake.route("/plain", ["GET"])(
         lambda _: Response("né", 299, {"X-Own": "1"}, content_type="text/plain")
     )
-    answer = call_api(fake, "GET", "/plain")
+    response = call_api(fake, "GET", "/plain")
 
-    assert (299, "né".encode(), "1") == (answer.status, answer.body, answer.headers["x-own"])
+    assert (299, "né".encode(), "1") == (response.status, response.body, response.headers["x-own"])
 
 
 def test_a_request_is_handed_on_to_what_stood_before(fake, receiver, call_api):
@@ -84,11 +84,11 @@ def test_a_route_can_be_another_method_of_the_balance_path(fake, call_api):
 )
 def test_a_route_may_return_nothing_or_exact_bytes(fake, call_api, result, status, body):
     fake.route("/x")(lambda _: result)
-    answer = call_api(fake, "POST", "/x")
+    response = call_api(fake, "POST", "/x")
 
-    assert (status, body) == (answer.status, answer.body)
+    assert (status, body) == (response.status, response.body)
     kind = None if status == 204 else "application/json"
-    assert kind == answer.headers.get("content-type")
+    assert kind == response.headers.get("content-type")
 
 
 NONSENSE = [
@@ -101,9 +101,9 @@ NONSENSE = [
 @pytest.mark.parametrize(("result", "expected"), NONSENSE)
 def test_nonsense_of_a_route_is_a_500_and_an_error_in_the_test(fake, call_api, result, expected):
     fake.route("/x")(lambda _: result)
-    answer = call_api(fake, "POST", "/x")
+    response = call_api(fake, "POST", "/x")
 
-    assert (answer.status, answer.json()["error"]["code"]) == (500, "INTERNAL_SERVER_ERROR")
+    assert (response.status, response.json()["error"]["code"]) == (500, "INTERNAL_SERVER_ERROR")
     with pytest.raises((TypeError, ValueError), match=f"route /x: expected {expected}"):
         fake.settle()
 
@@ -131,9 +131,9 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(fake, call_api, use):
     def broken(_):
         raise LookupError("no such campaign")
 
-    answer = call_api(fake, "GET", "/x")
-    assert answer.status == 500
-    assert answer.json()["error"]["message"] == "a handler raised LookupError"
+    response = call_api(fake, "GET", "/x")
+    assert response.status == 500
+    assert response.json()["error"]["message"] == "a handler raised LookupError"
 
     with pytest.raises(LookupError, match="no such campaign") as caught:
         use(fake)
@@ -142,20 +142,20 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(fake, call_api, use):
     # and the end of the block had nothing more to say
 
 
-def test_webhooks_may_win_the_race_against_the_answer(fake, receiver, call_api):
+def test_webhooks_may_win_the_race_against_the_response(fake, receiver, call_api):
     fake.route("/send", webhooks_first=True)(lambda _: {"id": fake.send_text().id})
     call_api(fake, "POST", "/send")
 
     assert received_statuses(receiver) == ["sent"]
 
 
-def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(fake, call_api):
+def test_an_interrupt_in_a_route_without_a_socket_is_no_response(fake, call_api):
     fake.route("/v2/messages")(Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         call_api(fake, "POST", "/v2/messages")
 
 
-def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(fake, call_api):
+def test_a_receiver_s_error_before_the_response_reaches_the_test(fake, call_api):
     fake.webhooks.connect(handler=lambda _: 1 / 0)
     fake.route("/send", webhooks_first=True)(lambda _: {"id": fake.send_text().id})
 

@@ -13,7 +13,7 @@ from .both_frameworks import BOTH, in_asyncio
 
 
 class App:
-    """Answers, and remembers what it was called with."""
+    """Responds, and remembers what it was called with."""
 
     def __init__(self):
         self.scopes = []
@@ -29,7 +29,7 @@ class App:
 
 
 @BOTH
-def test_the_body_arrives_in_one_message_and_the_answer_comes_back(run):
+def test_the_body_arrives_in_one_message_and_the_response_returns(run):
     app = App()
 
     assert Response(200, b"fine") == post(app, b'{"id":"evt_1"}', run=run)
@@ -93,7 +93,7 @@ def test_each_request_has_its_own_copy_of_the_state():
 
 
 @BOTH
-def test_after_the_body_receive_waits_until_the_answer_is_complete(run):
+def test_after_the_body_receive_waits_until_the_response_is_complete(run):
     order = []
 
     async def app(scope, receive, send):
@@ -102,7 +102,7 @@ def test_after_the_body_receive_waits_until_the_answer_is_complete(run):
         async def watch():
             order.append((await receive())["type"])
 
-        async def answer():
+        async def response():
             await start(send)
             await send({"type": "http.response.body", "body": b"a", "more_body": True})
             await anyio.lowlevel.checkpoint()
@@ -112,7 +112,7 @@ def test_after_the_body_receive_waits_until_the_answer_is_complete(run):
 
         async with anyio.create_task_group() as group:
             group.start_soon(watch)
-            group.start_soon(answer)
+            group.start_soon(response)
         order.append((await receive())["type"])
 
     assert Response(200, b"ab") == post(app, run=run)
@@ -131,7 +131,7 @@ def test_a_task_that_waits_for_a_disconnect_is_told_when_the_app_returns():
 
             tasks.append(asyncio.create_task(watch()))
             await asyncio.sleep(0)
-            raise LookupError("before any answer")
+            raise LookupError("before any response")
 
         tasks = []
         with pytest.raises(LookupError):

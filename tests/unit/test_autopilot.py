@@ -184,7 +184,7 @@ def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_it(fake):
 # Phones
 
 
-def test_it_waits_for_a_phone_that_is_off(fake):
+def test_an_autopilot_waits_for_a_phone_that_is_off(fake):
     fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
     anna = fake.recipient(ANNA, online=False)
     message = fake.send_text(to=anna)
@@ -266,14 +266,14 @@ def test_what_was_read_unseen_is_not_seen_later(fake):
 # Functions of the test, and its threads
 
 
-def test_an_error_of_a_function_of_it_is_told_at_the_next_use(fake):
+def test_an_error_of_an_autopilot_s_function_is_told_at_the_next_use(fake):
     fake.autopilot(deliver_after=lambda random: "soon")
     fake.send_text()
     with pytest.raises(TypeError, match="the duration that deliver_after returned: expected"):
         fake.settle()
 
 
-def test_a_function_of_it_may_look_and_not_act(fake):
+def test_an_autopilot_s_function_may_read_the_fake_and_not_act(fake):
     fake.autopilot(deliver_after=lambda random: fake.send_text("again"))
     with pytest.raises(ChatFakeError, match="from an autopilot") as refused:
         fake.send_text()

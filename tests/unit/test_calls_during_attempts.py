@@ -1,4 +1,4 @@
-"""Code that calls the fake from the middle of an attempt, or of an answer, waits for nobody."""
+"""Code that calls the fake from the middle of an attempt, or of a response, waits for nobody."""
 
 import asyncio
 import threading
@@ -48,7 +48,7 @@ async def test_an_async_receiver_does_not_wait_for_its_own_attempt(fake, call):
 @pytest.mark.parametrize("call", CALLS)
 def test_a_route_that_a_receiver_calls_does_not_wait_for_the_attempt(fake, call):
     @fake.route("/call")
-    def answer(_):
+    def respond(_):
         CALLS[call](fake)
         return {}
 

@@ -100,7 +100,7 @@ def test_a_tampering_function_that_goes_wrong_raises_and_spares_the_others(
 
 @pytest.mark.parametrize("event_ids", ["unique", "per-message"])
 @pytest.mark.parametrize("how", [{}, {"after": 1}, {"pause": 60}])
-def test_the_same_event_comes_again_under_an_id_that_nothing_else_has(event_ids, how):
+def test_a_duplicate_with_a_new_id_has_an_id_that_no_event_has(event_ids, how):
     with fake_with_receiver(event_ids=event_ids, signer=StandardWebhooksSigner(SECRET)) as (
         fake,
         receiver,

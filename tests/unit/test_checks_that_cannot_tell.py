@@ -29,7 +29,7 @@ def test_no_fault_keeps_what_comes_again_from_the_app(fake, set_up):
     fake.reset()
 
 
-def test_what_does_not_come_again_is_not_called_idempotent(fake):
+def test_an_event_that_is_held_back_is_not_called_idempotent(fake):
     seen = repeated(fake)
     with (
         fake.webhooks.paused(),
@@ -39,7 +39,7 @@ def test_what_does_not_come_again_is_not_called_idempotent(fake):
 
 
 @pytest.mark.asyncio
-async def test_nor_is_it_in_async_mode():
+async def test_an_event_held_back_in_async_mode_is_not_called_idempotent():
     with ChatFake(mode="async") as fake:
         seen = repeated(fake)
         async with fake.webhooks.paused():
@@ -176,7 +176,7 @@ def test_an_app_is_idempotent_if_everything_again_changes_nothing(fake):
 
 def test_the_event_that_changed_something_is_named(fake):
     ids = repeated(fake)
-    head = "^redelivering sent m1 changed the snapshot; snapshot: one more: 'evt_"
+    head = "^redelivering sent m1 changed the snapshot; snapshot: one more \\('evt_"
     with pytest.raises(AssertionError, match=head):
         fake.assert_idempotent(lambda: ids)
 

@@ -159,12 +159,12 @@ def test_a_retry_that_is_refused_as_well_is_one_of_the_endpoint_s(fake):
 
 
 def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake):
-    answers = iter([500, 500])
+    responses = iter([500, 500])
 
-    async def answering(_):
-        return next(answers, 200)
+    async def responding(_):
+        return next(responses, 200)
 
-    fake.webhooks.connect(handler=answering, retry_after=[60])
+    fake.webhooks.connect(handler=responding, retry_after=[60])
     gone = fake.webhooks.receiver()
     with fake.webhooks.concurrently():
         fake.send_text().deliver()
@@ -221,7 +221,7 @@ def test_a_batch_is_not_joined_by_a_repeat_that_waits_for_another(fake):
 
 
 def test_an_explored_block_overlaps_though_another_app_calls_wait_until(fake):
-    Inside(fake).observe(Mock(attend=None), "", only_waits=False)
+    Inside(fake).observe(Mock(attend=None), "")
     app = Meeting()
     fake.webhooks.connect(handler=lambda _: fake.wait_until(lambda: 200))
     fake.webhooks.connect(asgi=app)
@@ -441,7 +441,7 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play):
         ("delivered", "sent 204, delivered LookupError, read 204"),
     ],
 )
-def test_one_that_cannot_be_signed_leaves_the_others(fake, failing, expected):
+def test_an_attempt_that_can_not_be_signed_leaves_the_others_of_a_batch(fake, failing, expected):
     def signer(request):
         if request.event.status == failing:
             raise LookupError("no secret")
@@ -538,12 +538,12 @@ def test_what_hangs_is_ended_when_its_time_is_up():
 
 
 def test_what_each_app_causes_has_its_own_cause_in_the_timeline(fake):
-    async def answering(request):
+    async def responding(request):
         await asyncio.sleep(0)
         if request.event.message_id == fake.messages[0].id:
             fake.send_text(f"after {request.event.status}")
 
-    fake.webhooks.connect(handler=answering)
+    fake.webhooks.connect(handler=responding)
     send_in_a_block(fake)
     causes = {
         one.text: fake.timeline[one.cause - 1].text

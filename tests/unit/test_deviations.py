@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from pytest_chatfake.fake.details import outlast_barriers
 from pytest_chatfake.fake.inside import Inside
 
 from .fakes import (
@@ -129,7 +130,7 @@ BARRIERS = {
         (lambda w: w.refuse(), "sent refuse ConnectionRefusedError, delivered", "sent #2, read"),
         (lambda w: w.duplicate(after=2), "sent, delivered", "sent duplicate, read"),
         (
-            lambda w: Inside.let_wait(w.duplicate(after=2)),
+            lambda w: outlast_barriers(w.duplicate(after=2)),
             "sent, delivered",
             "read, sent duplicate",
         ),
@@ -156,7 +157,7 @@ def test_each_endpoint_has_a_choice_of_its_own():
                 handler=lambda one, name=name: got.append((name, one.event.status))
             )
         fake.webhooks.reorder(start=1)
-        Inside.let_wait(fake.webhooks.duplicate(after=1, start=4))
+        outlast_barriers(fake.webhooks.duplicate(after=1, start=4))
         fake.send_text().deliver()
         fake.settle()
         fake.send_text()
@@ -167,7 +168,7 @@ def test_each_endpoint_has_a_choice_of_its_own():
 
 def test_what_waits_is_released_in_the_order_in_which_it_came(fake, receiver):
     fake.webhooks.reorder(by=9)
-    Inside.let_wait(fake.webhooks.duplicate(after=5, start=2))
+    outlast_barriers(fake.webhooks.duplicate(after=5, start=2))
     fake.webhooks.reorder(by=7, start=3)
     fake.send_text().deliver().read()
 
@@ -188,8 +189,8 @@ def test_what_waits_for_the_same_attempt_comes_in_its_own_order(fake, receiver):
 def test_what_waits_on_at_the_end_is_listed_in_the_order_of_its_coming():
     def scenario(fake):
         fake.webhooks.receiver()
-        Inside.let_wait(fake.webhooks.duplicate(after=9))
-        Inside.let_wait(fake.webhooks.duplicate(after=5, start=2))
+        outlast_barriers(fake.webhooks.duplicate(after=9))
+        outlast_barriers(fake.webhooks.duplicate(after=5, start=2))
         fake.send_text().deliver()
 
     (text,) = warnings_at_the_end(scenario)
@@ -258,7 +259,7 @@ def test_what_waits_for_the_clock_at_the_end_is_told_of():
         fake.send_text()
 
     (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("1 event still queued: end the test with `chat_fake.settle()`:")
+    assert text.startswith("1 event still queued; end the test with `chat_fake.settle()`:")
     assert "sent m1" in text
 
 
@@ -311,8 +312,8 @@ def test_settle_waits_for_a_retry_if_an_event_was_duplicated():
 # -- in explorations -------------------------------------------------------------------------------
 
 
-def explored(fake, *, only_waits=False):
-    Inside(fake).observe(Mock(attend=None), "", only_waits=only_waits)
+def explored(fake):
+    Inside(fake).observe(Mock(attend=None), "")
 
 
 def test_an_explored_wait_until_leaves_a_paused_block_what_it_holds(fake, receiver):
@@ -334,8 +335,18 @@ def test_an_explored_wait_until_inside_an_app_releases_what_waits(fake):
     assert trail(fake) == "delivered, sent reorder"
 
 
+def test_time_moves_to_a_late_duplicate_that_is_left_out(fake, receiver):
+    Inside(fake).leave_out_late_duplicates()
+    began = fake.clock.now
+    fake.webhooks.duplicate(pause=60)
+    fake.send_text()
+    fake.settle()
+
+    assert (trail(fake), fake.clock.now - began) == ("sent", timedelta(seconds=60))
+
+
 def test_where_only_duplicates_are_left_out_a_delayed_event_is_made(fake, receiver):
-    explored(fake, only_waits=True)
+    Inside(fake).leave_out_late_duplicates()
     fake.webhooks.delay(60)
     fake.send_text()
 
@@ -344,7 +355,7 @@ def test_where_only_duplicates_are_left_out_a_delayed_event_is_made(fake, receiv
 
 def test_where_only_duplicates_are_left_out_a_retry_is_made():
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
-        explored(fake, only_waits=True)
+        Inside(fake).leave_out_late_duplicates()
         receiver.respond(500, times=1)
         fake.webhooks.duplicate()
         fake.send_text()
@@ -353,9 +364,9 @@ def test_where_only_duplicates_are_left_out_a_retry_is_made():
 
 
 def test_a_repeat_that_outlasts_barriers_is_made_once_its_waits_end(fake, receiver):
-    Inside.let_wait(fake.webhooks.duplicate(after=9))
+    outlast_barriers(fake.webhooks.duplicate(after=9))
     fake.send_text()
-    Inside(fake).end_waits()
+    Inside(fake).end_body()
 
     assert stages(fake) == "sent | sent duplicate"
 

@@ -102,7 +102,7 @@ def test_several_events_arrive_in_order_and_a_removed_fault_holds_none(fake, ord
     assert order == ["sent", "delivered", "asked 200", "sent", "read"]
 
 
-def test_a_duplicate_of_it_and_a_failed_request_are_as_usual(fake):
+def test_an_event_during_a_call_can_be_duplicated_or_fail_as_usual(fake):
     fake.webhooks.duplicate(after=0)
     fake.webhooks.during_call()
     fake.api.fail(times=1)
@@ -111,7 +111,7 @@ def test_a_duplicate_of_it_and_a_failed_request_are_as_usual(fake):
     assert trail(fake) == "sent during_call, sent duplicate"
 
 
-def test_the_app_s_own_error_is_raised_in_the_test_and_the_call_answered(fake):
+def test_the_app_s_own_error_is_raised_and_its_call_gets_a_response(fake):
     def fail(_):
         raise LookupError("no such message")
 
@@ -125,9 +125,9 @@ def test_the_app_s_own_error_is_raised_in_the_test_and_the_call_answered(fake):
 
 
 def test_a_retry_waits_for_its_time_and_not_for_a_call(fake, order):
-    answers = [503, 200]
+    responses = [503, 200]
     fake.webhooks.disconnect()
-    fake.webhooks.connect(handler=lambda _: answers.pop(0), retry_after=[60])
+    fake.webhooks.connect(handler=lambda _: responses.pop(0), retry_after=[60])
     fake.webhooks.during_call()
     fake.send_text()
     ask(fake, order)

@@ -10,7 +10,6 @@ from functools import partial
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.fake.inside import Inside
 
 from .fakes import frozen_fake
 from .middles import PACKAGE
@@ -21,28 +20,13 @@ CALLS = {
     "deliver": lambda fake, message: message.deliver(),
     "find_message(to=)": lambda fake, message: fake.find_message(to=message.to),
     "find_message(body=)": lambda fake, message: fake.find_message(body=message.body),
-    "find_message(ref=)": lambda fake, message: fake.find_message(ref=message.body),
     "message(id)": lambda fake, message: fake.message(message.id),
-    "messages": lambda fake, message: fake.messages[-1],
-    "conversations": lambda fake, message: fake.conversations[-1],
-    "its conversation's messages": lambda fake, message: message.conversation.messages[-1],
     "its events": lambda fake, message: message.events[-1],
-    "events": lambda fake, message: fake.events[-1],
-    "ledger": lambda fake, message: fake.ledger[-1],
     "balance": lambda fake, message: fake.balance,
-    "attempts": lambda fake, message: fake.webhooks.attempts[-1],
     "next_due": lambda fake, message: fake.clock.next_due,
     "settle": lambda fake, message: fake.settle(),
     "assert_statuses": lambda fake, message: fake.assert_statuses(message, "sent", "delivered"),
     "assert_charged": lambda fake, message: fake.assert_charged(message.charged, message=message),
-    "assert_held": lambda fake, message: fake.assert_held(0),
-}
-
-#: What is done with what a receiver got.
-OF_RECEIVER = {
-    "requests": lambda receiver, message: receiver.requests[-1],
-    "the receiver's events": lambda receiver, message: receiver.events[-1],
-    "the receiver's statuses": lambda receiver, message: receiver.statuses(message),
 }
 
 
@@ -70,16 +54,16 @@ def last_of(fake, number):
     """Send so many messages in all, and return the last one."""
     for index in range(len(fake.messages), number):
         text = f"text {index}"
-        sent = fake.send_text(text, to=f"+{index}", conversation="c0ffee", extra={"ref": text})
+        sent = fake.send_text(text, to=f"+{index}", conversation="c0ffee")
         sent.deliver()
     return fake.messages[-1]
 
 
-@pytest.mark.parametrize("call", [*CALLS, *OF_RECEIVER])
+@pytest.mark.parametrize("call", CALLS)
 def test_what_is_done_for_a_message_takes_as_long_for_the_last_of_many(call):
     with ChatFake(strict=False) as fake:
-        receiver = fake.webhooks.receiver()
-        use = partial(CALLS[call], fake) if call in CALLS else partial(OF_RECEIVER[call], receiver)
+        fake.webhooks.receiver()
+        use = partial(CALLS[call], fake)
         lines = []
         for number in (10, 20, 200, 210):
             lines_of(partial(use, last_of(fake, number)))  # catches up
@@ -105,12 +89,8 @@ def test_a_message_costs_no_more_beside_thousands_of_conversations(fake):
 WAITING = {
     "reorder": lambda webhooks: webhooks.reorder(by=9_999, times=None, status="sent"),
     "duplicate": lambda webhooks: webhooks.duplicate(after=9_999, times=None, status="sent"),
-    "duplicate, in an exploration": lambda webhooks: Inside.let_wait(
-        webhooks.duplicate(after=9_999, times=None, status="sent")
-    ),
     "concurrently": lambda webhooks: webhooks.concurrently(by=9_999, times=None, status="sent"),
     "delay": lambda webhooks: webhooks.delay(9_999, times=None, status="sent"),
-    "duplicate, later": lambda webhooks: webhooks.duplicate(pause=9_999, times=None, status="sent"),
 }
 
 
@@ -145,17 +125,10 @@ def held_back(fake, number):
 
 
 @contextmanager
-def in_reverse(fake, number):
-    with fake.webhooks.paused() as queue:
-        send(fake, number)
-        yield partial(queue.release, "reversed")
-
-
-@contextmanager
-def set_up_before(fake, number, set_up, act):
-    set_up(fake.webhooks)
+def reordered(fake, number):
+    fake.webhooks.reorder(by=9_999, times=None)
     send(fake, number)
-    yield partial(act, fake)
+    yield fake.settle
 
 
 @contextmanager
@@ -196,32 +169,7 @@ def send(fake, number):
 #: What happens to so many events at once.
 AT_ONCE = {
     "released": held_back,
-    "released in reverse": in_reverse,
-    "late": partial(
-        set_up_before,
-        set_up=lambda webhooks: webhooks.reorder(by=9_999, times=None),
-        act=lambda fake: fake.settle(),
-    ),
-    "again": partial(
-        set_up_before,
-        set_up=lambda webhooks: webhooks.duplicate(after=9_999, times=None),
-        act=lambda fake: fake.settle(),
-    ),
-    "again later": partial(
-        set_up_before,
-        set_up=lambda webhooks: webhooks.duplicate(pause=60, times=None),
-        act=lambda fake: fake.settle(),
-    ),
-    "refused": partial(
-        set_up_before,
-        set_up=lambda webhooks: webhooks.refuse(times=None),
-        act=lambda fake: fake.settle(),
-    ),
-    "delayed": partial(
-        set_up_before,
-        set_up=lambda webhooks: webhooks.delay(60, times=None),
-        act=lambda fake: fake.clock.advance(60),
-    ),
+    "late": reordered,
     "retried": failing,
     "waiting for a phone": phone_off,
     "on many devices": on_many_devices,

@@ -68,7 +68,7 @@ def test_freezegun_is_refused_what_is_not_loaded_and_no_other_caller_is(monkeypa
     assert pytest_chatfake.Fault is eval("package.Fault", {"package": pytest_chatfake})
 
 
-def test_importing_the_package_imports_nothing_heavy_and_freezegun_none_of_its_parts():
+def test_importing_the_package_imports_nothing_heavy():
     loaded = printed_by(
         "before = {*sys.modules}",
         "import pytest_chatfake",

@@ -90,7 +90,7 @@ def test_every_kind_has_its_row():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_fires_once_unless_its_kind_goes_on(fake, kind):
+def test_a_fault_fires_once_unless_its_kind_goes_on(fake, kind):
     fault = set_up(fake, kind)
     happen(fake, 2)
 
@@ -144,10 +144,10 @@ def test_what_a_test_redelivers_is_not_concerned(fake, kind):
 
 @pytest.mark.parametrize("kind", OF_WEBHOOKS)
 def test_a_retry_is_not_concerned(kind):
-    answers = iter([500])
+    responses = iter([500])
 
     async def refusing_once(_):
-        return next(answers, 200)
+        return next(responses, 200)
 
     with frozen_fake(retry_after=[60]) as fake:
         fake.webhooks.connect(handler=refusing_once)
@@ -163,7 +163,7 @@ def test_a_retry_is_not_concerned(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_over_when_its_block_ends_and_may_be_removed_again(fake, kind):
+def test_a_fault_ends_with_its_block_and_can_be_removed_twice(fake, kind):
     with set_up(fake, kind, times=None) as fault:
         happen(fake, 2)
     fault.remove()
@@ -185,7 +185,7 @@ def test_a_reset_forgets_faults_of_all_kinds_and_warns_of_none(fake):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_shown_as_the_call_that_sets_it_up(fake, kind):
+def test_a_fault_s_repr_is_the_call_that_sets_it_up(fake, kind):
     shown = ", ".join(filter(None, [KINDS[kind][1], "start=2", "times=3"]))
     call = f"{kind.removeprefix('webhooks.')}({shown})"
 
@@ -274,7 +274,7 @@ def test_a_fault_that_never_fired_is_told_at_the_end_with_its_line(set_up, calls
             + f" ({why})" * bool(why)
         )
 
-    head = "1 unused fault: set up a fault before the verb, or remove it:"
+    head = "1 unused fault; set up a fault before the verb, or remove it:"
     assert warnings_at_the_end(scenario) == ["\n".join([head, *told])]
 
 
@@ -287,7 +287,7 @@ def test_several_faults_are_one_warning_and_one_that_fired_is_no_news():
         fake.send_text()
 
     (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("2 unused faults: ")
+    assert text.startswith("2 unused faults; ")
 
 
 def test_crash_and_error_name_the_folder_that_they_need(fake, monkeypatch):

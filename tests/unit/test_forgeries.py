@@ -471,12 +471,12 @@ def test_a_known_forgery_is_no_news_in_reports(fake):
         (["unsigned"], TypeError, "known: expected a mapping"),
         ({"unsigned": 1}, TypeError, "known['unsigned']: expected a str"),
         ({1: "x"}, TypeError, "the name of a forgery in known: expected a str, got 1"),
-        ({"signed late": "x"}, ValueError, "known: unknown forgery 'signed late': use 'unsigned',"),
-        ({"genuine": "x"}, ValueError, "known: unknown forgery 'genuine': use 'unsigned', "),
+        ({"signed late": "x"}, ValueError, "known: unknown forgery 'signed late'; use 'unsigned',"),
+        ({"genuine": "x"}, ValueError, "known: unknown forgery 'genuine'; use 'unsigned', "),
         (
             {"signed a day ago": "x"},
             ValueError,
-            "known: signed a day ago can't be tried with this signer: use 'unsigned', 'with empty ",
+            "known: signed a day ago can't be tried with this signer; use 'unsigned', 'with empty ",
         ),
     ],
 )
@@ -633,6 +633,6 @@ def test_an_app_that_refuses_all_forgeries_by_a_rate_limit_proves_nothing(fake):
 
     assert str(failure.value) == (
         "assert_rejects_forgeries() can't tell: each forgery of sent m1 was refused at Limited() "
-        "with 429: this may be a rate limit, and no refusal of the signature. Switch the rate "
+        "with 429; this may be a rate limit, and no refusal of the signature. Switch the rate "
         "limit off in this test"
     )

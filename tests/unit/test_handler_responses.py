@@ -1,4 +1,4 @@
-"""What a handler function's result means as an answer."""
+"""What a handler function's result means as a response."""
 
 from http import HTTPStatus
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from pytest_chatfake.transport.client.targets import response_of
 
 
 @pytest.mark.parametrize(
-    ("result", "answer"),
+    ("result", "response"),
     [
         (None, Response(200)),
         (204, Response(204)),
@@ -27,15 +27,15 @@ from pytest_chatfake.transport.client.targets import response_of
         ),
     ],
 )
-def test_a_result_is_an_answer(result, answer):
-    assert answer == response_of(result)
+def test_a_handler_s_result_is_a_response(result, response):
+    assert response == response_of(result)
 
 
 def test_the_status_is_a_plain_number():
     assert int is type(response_of(HTTPStatus.OK).status)
 
 
-def test_responses_of_the_frameworks_are_answers():
+def test_a_handler_may_return_a_framework_s_response():
     from starlette.responses import JSONResponse, StreamingResponse
     from werkzeug import Response as WerkzeugResponse
 

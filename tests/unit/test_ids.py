@@ -32,7 +32,7 @@ def test_a_reset_begins_with_the_same_ids_also_without_a_seed():
         assert before == ids(fake)
 
 
-def test_the_same_seed_gives_the_same_ids():
+def test_two_fakes_with_one_seed_have_the_same_ids():
     with ChatFake(seed="a") as first, ChatFake(seed="a") as second, ChatFake(seed="b") as other:
         assert ids(first) == ids(second)
         assert set() == {*ids(first)} & {*ids(other)}

@@ -30,7 +30,7 @@ def written(text="STOP", /, *, fields=(), **config):
         ("update", "update.inbound_message.received", "updateInboundMessage"),
     ],
 )
-def test_its_type_and_its_key_are_named_after_the_channel(event_type, inbound_type, key):
+def test_an_inbound_event_s_type_and_key_are_named_after_the_channel(event_type, inbound_type, key):
     body = written(naming=Naming(event_type=event_type), sender="+1800")
 
     assert (inbound_type, key, "+1800") == (body["type"], [*body][-1], body[key]["to"])

@@ -182,9 +182,9 @@ def test_an_interrupt_of_an_awaited_chain_closes_the_fake():
 
 async def failing_in_its_shutdown(scope, receive, send):
     """An ASGI app that says that it could not shut down."""
-    for answer in ("startup.complete", "shutdown.failed"):
+    for response in ("startup.complete", "shutdown.failed"):
         await receive()
-        await send({"type": f"lifespan.{answer}"})
+        await send({"type": f"lifespan.{response}"})
 
 
 #: Blocks, each of which ends with a call of ours.

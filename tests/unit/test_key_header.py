@@ -62,8 +62,8 @@ def test_headers_of_the_fake_are_unknown_if_a_function_finds_the_key():
         _ = fake.headers
 
     assert str(error.value) == (
-        "chat_fake.headers: api_key_header= is a function, so only your client knows the header: "
-        "write it yourself, with chat_fake.api_key in it"
+        "chat_fake.headers: api_key_header= is a function, so only your client knows the header. "
+        "Write it yourself, with chat_fake.api_key in it"
     )
 
 

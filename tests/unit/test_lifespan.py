@@ -159,20 +159,20 @@ def failed(phase, message):
         (
             {"startup": failed("startup", "no database")},
             RuntimeError,
-            "ASGI app: its startup failed: no database",
+            "the ASGI app's startup failed: no database",
             ["startup"],
         ),
         (
             {"startup": failed("startup", ""), "more": True},
             RuntimeError,
-            "ASGI app: its startup failed: it gave no reason",
+            "the ASGI app's startup failed: it gave no reason",
             ["startup", "ended"],
         ),
         ({"shutdown": OSError("stuck")}, OSError, "stuck", ["startup", "block", "shutdown"]),
         (
             {"shutdown": failed("shutdown", "still busy")},
             RuntimeError,
-            "ASGI app: its shutdown failed: still busy",
+            "the ASGI app's shutdown failed: still busy",
             ["startup", "block", "shutdown"],
         ),
         (

@@ -298,7 +298,7 @@ def test_a_long_line_of_spaces_costs_no_time():
     assert printed_error(text) == ("Gone", "", "")
 
 
-def test_other_words_in_wsgi_errors_are_no_error(fake, capsys):
+def test_words_in_wsgi_errors_that_are_no_traceback_are_no_error(fake, capsys):
     def print_words(error, stream):
         stream.write(f"slow: {error}\n")
         stream.flush()
@@ -356,7 +356,7 @@ def test_what_a_server_in_this_process_logs_is_its_attempt_s(fake, status):
     assert failed(fake) == [("ValueError", "one")]
 
 
-def test_what_it_logs_is_nobody_s_while_two_attempts_are_made(fake):
+def test_a_server_s_log_is_nobody_s_while_two_attempts_are_made(fake):
     both = threading.Barrier(2, timeout=30)
 
     def app(environ, start_response):
@@ -436,7 +436,7 @@ def app_with_a_thread(request):
 
 
 def background_errors(fake):
-    return [error[:2] for error in fake._engine.core.background]
+    return [error[:2] for error in fake._engine.state.background]
 
 
 @pytest.mark.parametrize("app", [app_with_a_task, app_that_logs_later])
@@ -460,7 +460,7 @@ def test_an_error_that_ends_a_thread_is_noted(fake):
 def test_a_report_names_an_error_in_the_background_first(fake):
     fake.webhooks.connect(handler=lambda request: None)
     fake.send_text()
-    fake._engine.core.background += [("ValueError", "one", "app.py:4")] * 2
+    fake._engine.state.background += [("ValueError", "one", "app.py:4")] * 2
 
     assert Highlights(fake._story, 0, AssertionError("no row")).lines == [
         "ValueError: one at app.py:4 was raised in the background"
@@ -479,6 +479,6 @@ def test_what_the_test_itself_logs_between_two_attempts_is_not_noted(play):
 
 
 def test_a_reset_forgets_errors_in_the_background(fake):
-    fake._engine.core.background.append(("ValueError", "one", ""))
+    fake._engine.state.background.append(("ValueError", "one", ""))
     fake.reset()
     assert background_errors(fake) == []

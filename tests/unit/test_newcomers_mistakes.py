@@ -10,7 +10,7 @@ from werkzeug.test import Client
 from pytest_chatfake import ChatFake, WebhookWarning
 
 
-def test_of_two_routes_for_the_same_request_the_last_one_answers(fake):
+def test_of_two_routes_for_the_same_request_the_last_one_responds(fake):
     @fake.route("/v2/messages", methods=["POST", "PUT"])
     def first(_):
         return {"route": 1}

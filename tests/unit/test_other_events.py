@@ -44,7 +44,7 @@ def test_an_event_that_no_connected_endpoint_listens_for_is_named():
 
     (text,) = warnings_at_the_end(scenario)
     head, *lines = text.splitlines()
-    assert head == '2 events that no endpoint listens for: connect the app with events="*":'
+    assert head == '2 events that no endpoint listens for; connect the app with events="*":'
     line = scenario.__code__.co_firstlineno + 3
     caused = [(TYPE, line), ("edited", line + 1)]
     assert lines == [f"  {type} (caused at test_other_events.py:{line})" for type, line in caused]
@@ -63,7 +63,7 @@ def test_an_event_that_no_connected_endpoint_listens_for_is_named():
         ({"body": b"\xff"}, None, b"\xff"),
     ],
 )
-def test_its_id_is_the_given_one_or_the_bodys_or_one_of_a_sequence(fake, arguments, id_, body):
+def test_another_event_s_id_is_given_or_the_body_s_or_the_next_one(fake, arguments, id_, body):
     receiver = fake.webhooks.receiver(events="*")
     fake.webhooks.emit_event(TYPE, **arguments)
 
@@ -77,7 +77,7 @@ def test_its_id_is_the_given_one_or_the_bodys_or_one_of_a_sequence(fake, argumen
 # -- everything else about events goes for it too --------------------------------------------------
 
 
-def test_it_is_signed_retried_and_redelivered():
+def test_an_event_of_another_type_is_signed_retried_and_redelivered():
     with frozen_fake(retry_after=[10], signer=HmacSigner("secret")) as fake:
         receiver = fake.webhooks.receiver(events="*")
         receiver.respond(500)
@@ -132,7 +132,7 @@ def test_an_emitted_event_of_a_changed_type_goes_to_its_listeners(fake):
     assert fake.events[-1].json()["type"] == "chat.message.changed"
 
 
-def test_a_failure_at_it_is_named_by_its_type(fake):
+def test_a_failed_attempt_of_another_event_is_named_by_its_type(fake):
     fake.webhooks.connect(handler=lambda _: 1 / 0, events="*")
     with pytest.raises(ZeroDivisionError) as caught:
         fake.webhooks.emit_event(TYPE)

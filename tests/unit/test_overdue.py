@@ -108,7 +108,7 @@ def test_time_that_stands_still_ends_an_app_and_an_async_handler_anyway(mode):
 
 @MODES
 def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode):
-    async def answers(scope, receive, send):
+    async def responds(scope, receive, send):
         try:
             await hang()
         except asyncio.CancelledError:
@@ -120,8 +120,8 @@ def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode):
         finally:
             raise KeyError("in its clean-up")
 
-    answered = LATE if mode == "trio" else CAME_LATE
-    assert ended(mode, {"asgi": answers}, {"asgi": raises}) == [answered, LATE]
+    handled = LATE if mode == "trio" else CAME_LATE
+    assert ended(mode, {"asgi": responds}, {"asgi": raises}) == [handled, LATE]
 
 
 def test_a_request_is_cancelled_and_the_apps_lifespan_is_not():
@@ -177,7 +177,7 @@ def test_the_tests_own_cancellation_is_the_tests(run):
 
 
 @MODES
-def test_what_an_app_does_after_its_time_stays_done_and_its_answer_is_late(mode):
+def test_a_late_response_leaves_what_the_app_did_done(mode):
     received = []
 
     async def slow(scope, receive, send):

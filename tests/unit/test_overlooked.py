@@ -73,7 +73,7 @@ def test_a_fault_that_never_fired_has_an_error_of_its_own_if_it_is_alone():
         fake.webhooks.lose(status="read")
         fake.send_text().after(60)
 
-    assert "1 unused fault: set up a fault before the verb, or remove it:" in str(alone.value)
+    assert "1 unused fault; set up a fault before the verb, or remove it:" in str(alone.value)
     assert not isinstance(alone.value, UndeliveredWebhooks)
 
 
@@ -171,7 +171,7 @@ def test_in_async_mode_what_is_due_at_the_end_stays_due():
     assert len(fake.webhooks.attempts) == 1
 
 
-# -- calls without effect --------------------------------------------------------------------------
+# -- calls whose result was never used -------------------------------------------------------------
 
 
 async def no_lifespan(scope, receive, send):
@@ -220,7 +220,7 @@ def test_a_call_whose_result_is_not_used_is_listed_with_the_right_code(call, mod
     (text,) = warnings_at_the_end(written, mode=mode)
     head, line = text.splitlines()
     place = f"test_overlooked.py:{written.__code__.co_firstlineno}"
-    assert head == "1 call without effect, because nothing uses the result:"
+    assert head == "1 call whose result was never used:"
     assert line == f"  write {in_sync if mode == 'sync' else in_async} at {place}"
 
 
@@ -256,10 +256,13 @@ def respond_where_no_event_comes(fake):
     "scenario",
     [respond_after_the_verb, respond_after_another_response, respond_where_no_event_comes],
 )
-def test_a_response_that_no_webhook_gets_is_a_call_without_effect(scenario):
+def test_a_response_that_no_webhook_gets_is_never_used(scenario):
     (text,) = warnings_at_the_end(scenario)
     assert "before the verb, or remove it at test_overlooked.py:" in text
-    with pytest.raises(UndeliveredWebhooks, match="1 call without effect"), frozen_fake() as fake:
+    with (
+        pytest.raises(UndeliveredWebhooks, match="1 call whose result was never used"),
+        frozen_fake() as fake,
+    ):
         scenario(fake)
 
 

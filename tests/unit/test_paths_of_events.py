@@ -150,7 +150,7 @@ def test_forgeries_are_posted_to_the_path_of_their_event():
     [
         (None, TypeError, "path: expected a str, got None"),
         ("callback", ValueError, "path: expected a slash first, as in '/hooks/chat', got"),
-        ("/a b", ValueError, "path: '/a b' must be percent-encoded: '/a%20b'"),
+        ("/a b", ValueError, "path: '/a b' must be percent-encoded, as in '/a%20b'"),
     ],
 )
 def test_a_function_that_returns_no_path_fails_the_verb(returned, error, text):

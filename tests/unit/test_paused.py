@@ -80,7 +80,7 @@ def shuffled(by, seed="unit"):
         return received_bodies(receiver)
 
 
-def test_the_same_seed_shuffles_alike_and_the_fakes_own_is_the_default():
+def test_one_seed_gives_one_order_and_the_fake_s_own_is_the_default():
     assert shuffled(1) == shuffled(1) != shuffled(2)
     assert shuffled(None, seed="a") == shuffled(None, seed="a") == shuffled("a", seed="a")
 

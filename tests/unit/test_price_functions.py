@@ -22,7 +22,7 @@ def traveller():
         yield traveller
 
 
-# -- when it is asked, and what it answers ---------------------------------------------------------
+# -- when it is asked, and what it returns ---------------------------------------------------------
 
 
 def test_a_price_function_is_asked_when_the_message_is_sent():

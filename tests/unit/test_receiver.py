@@ -3,19 +3,19 @@
 from .fakes import fake_with_receiver
 
 
-def answers(fake):
+def statuses(fake):
     return [one.status_code for one in fake.webhooks.attempts]
 
 
-def test_answers_that_were_laid_down_follow_each_other(fake, receiver):
+def test_arranged_responses_follow_each_other(fake, receiver):
     receiver.respond(503, times=2)
     receiver.respond(404)
     fake.send_text().deliver(devices=4)
 
-    assert answers(fake) == [503, 503, 404, 200, 200]
+    assert statuses(fake) == [503, 503, 404, 200, 200]
 
 
-def test_it_records_attempt_by_attempt_and_tells_messages_apart():
+def test_a_receiver_records_each_attempt_and_tells_messages_apart():
     with fake_with_receiver(retry_after=[1]) as (fake, receiver):
         receiver.respond(500)
         first, second = fake.send_text(), fake.send_text().deliver()
@@ -27,7 +27,7 @@ def test_it_records_attempt_by_attempt_and_tells_messages_apart():
         assert receiver.events[0] == receiver.events[3] == fake.events[0]
 
 
-def test_what_it_gives_is_read_only(fake, receiver):
+def test_a_receiver_s_lists_are_read_only(fake, receiver):
     before = receiver.requests
     fake.send_text()
 

@@ -9,7 +9,7 @@ from pytest_chatfake.transport.client.responses import Response
 
 
 def received(data):
-    """Post, and be answered with these bytes and the end of the connection."""
+    """Post, and get these bytes and the end of the connection as the response."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(data)

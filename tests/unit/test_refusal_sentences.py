@@ -73,7 +73,7 @@ after() takes one duration: after(90), after(timedelta(days=30)) or after(days=3
 after() takes days=, hours=, minutes=, seconds= and timedelta's other arguments, not minute=
 unknown edge 'end': use 'session' or 'drop'
 edge: expected an Edge, got 'session'. edges('session') returns three: 1 ms before, at, and 1 ms after the end of the session
-predicate: expected a plain function: write `def`, not `async def`
+predicate: expected a plain function (`def`, not `async def`)
 predicate: expected a function of no arguments, as in lambda: app.is_done(), got True\
 """)
 

@@ -49,7 +49,7 @@ NO_UTF_8 = (
     "expected text that UTF-8 can encode, got a lone surrogate at index 0. "
     "Was it decoded with errors='surrogateescape'?"
 )
-UTF_16 = "expected UTF-8 text, got UTF-16: convert it"
+UTF_16 = "expected UTF-8 text, got UTF-16; convert it"
 
 #: Files, and what is read from where in them: a body, or a problem.
 READ = [
@@ -69,46 +69,46 @@ READ = [
     ("\n \n", [" no events"]),
     ("[ ]", [" no events"]),
     # no JSON: it hides no other line, but ends a list
-    ("nothing of JSON", [":1 not JSON: Expecting value at column 1"]),
-    ('nothing\n{"a": 1', [":1 not JSON: Expecting value at column 1"]),
-    ('{\n "a": x\n}', [":2 not JSON: Expecting value at column 7"]),
-    ('{"a": 1}\n{"a": ', [':1 {"a": 1}', ":2 not JSON: Expecting value at column 7"]),
-    ('{"a": "b', [":1 not JSON: Unterminated string starting at column 7"]),
-    ('{"a": 1}\n{"a": NaN}\n{}', [':1 {"a": 1}', ":2 not JSON: it has no NaN", ":3 {}"]),
-    ('{"a": 1,\n "b": NaN}', [":1 not JSON: it has no NaN"]),
+    ("nothing of JSON", [":1 not JSON (Expecting value at column 1)"]),
+    ('nothing\n{"a": 1', [":1 not JSON (Expecting value at column 1)"]),
+    ('{\n "a": x\n}', [":2 not JSON (Expecting value at column 7)"]),
+    ('{"a": 1}\n{"a": ', [':1 {"a": 1}', ":2 not JSON (Expecting value at column 7)"]),
+    ('{"a": "b', [":1 not JSON (Unterminated string starting at column 7)"]),
+    ('{"a": 1}\n{"a": NaN}\n{}', [':1 {"a": 1}', ":2 not JSON (it has no NaN)", ":3 {}"]),
+    ('{"a": 1,\n "b": NaN}', [":1 not JSON (it has no NaN)"]),
     ('{"a": 1e401}', [":1 the number 1e401 is out of range"]),
     ('{"a": -1.5e-401}', [":1 the number -1.5e-401 is out of range"]),
-    ('{"a": 1} {"a": 2}', [":1 not JSON: Extra data at column 10"]),
+    ('{"a": 1} {"a": 2}', [":1 not JSON (Extra data at column 10)"]),
     (
         '{"a": 1,\n{"a": 2}\n{"a"',
         [
-            ":2 not JSON: Expecting property name enclosed in double quotes at column 1",
+            ":2 not JSON (Expecting property name enclosed in double quotes at column 1)",
             ':2 {"a": 2}',
-            ":3 not JSON: Expecting ':' delimiter at column 5",
+            ":3 not JSON (Expecting ':' delimiter at column 5)",
         ],
     ),
     (
         '{"a": "cut off\n{"a": 2}',
-        [":1 not JSON: Invalid control character at column 15", ':2 {"a": 2}'],
+        [":1 not JSON (Invalid control character at column 15)", ':2 {"a": 2}'],
     ),
     (
         '[{"a": 1},\n {"a": 2}\n {"a": 3}]',
         [
             ', number 1 {"a": 1}',
             ', number 2 {"a": 2}',
-            ":3 not JSON: Expecting ',' delimiter at column 2",
+            ":3 not JSON (Expecting ',' delimiter at column 2)",
         ],
     ),
     (
         '[{"a": 1}]\n[{"a": 2}]',
-        [', number 1 {"a": 1}', ":2 not JSON: Extra data at column 1"],
+        [', number 1 {"a": 1}', ":2 not JSON (Extra data at column 1)"],
     ),
-    ('[{"a": 1},]', [', number 1 {"a": 1}', ":1 not JSON: Expecting value at column 11"]),
+    ('[{"a": 1},]', [', number 1 {"a": 1}', ":1 not JSON (Expecting value at column 11)"]),
     (
         '[{"a": 1},\n tru]',
-        [', number 1 {"a": 1}', ":2 not JSON: Expecting value at column 2"],
+        [', number 1 {"a": 1}', ":2 not JSON (Expecting value at column 2)"],
     ),
-    ('[{"a": 1}] x', [', number 1 {"a": 1}', ":1 not JSON: Extra data at column 12"]),
+    ('[{"a": 1}] x', [', number 1 {"a": 1}', ":1 not JSON (Extra data at column 12)"]),
     ("[" * 100_000, [":1 nested too deeply"]),
     # no objects
     ('{"a": 1}\n[1]', [':1 {"a": 1}', ":2 expected an object, got [1]"]),
@@ -123,7 +123,7 @@ READ = [
     ('{"body": [1]}', [":1 body: expected an object, got [1]"]),
     (
         '{"body": "{\\"a"}',
-        [":1 body: not JSON: Unterminated string starting at column 2"],
+        [":1 body: not JSON (Unterminated string starting at column 2)"],
     ),
     ('{"body": "\\ud800"}', [f":1 body: {NO_UTF_8}"]),
     ('{"at": 7, "body": {}}', [":1 at: expected an aware datetime or an ISO 8601 string, got 7"]),
@@ -137,9 +137,9 @@ READ = [
         [', number 1 {"a": "é"}', ", number 2 not UTF-8 at byte 7"],
     ),
     (b'{"body": "{\xff}"}', [":1 not UTF-8 at byte 11"]),
-    (gzip.compress(b"{}", mtime=0), [" expected UTF-8 text, got gzip: decompress it"]),
-    (bz2.compress(b"{}"), [" expected UTF-8 text, got bzip2: decompress it"]),
-    (lzma.compress(b"{}"), [" expected UTF-8 text, got xz: decompress it"]),
+    (gzip.compress(b"{}", mtime=0), [" expected UTF-8 text, got gzip; decompress it"]),
+    (bz2.compress(b"{}"), [" expected UTF-8 text, got bzip2; decompress it"]),
+    (lzma.compress(b"{}"), [" expected UTF-8 text, got xz; decompress it"]),
     ("{}".encode("utf-16"), [f" {UTF_16}"]),
     ("{}".encode("utf-16-le"), [f" {UTF_16}"]),
     ("[{}]".encode("utf-16-le"), [f" {UTF_16}"]),
@@ -258,7 +258,7 @@ def told(number, status, message="0123456789abcdef"):
     return event(number, chatMessage={"id": message, "status": status})
 
 
-def test_they_show_the_status_that_was_read_recording(fake, receiver, path):
+def test_replayed_events_show_the_status_that_was_recorded(fake, receiver, path):
     written(
         path,
         told(1, "sent"),
@@ -319,7 +319,7 @@ def test_an_event_without_an_id_gets_one(fake, receiver, path):
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        ("{", r"incident\.jsonl:2: not JSON: Expecting property"),
+        ("{", r"incident\.jsonl:2: not JSON \(Expecting property"),
         ('{"id": "evt_2"}', ":2: no type, so no endpoint"),
         ('{"type": ""}', ":2: no type, so no endpoint"),
         ('{"type": 5}', ":2: no type, so no endpoint"),

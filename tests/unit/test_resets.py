@@ -11,6 +11,7 @@ from pytest_chatfake import ChatFakeError, ClosedError
 
 from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake, received_statuses, section
+from .test_forgeries import SIGNER, App
 
 
 def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint(fake):
@@ -65,6 +66,23 @@ def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(fake, where):
     assert [fake.events[0]] == [attempt.event for attempt in fake.webhooks.attempts]
 
 
+def test_a_receiver_does_not_get_what_a_reset_overtakes():
+    resets = []
+
+    def sign(_):
+        if resets:
+            resets.pop()()
+        return {"X-Signature": "1"}
+
+    with frozen_fake(signer=sign) as fake:
+        receiver = fake.webhooks.receiver()
+        resets.append(fake.reset)
+        fake.send_text("before")
+        assert received_statuses(receiver) == []
+        fake.send_text("after")
+        assert received_statuses(receiver) == ["sent"]
+
+
 ABOUT = {
     "events": lambda fake, old: old.events,
     "deliver": lambda fake, old: old.deliver(),
@@ -91,8 +109,8 @@ def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake):
     def send(_):
         raise LookupError("of before")
 
-    answer = call_with_werkzeug(fake, "POST", "/send")
-    assert answer.status == 500
+    response = call_with_werkzeug(fake, "POST", "/send")
+    assert response.status == 500
     fake.reset()  # raises nothing, and neither does what follows
 
     fake.settle()
@@ -143,6 +161,33 @@ def test_in_async_mode_it_counts_when_the_steps_are_performed():
         asyncio.run(chain(fake))
 
 
+def test_in_async_mode_a_check_looks_at_what_came_after_the_reset():
+    async def chain(fake):
+        fake.webhooks.connect(handler=App("accepts everything"), signer=SIGNER)
+        fake.reset()
+        fake.send_text("after")
+        with pytest.raises(AssertionError, match="forgeries got through"):
+            await fake.webhooks.assert_rejects_forgeries()
+
+    with frozen_fake(mode="async") as fake:
+        asyncio.run(chain(fake))
+
+
+def test_a_wait_in_which_the_fake_is_reset_names_what_is_queued_now(fake):
+    fake.webhooks.receiver()
+
+    @fake.route("/send")
+    def send(_):
+        fake.reset()
+        fake.send_text("after")
+
+    with pytest.raises(AssertionError, match="sent m1 is queued"):
+        fake.wait_until(
+            lambda: call_with_werkzeug(fake, "POST", "/send") is None, timeout=0.01, settle=False
+        )
+    fake.settle()
+
+
 # What goes on after a reset in the middle of it
 
 
@@ -176,9 +221,9 @@ def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(fake, bef
 
     for _ in range(before):
         fake.send_text("before")
-    answer = call_with_werkzeug(fake, "POST", "/send")
+    response = call_with_werkzeug(fake, "POST", "/send")
 
-    assert (200, {"id": fake.messages[0].id}) == (answer.status, answer.json())
+    assert (200, {"id": fake.messages[0].id}) == (response.status, response.json())
     fake.settle()
     assert look(fake) == AFTER
 

@@ -69,15 +69,17 @@ RETRIED = {
 }
 
 
-@pytest.mark.parametrize(("delays", "answers", "set_up", "expected"), RETRIED.values(), ids=RETRIED)
-def test_an_attempt_is_retried(delays, answers, set_up, expected):
-    left = iter(answers)
+@pytest.mark.parametrize(
+    ("delays", "responses", "set_up", "expected"), RETRIED.values(), ids=RETRIED
+)
+def test_an_attempt_is_retried(delays, responses, set_up, expected):
+    left = iter(responses)
 
     def app(_):
-        answer = next(left, 200)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response = next(left, 200)
+        if isinstance(response, Exception):
+            raise response
+        return response
 
     with frozen_fake(retry_after=delays, strict=False) as fake:
         fake.webhooks.connect(handler=app)
@@ -164,7 +166,7 @@ def test_an_assertion_of_a_handler_is_a_failure_of_the_test_each_time():
 
 # -- what is news ----------------------------------------------------------------------------------
 
-FAILED = r" failed: fix the app, or assert on chat_fake\.webhooks\.attempts:"
+FAILED = r" failed; fix the app, or assert on chat_fake\.webhooks\.attempts:"
 LINE = (
     r"\n  sent m1 \(message \w+\) \(caused at test_retries\.py:\d+\) "
     r"to app_of\.<locals>\.app \(WSGI\) /hooks: status "

@@ -17,7 +17,7 @@ def all_due(schedule, now):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_it_agrees_with_a_sorted_list_whatever_is_added_and_cancelled(seed):
+def test_a_schedule_agrees_with_a_sorted_list_after_random_changes(seed):
     chance = random.Random(seed)
     schedule = Schedule()
     planned = {}  # by key: when, and which one
@@ -54,13 +54,3 @@ def test_what_was_cancelled_takes_no_place_for_long():
 
     assert len(schedule.work) == 100
     assert len(schedule._heap) < 300
-
-
-def test_after_it_was_cleared_nothing_is_due():
-    schedule = Schedule()
-    schedule.add(1, "drop", "before")
-    schedule.clear()
-
-    assert (len(schedule.work), schedule.next_due(), schedule.is_due(2)) == (0, None, False)
-    schedule.add(1, "drop", "after")
-    assert all_due(schedule, 2) == [(1, "after")]

@@ -167,7 +167,7 @@ def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line():
 
     (text,) = warnings_at_the_end(scenario)
     head, line = text.splitlines()
-    assert head == "1 call without effect, because nothing uses the result:"
+    assert head == "1 call whose result was never used:"
     assert line.startswith("  write `after(60).deliver()` at test_scripts_in_time.py:")
 
 

@@ -29,12 +29,12 @@ def with_number(number):
 # -- what it does ----------------------------------------------------------------------------------
 
 
-def test_it_sends_and_answers_the_message_resource_of_the_event(fake, receiver):
+def test_a_send_endpoint_returns_the_resource_that_the_event_has(fake, receiver):
     fake.send_endpoint()
-    answer = post(fake, ORDER)
+    response = post(fake, ORDER)
 
-    assert answer.status == 200
-    assert fake.events[0].json()["chatMessage"] == answer.json()
+    assert response.status == 200
+    assert fake.events[0].json()["chatMessage"] == response.json()
     assert (fake.messages[0].to, fake.messages[0].body) == ("+4915", "Sale")
     assert received_statuses(receiver) == []
     fake.settle()
@@ -45,8 +45,8 @@ def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status(fake):
     fake.send_endpoint(reply=lambda _: None)
     assert post(fake, ORDER).status == 204
     fake.send_endpoint(reply=lambda _: (b"{", 202))
-    answer = post(fake, ORDER)
-    assert (answer.status, answer.body) == (202, b"{")
+    response = post(fake, ORDER)
+    assert (response.status, response.body) == (202, b"{")
 
     fake.send_endpoint(reply=lambda _: ({}, 999))
     assert post(fake, ORDER).status == 500
@@ -54,12 +54,12 @@ def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status(fake):
         fake.settle()
 
 
-def test_a_message_rejected_at_once_is_answered_with_its_failed_resource():
+def test_a_send_call_that_is_rejected_at_once_returns_the_failed_message():
     with frozen_fake(opening_balance="0", on_insufficient_balance="fail") as fake:
         fake.send_endpoint(status="accepted")
-        answer = post(fake, ORDER)
-        assert answer.status == 200
-        shown = answer.json()
+        response = post(fake, ORDER)
+        assert response.status == 200
+        shown = response.json()
         assert (shown["status"], shown["errorCode"]) == ("failed", "BALANCE_INSUFFICIENT")
 
 
@@ -83,7 +83,7 @@ def test_the_content_is_named_by_echo_without_harm(fake):
 
 
 @pytest.mark.parametrize(("to", "content"), [("to", {"name": "sale"}), ("recipient", [{"n": 1}])])
-def test_other_types_are_sent_too(fake, to, content):
+def test_a_send_endpoint_takes_other_types_than_text(fake, to, content):
     fake.send_endpoint(status="accepted")
     shown = post(fake, {to: "+1", "type": "contacts", "contacts": content}).json()
     assert (shown["status"], shown["contacts"]) == ("accepted", content)
@@ -111,7 +111,7 @@ def test_a_call_whose_key_is_in_use_is_a_409_and_a_reset_forgets_the_key(fake):
     assert (first, 1) == (call(), len(fake.messages))
 
 
-def test_the_same_key_with_another_method_is_another_call():
+def test_one_idempotency_key_with_two_methods_is_two_calls():
     made = []
     with frozen_fake() as fake:
         route = fake.route("/x", ["PUT", "DELETE"], idempotency_header="Key")
@@ -158,9 +158,9 @@ def test_the_same_key_with_another_method_is_another_call():
 )
 def test_a_body_that_does_not_say_what_to_send_is_a_400_and_sends_nothing(fake, body, message):
     fake.send_endpoint()
-    answer = post(fake, body)
+    response = post(fake, body)
     error = {"status": 400, "code": "BAD_REQUEST", "message": message}
-    assert (400, {"error": error}) == (answer.status, answer.json())
+    assert (400, {"error": error}) == (response.status, response.json())
     assert len(fake.messages) == 0
 
 
@@ -174,8 +174,8 @@ def test_a_parse_of_ones_own_says_what_to_send(fake):
     fake.send_endpoint("/send", parse=parse)
     assert post(fake, {"msg": "Hi"}, "/send").status == 200
     assert Decimal("0.30") == fake.messages[0].held
-    answer = post(fake, {}, "/send")
-    assert (answer.status, answer.json()["error"]["message"]) == (400, "msg is missing")
+    response = post(fake, {}, "/send")
+    assert (response.status, response.json()["error"]["message"]) == (400, "msg is missing")
     assert len(fake.messages) == 1
 
 
@@ -224,7 +224,7 @@ def test_where_none_matches_the_closest_are_listed(fake):
     assert len(lines) == 6
 
 
-def test_where_several_fit_they_are_listed(fake):
+def test_messages_that_fit_a_search_are_listed_if_there_are_several(fake):
     fake.send_text()
     fake.send_text()
     with pytest.raises(LookupError, match=r"^expected one message \(body='Hello'\), got 2:"):

@@ -30,16 +30,16 @@ TOLD = {
     "an item more": (
         {"rows": [("user", "b")]},
         {"rows": [("user", "a"), ("user", "b")]},
-        """["rows"]: one more: ('user', 'a'); 2 items; before: 1""",
+        """["rows"]: one more (('user', 'a')); 2 items; before: 1""",
     ),
-    "an item twice": ([1, 2], [1, 2, 2], "snapshot: one more: 2; 3 items; before: 2"),
-    "an item less": ([1, 2], [2], "snapshot: one missing: 1; 1 item; before: 2"),
-    "no item left": ([0] * 9, [], "snapshot: 9 missing: 0, 0, 0, 0, 0, ...; 0 items; before: 9"),
-    "a tuple more": ((1,), (1, 3, 5), "snapshot: 2 more: 3, 5; 3 items; before: 1"),
+    "an item twice": ([1, 2], [1, 2, 2], "snapshot: one more (2); 3 items; before: 2"),
+    "an item less": ([1, 2], [2], "snapshot: one missing (1); 1 item; before: 2"),
+    "no item left": ([0] * 9, [], "snapshot: 9 missing (0, 0, 0, 0, 0, ...); 0 items; before: 9"),
+    "a tuple more": ((1,), (1, 3, 5), "snapshot: 2 more (3, 5); 3 items; before: 1"),
     "another order": (
         ["a", "b"],
         ["b", "a"],
-        "snapshot: the same items in a different order: sort them in the snapshot?",
+        "snapshot: the same items in a different order (sort them in the snapshot?)",
     ),
     "fields exchanged": ((1, 2), (2, 1), "[0]: 2; before: 1\n  [1]: 1; before: 2"),
     "another value": ([1, {"a": 2}], [1, {"a": 3}], '[1]["a"]: 3; before: 2'),
@@ -49,21 +49,21 @@ TOLD = {
     "a key more": ({}, {"a": 1}, '["a"]: 1; before: missing'),
     "a key less": ({"a": 1}, {}, '["a"]: missing; before: 1'),
     "another key": ({1: 2}, {"1": 2}, '[1]: missing; before: 2\n  ["1"]: 2; before: missing'),
-    "a member more": ({1}, {1, 2}, "snapshot: one more: 2; 2 items; before: 1"),
+    "a member more": ({1}, {1, 2}, "snapshot: one more (2); 2 items; before: 1"),
     "another member": (
         {"a": frozenset("bc")},
         {"a": frozenset("cd")},
-        """["a"]: one more: 'd'; one missing: 'b'; 2 items; before: 2""",
+        """["a"]: one more ('d'); one missing ('b'); 2 items; before: 2""",
     ),
     "a list inside": (
         {"m": {"statuses": ["sent"]}},
         {"m": {"statuses": ["sent", "sent"]}},
-        """["m"]["statuses"]: one more: 'sent'; 2 items; before: 1""",
+        """["m"]["statuses"]: one more ('sent'); 2 items; before: 1""",
     ),
     "a field": (
         Order(1, ["sent"], read=1),
         Order(1, ["sent", "sent"], read=2),
-        ".statuses: one more: 'sent'; 2 items; before: 1",
+        ".statuses: one more ('sent'); 2 items; before: 1",
     ),
     "a class with fields": (Order, int, f"snapshot: <class 'int'>; before: {Order!r}"),
     "money": (Decimal("0.05"), Decimal("0.10"), "snapshot: 0.10; before: 0.05"),
@@ -137,5 +137,5 @@ def test_times_that_differ_may_be_left_out_of_a_snapshot(fake, name):
 
 
 @pytest.mark.parametrize("name", NO_TIMES)
-def test_other_differences_are_not_taken_for_times(fake, name):
+def test_differences_of_other_values_are_not_taken_for_times(fake, name):
     assert "Leave it out" not in line_of(fake, *NO_TIMES[name])

@@ -172,7 +172,7 @@ def test_an_error_raised_by_another_thread_meanwhile_is_not_the_fakes_own():
                     raised.append(str(error))
 
             @fake.route("/call")
-            def answer(_):
+            def respond(_):
                 raise KeyError("of a route")
 
             call_with_werkzeug(fake, "POST", "/call")

@@ -130,7 +130,7 @@ def test_the_timeline_is_a_sequence_that_goes_on_growing(fake):
     assert str(timeline) == timeline.text()
 
 
-def test_its_entries_have_indexes_and_slices(fake):
+def test_a_timeline_s_entries_have_indexes_and_slices(fake):
     fake.send_text().deliver()
     timeline = fake.timeline
     entries = list(timeline)
@@ -166,7 +166,7 @@ def test_a_fault_stands_at_the_moment_when_it_was_set_up():
         ] == [("lose(status='failed')", 90), ("api.fail(503)", 90)]
 
 
-def test_reading_it_performs_nothing():
+def test_reading_the_timeline_performs_nothing():
     with frozen_fake(mode="async") as fake:
         fake.send_text()
         assert len(fake.timeline) == 0
@@ -177,7 +177,7 @@ def test_reading_it_performs_nothing():
 # -- text ------------------------------------------------------------------------------------------
 
 
-def test_nothing_happened(fake):
+def test_a_timeline_without_entries_says_that_nothing_happened(fake):
     assert fake.timeline.text() == "nothing happened"
 
 

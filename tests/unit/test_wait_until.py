@@ -62,7 +62,7 @@ def a_fake(mode, **config):
 
 
 @MODES
-def test_it_waits_for_something_true_and_returns_it(wait):
+def test_wait_until_waits_for_something_true_and_returns_it(wait):
     seen = [None, 0, [], "", False, LookupError("none"), AssertionError("not yet"), "it"]
     looks = Mock(side_effect=seen)
     assert wait(looks) == "it"

@@ -15,7 +15,7 @@ def post(app, body=b"{}", headers=JSON, path="/hooks/chat"):
 
 
 class App:
-    """Answers, and remembers what it was called with."""
+    """Responds, and remembers what it was called with."""
 
     def __init__(self, status="200 OK", parts=(b"fine",)):
         self.status, self.parts = status, parts

@@ -162,7 +162,7 @@ class NeedsSentFirst(App):
 
 
 class LosesWhatItDoesNotKnow(App):
-    """Answers 200 to a delivery that it can't place, where it should ask for a retry."""
+    """Responds with 200 to a delivery that it can't place, where it should ask for a retry."""
 
     def connect(self, chat_fake):
         chat_fake.webhooks.connect(handler=self, retry_after=[60])

@@ -1,6 +1,6 @@
 """Apps as they should be, on the frameworks and databases of a real one, and their tests.
 
-Each takes every status, in any order and any number of times, sends, answers people, checks
+Each takes every status, in any order and any number of times, sends, replies to people, checks
 signatures, and commits once. So no ready-made test of theirs may fail.
 """
 

@@ -19,12 +19,12 @@ ok       a_crash: 4 worlds
 TestKeepsItsConnectionWithTheBug
 FAILED   a_crash
            the app crashed before save (crash_verdicts.py:133) while it handled
-           sent m1, which was retried after delivered m1; snapshot: one missing:
-           ('m1sent',); 1 item; as written: 2
+           sent m1, which was retried after delivered m1; snapshot: one missing
+           (('m1sent',)); 1 item; as written: 2
 TestNamesWhatItNeverCalls
 FAILED   a_crash
            ChatFakeError: crash_points: no event made the app call
-           tests.zoo.crash_verdicts.save: name a function that it calls while it
+           tests.zoo.crash_verdicts.save; name a function that it calls while it
            handles an event
 TestSavesInAPoolWithTheContext
 ok       a_crash

@@ -169,12 +169,12 @@ ok       webhooks_before_the_response: 2 worlds
 TestIgnoresUnknown
 FAILED   webhooks_before_the_response
            the webhooks of the 1st POST /v2/messages and `delivered` arrived
-           before its response; after step 2: ["m1"]: 'sent'; as written:
+           before its response; after step 2, ["m1"]: 'sent'; as written:
            'delivered'
 TestOverwrites
 FAILED   webhooks_before_the_response
            the webhooks of the 1st POST /v2/messages arrived before its
-           response; after step 1: ["m1"]: 'submitted'; as written: 'sent'
+           response; after step 1, ["m1"]: 'submitted'; as written: 'sent'
 TestOverwritesNothing
 ok       webhooks_before_the_response: 2 worlds"""
 

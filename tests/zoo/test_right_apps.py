@@ -24,7 +24,7 @@ def test_right_apps_are_tried_in_every_way_and_fail_in_none(pytester):
     assert outcomes(pytester.runpytest()) == {"TestFastAPI": ALL_TRIED, "TestFlask": ALL_TRIED}
 
 
-def test_nor_does_one_with_django_s_test_database(tmp_path):
+def test_a_right_app_with_django_s_test_database_fails_in_no_way(tmp_path):
     (tmp_path / "test_it.py").write_text("from tests.zoo.right_django import TestCommitted")
     root = Path(__file__).parents[2]
 

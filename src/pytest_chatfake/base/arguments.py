@@ -163,7 +163,7 @@ def check_plain(function: object, what: str) -> None:
     if not callable(function):
         raise TypeError(unexpected(what, "a function", function))
     if inspect.iscoroutinefunction(function):
-        raise TypeError(f"{what}: expected a plain function: write `def`, not `async def`")
+        raise TypeError(f"{what}: expected a plain function (`def`, not `async def`)")
 
 
 def check_takes(function: object, what: str, example: str, *arguments: str) -> None:

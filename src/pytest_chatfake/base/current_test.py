@@ -35,10 +35,6 @@ class CurrentTest:
         item: pytest's item; None if no test runs.
 
     Attributes:
-        again: Empty, except in reruns that a plugin makes for itself and that pytest does not
-            report (for mutants): a text that differs for each rerun. Ids are derived from it as
-            well.
-        in_full: Whether such a rerun repeats whole explorations, because the test needs them.
         is_called: Whether its fixtures are done.
         why_open: Why its fakes may stay open: it has failed or was skipped, or there is no test. A
             list of its own, which keeps nothing else of the test alive.
@@ -51,8 +47,6 @@ class CurrentTest:
 
     def __init__(self, item: Any) -> None:
         self.item: Any = item
-        self.again: str = ""
-        self.in_full: bool = False
         self.stories: deque[Any] = deque(maxlen=_MAX_SHOWN)
         self.findings: deque[Finding] = deque(maxlen=_MAX_SHOWN)
         self.examples: dict[int, Any] = {}

@@ -19,16 +19,16 @@ class Record:
     objects. Attributes that only reports need begin with an underscore.
 
     Attributes:
-        _records: The list that it was added to.
+        _history: The history that it was added to.
         _cause: The record of its cause, if known.
         _message: The state of the message that it is about, if any.
         _marks: How it deviates from what the service would do.
         _rule: The rule behind it, if the service would do it.
     """
 
-    __slots__ = ("_cause", "_records")
+    __slots__ = ("_cause", "_history")
 
-    _records: Records
+    _history: History
     _cause: Record | None
     _message: Any = None  # messages and rules belong to higher rooms
     _marks: tuple[Mark, ...] = ()
@@ -42,53 +42,43 @@ class Record:
     @property
     def _index(self) -> int:
         # Its index in the history; the timeline counts from 1.
-        return self._records.place_of(self)
-
-
-class Records(list[Record]):
-    """A list of records, which finds out the place of each only when a report asks."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._places: dict[int, int] = {}
-
-    def place_of(self, record: Record) -> int:
-        places = self._places
-        for place in range(len(places), len(self)):
-            places[id(self[place])] = place
-        return places[id(record)]
+        return self._history.place_of(self)
 
 
 _R = TypeVar("_R", bound=Record)
 
 
-class History:
-    """Everything that happened in a fake since it was made or reset.
+class History(list[Record]):
+    """Everything that happened in a fake since it was made, or last reset, in order.
 
     It needs no lock, although any thread may add a request or a fault: a record is in the history
     once it was appended.
-
-    Attributes:
-        records: The records, in order.
     """
 
     def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Start a new list; views of the old one stay unchanged."""
-        self.records: Records = Records()
+        super().__init__()
+        self._places: dict[int, int] = {}
 
     def add(self, record: _R, cause: Record | None = None) -> _R:
         """Add the record of something that begins now, and return it.
 
         A cause from before a reset is left out: code inside an old attempt may still be running.
         """
-        records = self.records  # read once, because a reset starts another list
-        record._cause = cause if cause is not None and cause._records is records else None
-        record._records = records
-        records.append(record)
+        record._cause = cause if cause is not None and cause._history is self else None
+        record._history = self
+        self.append(record)
         return record
+
+    def has(self, record: Record) -> bool:
+        """Return whether a record was added to this history, and not to one from before a reset."""
+        return record._history is self
+
+    def place_of(self, record: Record) -> int:
+        """Return the index of a record, which is found out only when a report asks."""
+        places = self._places
+        for place in range(len(places), len(self)):
+            places[id(self[place])] = place
+        return places[id(record)]
 
     def effects_of(self, record: Record) -> list[Record]:
         """Return the direct and indirect effects of a record so far."""
@@ -97,12 +87,8 @@ class History:
         caused = {id(record)}
         effects: list[Record] = []
         # A copy, because more may be added meanwhile.
-        for later in self.records[record._index + 1 :]:
+        for later in self[record._index + 1 :]:
             if id(later._cause) in caused:
                 caused.add(id(later))
                 effects.append(later)
         return effects
-
-    def has(self, record: Record) -> bool:
-        """Return whether a record was added since the last reset."""
-        return record._records is self.records

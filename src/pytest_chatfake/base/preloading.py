@@ -14,22 +14,30 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+#: The modules to import if a test may use one of these names; each plugin adds its own.
+_needed: dict[frozenset[str], tuple[str, ...]] = {}
 
-def preload(session: Any, names: Collection[str], *modules: str) -> None:
-    """Import modules if a test of a session has, or may ask for, a fixture with one of these names.
+
+def needs(names: Collection[str], *modules: str) -> None:
+    """Let :func:`preload` import modules if a test may use a fixture with one of these names."""
+    _needed[frozenset(names)] = modules
+
+
+def preload(session: Any) -> None:
+    """Import what is needed if a test of a session has, or may ask for, one of the fixtures.
 
     A test asks for a fixture while it runs with ``getfixturevalue()``; then some code names it.
     """
-    if not session.config.getoption("collectonly", False) and _may_use(session, names):
-        for module in modules:
+    if session.config.getoption("collectonly", False):
+        return
+    fixtures = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    unused = [names for names in _needed if fixtures.isdisjoint(names)]
+    sources = _sources(session)
+    while unused and (code := next(sources, None)) is not None:
+        unused = [names for names in unused if not any(name.encode() in code for name in names)]
+    for names, modules in _needed.items():
+        for module in () if names in unused else modules:
             import_module(module)
-
-
-def _may_use(session: Any, names: Collection[str]) -> bool:
-    fixtures = (getattr(item, "fixturenames", ()) for item in session.items)
-    if any(not set(names).isdisjoint(of_item) for of_item in fixtures):
-        return True
-    return any(name.encode() in code for code in _sources(session) for name in names)
 
 
 def _sources(session: Any) -> Iterator[bytes]:

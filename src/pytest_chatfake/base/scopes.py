@@ -38,24 +38,27 @@ _around: ContextVar[tuple[tuple[Scopes, Scope], ...]] = ContextVar(
 class Scopes:
     """The scopes of one fake.
 
+    Code that begins a scope ends it in a ``finally``.
+
     Attributes:
-        open: The scopes that have begun and not ended, in all threads and tasks. Code that begins a
-            scope discards it in a ``finally``, in one step that no interrupt can split.
+        open: The scopes that have begun and not ended, in all threads and tasks.
     """
 
     def __init__(self) -> None:
         self.open: set[Scope] = set()
 
     def begin(self, scope: Scope) -> None:
-        """Make the running code part of a scope, until the scope is discarded from ``open``."""
+        """Make the running code part of a scope, until the scope ends."""
         around = [(scopes, outer) for scopes, outer in _around.get() if outer in scopes.open]
         self.open.add(scope)
         _around.set((*around, (self, scope)))
 
     def end(self, scope: Scope) -> None:
         """End a scope where it began; code that it has started still counts as started by it."""
-        self.open.discard(scope)
-        _around.set(tuple(pair for pair in _around.get() if pair[1] is not scope))
+        self.open.discard(scope)  # first, and in one step that no interrupt can split
+        around = _around.get()
+        if around and around[-1][1] is scope:
+            _around.set(around[:-1])
 
     def started_by(self) -> Scope | None:
         """Return the innermost scope that started the running code, even if the scope has ended."""

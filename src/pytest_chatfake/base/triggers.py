@@ -1,13 +1,13 @@
-"""Faults of any kind: when each one fires, and the list of those that are set up."""
+"""Faults of any kind, and when each one fires."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 from .arguments import check_int, shown_arguments
 from .calling_line import Line, is_in_fixture
-from .history import History, Record
+from .history import Record
 from .views import counted
 
 
@@ -41,7 +41,7 @@ class Trigger(Record):
         self._arguments = arguments  # as a test would write them
         self._matched = 0
         self._is_removed = False
-        self._is_short = False  # a barrier came before all the attempts that it waited for
+        self._was_cut_short = False  # a barrier came before all the attempts that it waited for
 
     def _set_up(self, where: Mapping[str, Any], line: Line) -> None:
         times = where.get("times", self._usual_times)
@@ -92,34 +92,3 @@ class Trigger(Record):
 def verb_of(kind: type[Trigger]) -> str:
     """Return the method that sets up a kind of fault: ``webhooks.duplicate``."""
     return f"{kind._set_up_on}.{kind._kind}"
-
-
-_T = TypeVar("_T", bound=Trigger)
-
-
-class Triggers(Generic[_T]):
-    """The faults of a fake, in the order in which they were set up.
-
-    Attributes:
-        ever: All faults, including removed ones, because an unused fault is reported when the test
-            ends.
-    """
-
-    def __init__(self, history: History) -> None:
-        self._history = history
-        self.ever: list[_T] = []
-
-    @property
-    def active(self) -> list[_T]:
-        """The faults that were not removed."""
-        return [trigger for trigger in self.ever if not trigger._is_removed]
-
-    def add(self, trigger: _T, now: int) -> _T:
-        """Record that a fault was set up at ``now`` (nanoseconds), and return it."""
-        trigger.moment = now
-        self._history.add(trigger)
-        self.ever.append(trigger)
-        return trigger
-
-    def clear(self) -> None:
-        self.ever.clear()

@@ -106,6 +106,7 @@ class Account:
             ClosedError: The message is from before a reset.
             ValueError: The conversation has another origin type.
         """
+        self.check_current(verb.message)
         match verb:
             case Accept(message, draft):
                 return self._accept(message, now, draft)
@@ -211,7 +212,6 @@ class Account:
     ) -> list[Fact]:
         # Reaches that many more devices, or all that don't have the message yet. A final price only
         # matters if this arrival is charged.
-        self.check_current(message)
         state_after(message, "deliver")
         person = self.people.get(message.recipient)
         if person is not None:
@@ -233,7 +233,6 @@ class Account:
     def _read(self, message: MessageState, now: int) -> list[Fact]:
         # A message that is still sent is delivered and read at once (§3). Without read receipts,
         # the service doesn't learn that it was read (§3 rule 3), only that it arrived (assumed).
-        self.check_current(message)
         state_after(message, "read")
         person = self.people.get(message.recipient)
         if person is not None:
@@ -255,7 +254,6 @@ class Account:
         return self._deliver(message, now, None, None)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
-        self.check_current(message)
         failed = state_after(message, "fail")
         entries = self._released(message, now)
         rule = reasons.FAILED if entries else reasons.FAILED_FREE
@@ -269,10 +267,17 @@ class Account:
 
     def check_current(self, message: MessageState) -> None:
         """Refuse a message from before a reset, even if a current one has the same id."""
-        number = message.number
-        if number > len(self.messages) or (number and self.messages[number - 1] is not message):
+        if message.account not in (None, self):
+            known = f"message {message.id}", "sent"
+            what, done = known if message.is_known else ("this submission", "made")
+            raise ClosedError(f"{what} no longer exists: the fake was reset after it was {done}")
+
+    def check_person(self, address: str, account: Account) -> None:
+        """Refuse a person of another account: one from before a reset."""
+        if account is not self:
             raise ClosedError(
-                f"message {message.id} no longer exists: the fake was reset after it was sent"
+                f"recipient {address} no longer exists: the fake was reset after it was made. "
+                f"Call chat_fake.recipient({address!r}) again."
             )
 
     def _arrival(
@@ -352,6 +357,7 @@ class Account:
         conversation = fact.conversation
         assert conversation is not None
         self.messages.append(message)
+        message.account = self
         self.conversations.use(conversation)
         message.sent_at = fact.at
         message.conversation = conversation
@@ -384,6 +390,7 @@ class Account:
     def _end(self, fact: Fact, message: MessageState) -> None:
         if message.state == "submitted":
             self.messages.append(message)
+            message.account = self
         message.held = ZERO
         if fact.what == "dropped":
             message.drop = None

@@ -66,7 +66,7 @@ class MessageState:
         charged: The amount charged for it.
         delivered_devices: How many devices have reported a delivery.
         has_started_session: Whether its delivery started the conversation's session.
-        submitted_to: The account that it was submitted to; None if it was sent immediately.
+        account: The account that it was submitted or sent to; None before that.
         created_at: When it was submitted, in nanoseconds since the epoch, like all moments here.
         sent_at: When it was accepted and sent.
         delivered_at: When it first reached a device.
@@ -94,7 +94,7 @@ class MessageState:
     charged: Decimal = ZERO
     delivered_devices: int = 0
     has_started_session: bool = False
-    submitted_to: object | None = None
+    account: object | None = None
     created_at: int | None = None
     sent_at: int | None = None
     delivered_at: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from ..base.errors import ClosedError, IllegalTransition
+from ..base.errors import IllegalTransition
 from ..base.growing_index import GrowingIndex
 from .facts import Fact
 from .failure_codes import failure
@@ -109,14 +109,6 @@ class People(dict[str, PersonRecord]):
 
     def __init__(self, messages: Sequence[MessageState]) -> None:
         self._by_address = GrowingIndex(messages, attrgetter("recipient"))
-
-    def check_current(self, address: str, now: People) -> None:
-        """Refuse a person from before a reset; ``now`` are the current account's people."""
-        if now is not self:
-            raise ClosedError(
-                f"recipient {address} no longer exists: the fake was reset after it was made. "
-                f"Call chat_fake.recipient({address!r}) again."
-            )
 
     def messages_to(self, address: str) -> Sequence[MessageState]:
         return self._by_address.all(address)

@@ -82,7 +82,3 @@ class Schedule:
         key = heappop(self._heap)
         kind, subject = self.work.pop(key)
         return key >> _BITS, kind, subject
-
-    def clear(self) -> None:
-        self._heap.clear()
-        self.work.clear()

@@ -12,6 +12,7 @@ from ..base.errors import ClockError
 from ..domain.instants import nanoseconds, stamp
 from ..domain.schedule import DueKind
 from ..webhooks.core import Core
+from ..webhooks.fake_state import FakeState
 from .executor import Executor
 from .process_time import ProcessTime
 from .records import ClockRecord
@@ -30,7 +31,7 @@ class DueRunner:
     The lock is held while the schedule is read, and while a piece of work runs.
     """
 
-    def __init__(self, core: Core, time: ProcessTime, executor: Executor) -> None:
+    def __init__(self, core: Core[FakeState], time: ProcessTime, executor: Executor) -> None:
         self._core = core
         self._time = time
         self._executor = executor
@@ -39,11 +40,11 @@ class DueRunner:
     def next_due(self) -> int | None:
         """Return when the next work is due, in nanoseconds; None if nothing is due."""
         with self._core.lock:  # because reading removes cancelled work
-            return self._core.schedule.next_due()
+            return self._core.state.schedule.next_due()
 
     def is_due(self) -> bool:
         with self._core.lock:
-            return self._core.schedule.is_due(self._time.read())
+            return self._core.state.schedule.is_due(self._time.read())
 
     def catch_up(self) -> None:
         """Run due work, and leave its events in the queue.
@@ -56,7 +57,7 @@ class DueRunner:
                 if self._run_next() is None:
                     return
             except Exception as error:  # a script's error, which the test's next call raises
-                self._core.errors.append(error)
+                self._core.state.errors.append(error)
 
     # Steps: they change state up to each yield, where attempts are made
 
@@ -78,7 +79,7 @@ class DueRunner:
             raise ClockError(
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
-        self._executor.move = self._core.history.add(ClockRecord(what, line, now, target))
+        self._executor.move = self._core.state.history.add(ClockRecord(what, line, now, target))
         yield from self._run_each(limit, target)
         with self._core.lock:  # or two threads at once would move time twice as far
             self._time.forward(target)
@@ -115,7 +116,7 @@ class DueRunner:
             yield from self.move_to(partial(max, target), what, line)
 
     def _limit(self) -> int:
-        return self._ran + len(self._core.schedule.work) + _MAX_DUE
+        return self._ran + len(self._core.state.schedule.work) + _MAX_DUE
 
     def _run_each(self, limit: int, target: int | None = None) -> Iterator[None]:
         while (kind := self._run_next(target)) is not None:
@@ -132,7 +133,8 @@ class DueRunner:
     def _run_next(self, target: int | None = None) -> DueKind | None:
         # Returns None if nothing is due: now or, during a clock move, up to the target.
         with self._core.lock:
-            schedule, due = self._core.schedule, self._core.schedule.next_due()
+            schedule = self._core.state.schedule
+            due = schedule.next_due()
             if due is None or due > (self._time.read() if target is None else target):
                 return None
             if target is not None:

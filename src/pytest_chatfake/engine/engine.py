@@ -18,6 +18,9 @@ can't call verbs.
 *Due work* (:class:`.DueRunner`) runs in order of time: while the fake's clock moves, or at the next
 use of the fake if another library has moved time.
 
+*A reset* replaces the :class:`.FakeState`, under the lock. Whatever works without the lock holds on
+to the state in which it began.
+
 *An interrupt* (Ctrl-C, a test's timeout) may leave a verb half done, so it closes the fake. The
 process gets its sockets, threads and real time back in any case.
 """
@@ -34,13 +37,14 @@ from typing import Any, Final
 from ..base.calling_line import Line, calling_line
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, ClockError, ClosedError
-from ..base.history import Record
+from ..base.history import History, Record
 from ..base.scopes import Callback
 from ..domain.account import Account
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
+from ..domain.schedule import Schedule
 from ..transport.client.loops import (
     LoopBridge,
     bridge_to_running_loop,
@@ -52,6 +56,8 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.core import Core
 from ..webhooks.decisions import Repeat
 from ..webhooks.drain import Drain
+from ..webhooks.endpoints import Endpoints
+from ..webhooks.fake_state import FakeState
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .due_runner import LAST, DueRunner
@@ -70,56 +76,60 @@ class Engine:
 
     Attributes:
         seed: The default seed of random draws.
-        unused: What does nothing until it is used, such as a block that was not entered: what to
-            write instead, and the line of the test that made it.
-        blocked: Whether webhooks stayed in the queue because the test's loop was waiting for the
-            very response that caused them.
     """
 
     def __init__(self, settings: Settings, portal: Portal) -> None:
         self.settings = settings
         self.mode = settings.mode
         self.seed: str = settings.seed
-        self.unused: dict[object, tuple[str, Line]] = {}
         self.time: ProcessTime = ProcessTime()
-        self.core: Core = Core(self.time.read)
+        self.core: Core[FakeState] = Core(self.time.read)
         self._test_loop: LoopBridge | None = None
-        self.outbox: Outbox = Outbox(
-            self.core,
-            EventWriter(
-                settings.naming,
-                settings.currency,
-                settings.conversation_type,
-                settings.sender,
-                settings.omit,
-                ticks=bool(settings.tick),
-            ),
-            per_message=settings.event_ids == "per-message",
-            outbound=settings.outbound,
-            tick=settings.tick,
+        self._writer = EventWriter(
+            settings.naming,
+            settings.currency,
+            settings.conversation_type,
+            settings.sender,
+            settings.omit,
+            ticks=bool(settings.tick),
         )
-        self.drain: Drain = Drain(self.core, self.outbox, portal=portal, timeout=settings.timeout)
-        self.executor: Executor = Executor(self.core, self.outbox)
+        self.core.state = self._new_state(Endpoints())
+        self.drain: Drain = Drain(self.core, portal=portal, timeout=settings.timeout)
+        self.executor: Executor = Executor(self.core)
         self.due_runner: DueRunner = DueRunner(self.core, self.time, self.executor)
         self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
         self.performer: Performer = Performer(self.core, plan, self.drain)
-        self._reset()
 
-    def _reset(self) -> None:
-        settings = self.settings
-        self.unused.clear()
-        self.core.reset()
-        self.executor.move = None
-        self.executor.early.clear()
-        self.blocked: bool = False
+    def _new_state(self, endpoints: Endpoints) -> FakeState:
+        settings, schedule, history = self.settings, Schedule(), History()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
-        self.account: Account = Account(
-            settings.rules, ids, self.core.schedule, settings.opening_balance, self.time.read()
+        account = Account(settings.rules, ids, schedule, settings.opening_balance, self.time.read())
+        outbox = Outbox(
+            self.core,
+            ids,
+            history,
+            schedule,
+            endpoints,
+            self._writer,
+            per_message=settings.event_ids == "per-message",
+            outbound=settings.outbound,
+            tick=settings.tick,
         )
-        self.executor.account = self.account
-        self.outbox.reset(ids)
-        self.drain.awaits_retries = False
+        return FakeState(schedule, history, account, outbox)
+
+    @property
+    def state(self) -> FakeState:
+        """What a reset forgets."""
+        return self.core.state
+
+    @property
+    def account(self) -> Account:
+        return self.core.state.account
+
+    @property
+    def outbox(self) -> Outbox:
+        return self.core.state.outbox
 
     # Changing
 
@@ -164,19 +174,10 @@ class Engine:
         # Returns False if other work is due first.
         with self.core.lock:
             now = self.time.read()
-            if self.core.schedule.is_due(now):
+            if self.core.state.schedule.is_due(now):
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
-            message = verb.message
-            if (
-                message is not None
-                and message.state == "submitted"
-                and message.submitted_to not in (None, self.account)
-            ):
-                raise ClosedError(
-                    "this submission no longer exists: the fake was reset after it was made"
-                )
             self.executor.execute(verb, what, line, now)
             return True
 
@@ -197,7 +198,7 @@ class Engine:
 
         def run() -> Iterator[None]:
             message.created_at = self.outbox.later(self.time.read())
-            message.submitted_to = self.account
+            message.account = self.account
             return iter(())
 
         if self.plan and not self._acts_at_once():
@@ -240,14 +241,14 @@ class Engine:
                 what, line = decision.fault.description, decision.fault.line
         return self.due_runner.move_to(partial(max, due), what, line)
 
-    def reset(self, forget: Callable[[], None]) -> Pending[None]:
-        """Start over, or plan to; ``forget`` clears what other rooms keep."""
+    def reset(self, before: Callable[[], None]) -> Pending[None]:
+        """Start over, or plan to; ``before`` is called first."""
 
         def run() -> Iterator[None]:
             with self.core.lock:
                 self._refuse_reset()
-                forget()
-                self._reset()
+                before()
+                self.core.state = self._new_state(self.outbox.endpoints)
             yield
 
         return self.step("reset()", run)
@@ -336,11 +337,11 @@ class Engine:
                 with suppress(RuntimeError):  # it goes on
                     worker.close()
         elif self._test_loop is not None and running_framework() is None:
-            self.blocked = not self._test_loop.run(self.drain.attempt_async) or self.blocked
+            self.state.blocked |= not self._test_loop.run(self.drain.attempt_async)
 
     def await_retries(self) -> None:
         """Make ``settle()`` move the clock to retries from now on."""
-        self.drain.awaits_retries = True
+        self.state.queue.awaits_retries = True
 
     # Reading
 
@@ -364,7 +365,7 @@ class Engine:
 
     def last_attempt_of(self, request: Record) -> Attempt | None:
         """Return the last attempt that an API request has caused so far, if any."""
-        effects = self.core.history.effects_of(request)
+        effects = self.state.history.effects_of(request)
         return next((effect for effect in reversed(effects) if isinstance(effect, Attempt)), None)
 
     def _flush(self) -> Iterator[None]:
@@ -442,7 +443,7 @@ class Engine:
 
     def expect_use(self, thing: object, code: str) -> None:
         """Note what does nothing until the test uses it, and the code to write instead."""
-        self.unused[thing] = code, calling_line()
+        self.state.unused[thing] = code, calling_line()
 
     def expect_entry(self, block: object, call: str) -> None:
         """Note that a block of ``chat_fake.webhooks`` does nothing until it is entered."""
@@ -451,7 +452,7 @@ class Engine:
 
     def enter(self, block: object, mode: Mode) -> None:
         """Enter a block; refuse ``with`` in async mode, and ``async with`` in sync mode."""
-        self.unused.pop(block, None)
+        self.state.unused.pop(block, None)
         if self.mode != mode:
             written, wanted = ("with", "async with") if mode == "sync" else ("async with", "with")
             raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")

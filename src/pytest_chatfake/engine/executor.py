@@ -12,20 +12,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
 from ..base.history import Record
-from ..domain.account import Account
 from ..domain.facts import Fact
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import DueKind
 from ..domain.verbs import ARRIVALS, Deliver, MessageVerb
+from ..webhooks.attempts import Attempt
 from ..webhooks.core import Core
 from ..webhooks.events import CustomEvent, Event
-from ..webhooks.outbox import Outbox
+from ..webhooks.fake_state import FakeState
 from .records import ClockRecord, DropRecord, VerbRecord
 
 #: Returns extra fields for a message's event with this status, as JSON text.
@@ -43,11 +43,14 @@ class OtherVerb(ABC):
     message: MessageState | None
 
     @abstractmethod
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
         """Perform it, as a whole or not at all; the lock is held.
 
         Args:
             executor: The fake's executor.
+            state: The fake's state, which it changes.
             what: The call, as the test wrote it.
             line: The line of that call.
             now: The moment, in nanoseconds since the epoch.
@@ -58,44 +61,24 @@ class OtherVerb(ABC):
 Verb: TypeAlias = MessageVerb | OtherVerb
 
 
-class Watcher(Protocol):
-    """Follows what happens in a fake; its methods must not raise, and the lock is held."""
-
-    def watch(self, fact: Fact | PersonFact) -> None:
-        """See a fact, once it and its consequences were applied."""
-
-    def leave(self, message: MessageState) -> None:
-        """Leave a message alone from now on, because it has a script."""
-
-
 class Executor:
     """Executes the verbs and the due work of one fake.
 
     Attributes:
         core: What the parts of the fake share.
-        outbox: Writes and queues the events.
-        account: The account; a reset replaces it.
         fields_of: The ``extra=`` function, if there is one.
-        watchers: Follow what happens.
         due_handlers: Functions that run due work, by kind.
         move: The last clock move.
         ignored: The types of verbs that do nothing.
-        early: How many devices got a message before the test's ``deliver()``, which then counts as
-            those deliveries.
     """
 
-    account: Account
-
-    def __init__(self, core: Core, outbox: Outbox) -> None:
+    def __init__(self, core: Core[FakeState]) -> None:
         self.core = core
-        self.outbox = outbox
         self.fields_of: FieldsOf | None = None
-        self.watchers: list[Watcher] = []
         self.move: ClockRecord | None = None
         self.ignored: tuple[type[Verb], ...] = ()
-        self.early: dict[MessageState, int] = {}
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
-            "attempt": outbox.queue.take_due,
+            "attempt": self._attempt,
             "drop": self._drop,
         }
 
@@ -103,40 +86,48 @@ class Executor:
         """Perform a verb and its consequences."""
         if isinstance(verb, self.ignored):
             return
-        now = self.outbox.later(now)
+        state = self.core.state
+        now = state.outbox.later(now)
         if isinstance(verb, OtherVerb):
-            verb.execute(self, what, line, now)
+            verb.execute(self, state, what, line, now)
             return
         message = verb.message
-        if isinstance(verb, Deliver) and message in self.early:
+        if isinstance(verb, Deliver) and message in state.early:
             # All devices got it together with the first one.
             now = max(cast("int", message.delivered_at), now)
-            facts, events = self._deliver_rest(verb, line, now)
+            facts, events = self._deliver_rest(state, verb, line, now)
         else:
-            facts, events = self._decide(verb, line, now)
+            facts, events = self._decide(state, verb, line, now)
         record = self.note(what, line, message, now)
         record.is_by_person = isinstance(verb, ARRIVALS)
-        self._apply(facts, events, record)
-        if self.account.people or self.watchers:
-            self.finish(facts, record)
+        self._apply(state, facts, events, record)
+        if state.account.people or state.watchers:
+            self.finish(state, facts, record)
 
-    def _deliver_rest(self, verb: Deliver, line: Line, now: int) -> tuple[list[Fact], list[Event]]:
+    def _deliver_rest(
+        self, state: FakeState, verb: Deliver, line: Line, now: int
+    ) -> tuple[list[Fact], list[Event]]:
         message, rest = verb.message, verb.devices
         facts, events = list[Fact](), list[Event]()
         if rest is None:
-            rest = self.account.devices_left(message)
+            rest = state.account.devices_left(message)
         else:
-            rest -= self.early[message]
+            rest -= state.early[message]
         if rest > 0 and message.state != "read":  # by an autopilot
-            facts, events = self._decide(replace(verb, devices=rest), line, now)
+            facts, events = self._decide(state, replace(verb, devices=rest), line, now)
         if rest < 0:
-            self.early[message] = -rest
+            state.early[message] = -rest
         else:
-            del self.early[message]
+            del state.early[message]
         return facts, events
 
     def _decide(
-        self, verb: MessageVerb, line: Line, now: int, errors: list[Exception] | None = None
+        self,
+        state: FakeState,
+        verb: MessageVerb,
+        line: Line,
+        now: int,
+        errors: list[Exception] | None = None,
     ) -> tuple[list[Fact], list[Event]]:
         # All facts of a verb show the same status, so extra= is called once. While it runs, the
         # lock is released and another thread may change the account, so the verb is decided again
@@ -145,7 +136,7 @@ class Executor:
         fields, asked = "", None
         try:
             while True:
-                facts = self.account.decide(verb, now)
+                facts = state.account.decide(verb, now)
                 if self.fields_of is not None and facts and facts[0].what != asked:
                     asked = facts[0].what
                     try:
@@ -156,9 +147,9 @@ class Executor:
                         errors.append(error)
                         fields = ""
                     continue
-                events = self.outbox.write_facts(facts, fields, line)
+                events = state.outbox.write_facts(facts, fields, line)
                 try:
-                    if not self.outbox.ask_outbound(events):
+                    if not state.outbox.ask_outbound(events):
                         return facts, events
                 except Exception:
                     if errors is None:
@@ -169,28 +160,33 @@ class Executor:
                 verb.message.withdraw()
             raise
 
-    def _apply(self, facts: Sequence[Fact], events: Sequence[Event], cause: Record) -> None:
+    def _apply(
+        self, state: FakeState, facts: Sequence[Fact], events: Sequence[Event], cause: Record
+    ) -> None:
         for fact, event in zip(facts, events, strict=True):
-            self._apply_fact(fact, cause)
-            self.outbox.emit(event, cause)
+            self._apply_fact(state, fact, cause)
+            state.outbox.emit(event, cause)
 
-    def _apply_fact(self, fact: Fact, cause: Record) -> None:
-        self.account.apply(fact)
+    def _apply_fact(self, state: FakeState, fact: Fact, cause: Record) -> None:
+        state.account.apply(fact)
         for entry in fact.entries:
-            self.core.history.add(entry, cause)
+            state.history.add(entry, cause)
 
-    def finish(self, facts: Sequence[Fact | PersonFact], cause: VerbRecord) -> None:
+    def finish(
+        self, state: FakeState, facts: Sequence[Fact | PersonFact], cause: VerbRecord
+    ) -> None:
         """Perform the consequences of facts, and show all of them to the watchers."""
         happened = [*facts]
         errors: list[Exception] = []
-        if self.account.people:
-            self._follow_up(facts, cause, happened, errors)
-        self._show(happened)
+        if state.account.people:
+            self._follow_up(state, facts, cause, happened, errors)
+        self._show(state, happened)
         if errors:
             raise errors[0]
 
     def _follow_up(
         self,
+        state: FakeState,
         facts: Sequence[Fact | PersonFact],
         cause: VerbRecord,
         happened: list[Fact | PersonFact],
@@ -198,39 +194,48 @@ class Executor:
     ) -> None:
         # Performs what people do by themselves after each fact.
         for fact in facts:
-            for verb in self.account.people.follow_ups(fact):
+            for verb in state.account.people.follow_ups(fact):
                 if isinstance(verb, self.ignored):
                     continue
-                at = self.outbox.later(fact.at)
+                at = state.outbox.later(fact.at)
                 try:
-                    consequences, events = self._decide(verb, cause.line, at, errors)
+                    consequences, events = self._decide(state, verb, cause.line, at, errors)
                 except IllegalTransition:  # another thread was faster while extra= ran
                     continue
-                self._apply(consequences, events, cause)
+                self._apply(state, consequences, events, cause)
                 happened += consequences
-                self._follow_up(consequences, cause, happened, errors)
+                self._follow_up(state, consequences, cause, happened, errors)
 
-    def _show(self, facts: Sequence[Fact | PersonFact]) -> None:
-        for watcher in self.watchers:
+    def _show(self, state: FakeState, facts: Sequence[Fact | PersonFact]) -> None:
+        for watcher in state.watchers:
             for fact in facts:
                 watcher.watch(fact)
 
     def emit_custom(
-        self, custom: CustomEvent, subject: object, what: str, line: Line, now: int
+        self,
+        state: FakeState,
+        custom: CustomEvent,
+        subject: object,
+        what: str,
+        line: Line,
+        now: int,
     ) -> None:
         """Emit an event that is about no message of the fake."""
-        event = self.outbox.write_custom(custom, line, now)
-        self.outbox.emit(event, self.note(what, line, subject, now))
+        event = state.outbox.write_custom(custom, line, now)
+        state.outbox.emit(event, self.note(what, line, subject, now))
 
     # Due work
 
     def _drop(self, at: int, message: MessageState) -> None:
         # The last clock move is the cause, unless other code has moved time further.
         cause = self.move if self.move is not None and at <= self.move.end else None
-        fact = self.account.dropped(message, at)
-        self._apply_fact(fact, self.core.history.add(DropRecord(message, at), cause))
-        if self.watchers:
-            self._show([fact])
+        state = self.core.state
+        fact = state.account.dropped(message, at)
+        self._apply_fact(state, fact, state.history.add(DropRecord(message, at), cause))
+        self._show(state, [fact])
+
+    def _attempt(self, at: int, attempt: Attempt) -> None:
+        self.core.state.queue.take_due(at, attempt)
 
     # Records
 
@@ -243,4 +248,6 @@ class Executor:
         scopes, is_by_person = self.core.scopes, isinstance(subject, PersonFact)
         for scope in scopes.open and scopes.current():
             cause = scope if isinstance(scope, Record) else cause
-        return self.core.history.add(VerbRecord(what, line, subject, now, is_by_person), cause)
+        return self.core.state.history.add(
+            VerbRecord(what, line, subject, now, is_by_person), cause
+        )

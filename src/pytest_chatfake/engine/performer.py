@@ -49,7 +49,7 @@ class Performer:
         is_performing: Whether a task is performing the plan now.
     """
 
-    def __init__(self, core: Core, plan: Plan | None, drain: Drain) -> None:
+    def __init__(self, core: Core[Any], plan: Plan | None, drain: Drain) -> None:
         self._core = core
         self._plan = plan
         self._drain = drain

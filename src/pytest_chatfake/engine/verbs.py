@@ -9,11 +9,12 @@ from typing import Any
 
 from ..base.arguments import cited
 from ..base.calling_line import Line
+from ..domain.account import Account
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
-from ..domain.people import People
 from ..webhooks.events import CustomEvent, Event
+from ..webhooks.fake_state import FakeState
 from ..webhooks.synthetic import Edit
 from .executor import Executor, OtherVerb
 
@@ -24,10 +25,12 @@ class TopUp(OtherVerb):
 
     amount: Decimal
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
         entry = LedgerEntry("top_up", self.amount, now)
         executor.note(what, line, entry, now)
-        executor.account.ledger.post(entry)
+        state.account.ledger.post(entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,10 @@ class SetBalance(OtherVerb):
 
     amount: Decimal
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        ledger = executor.account.ledger
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        ledger = state.account.ledger
         difference = EXACT.subtract(self.amount, ledger.available)
         entry = LedgerEntry("adjustment", difference, now) if difference else None
         executor.note(what, line, entry, now)
@@ -51,11 +56,13 @@ class Redeliver(OtherVerb):
 
     event: Event
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
         event = self.event
-        if not executor.core.history.has(event):
+        if not state.history.has(event):
             raise ValueError(f"{cited(event)} was not emitted by this fake")
-        executor.outbox.redeliver(event, line, executor.note(what, line, event, now))
+        state.outbox.redeliver(event, line, executor.note(what, line, event, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +80,17 @@ class Emit(OtherVerb):
     edit: Edit | bytes
     type: str
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        outbox, state, status = executor.outbox, self.message, self.status
-        fields = "" if executor.fields_of is None else executor.fields_of(state, status)
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        outbox, message, status = state.outbox, self.message, self.status
+        fields = "" if executor.fields_of is None else executor.fields_of(message, status)
         while True:
-            fact = executor.account.shown(state, status, now)
+            fact = state.account.shown(message, status, now)
             event = outbox.write_synthetic(fact, fields, status, self.edit, self.type, line)
             if not outbox.ask_outbound([event]):
                 break
-        outbox.emit(event, executor.note(what, line, state, now))
+        outbox.emit(event, executor.note(what, line, message, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +99,10 @@ class EmitEvent(OtherVerb):
 
     event: CustomEvent
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        executor.emit_custom(self.event, None, what, line, now)
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        executor.emit_custom(state, self.event, None, what, line, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +110,23 @@ class Describe(OtherVerb):
     """A person changes, or is described (§3).
 
     Attributes:
-        people: The people, as the test knows them.
+        account: The account whose people the test knows.
         address: The person's address.
         changes: The new values of fields.
         is_done: Whether the person has done it, in contrast to a description.
     """
 
-    people: People
+    account: Account
     address: str
     changes: Mapping[str, Any]
     is_done: bool
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        people = self.people
-        people.check_current(self.address, executor.account.people)
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
+        state.account.check_person(self.address, self.account)
+        people = self.account.people
         fact = people.decide(what, self.address, self.changes, now, is_done=self.is_done)
         record = executor.note(what, line, fact, now)
         people.apply(fact)
-        executor.finish([fact], record)
+        executor.finish(state, [fact], record)

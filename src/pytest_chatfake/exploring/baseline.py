@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from decimal import Decimal
 from typing import Any, Final
 
 from ..base.errors import ChatFakeError
 from ..base.views import counted
+from ..fake.details import target_of, was_made
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT, Snapshot, because
+from ..report.explanations import Explanations
+from ..transport.client.loops import has_other_tasks
 from .amounts import hint
 
 #: Real seconds between two snapshots of an app that may still be busy in the background.
@@ -85,7 +89,7 @@ class Baseline:
         """Take a snapshot; keep it while learning, else compare it with the one that was kept."""
         await inside.settle()
         # Later worlds may lose every event.
-        if self.learning and not inside.has_attempted:
+        if self.learning and not any(map(was_made, inside.attempts)):
             raise ChatFakeError(
                 "assert_order_independent() has nothing to compare: no event was posted to an app. "
                 "Connect your app inside the body and send something first"
@@ -99,13 +103,13 @@ class Baseline:
         elif index >= len(self.values):
             raise AssertionError(
                 f"assert_order_independent(): expected {counted(len(self.values), 'call')}, as in "
-                f"the world as written, got {index + 1}: call it equally often in each world"
+                f"the world as written, got {index + 1}; call it equally often in each world"
             )
         elif is_comparable and value != self.values[index]:
             then = "otherwise" if self.only_waits else "as written"
             lines = inside.difference(self.values[index], value, then)
             if self.until:
-                lines[0] = f"after step {self.until}: {lines[0]}"
+                lines[0] = f"after step {self.until}, {lines[0]}"
             raise self.error_about("the snapshot depends on the order of events", lines)
 
     async def judge(self, expected: object, snapshot: Snapshot, inside: Inside, cause: str) -> None:
@@ -115,7 +119,8 @@ class Baseline:
             return
         error = self.error_about(cause, inside.difference(expected, value, "expected"))
         self.is_judged = True
-        charges = [*inside.charges()]
+        explanations = Explanations(inside.story, inside.story.labels)
+        charges = [*explanations.charges(*inside.account.messages)]
         if (how := hint(expected, value)) is not None:
             error.add_note("\n  ".join(["The fake's books:", *charges]) + how)
         raise error
@@ -159,7 +164,7 @@ class Baseline:
         if not self.until:
             return await inside.taken(snapshot)
         if self.learning:
-            if inside.has_background:
+            if has_background(inside):
                 await inside.pause(_PATIENCE * _APART)
             value = await self._quiet(snapshot, inside)
             self.is_restless = value is _RESTLESS
@@ -171,7 +176,7 @@ class Baseline:
     async def _quiet(self, snapshot: Snapshot, inside: Inside) -> Any:
         # A snapshot that was the same twice, if the app may be busy in the background.
         value = await self._now(snapshot, inside)
-        self.had_background = inside.has_background
+        self.had_background = has_background(inside)
         for _ in range(_PATIENCE * self.had_background):
             await inside.pause(_APART)
             before, value = value, await self._now(snapshot, inside)
@@ -182,7 +187,7 @@ class Baseline:
     async def _patient(self, snapshot: Snapshot, inside: Inside, expected: Any, pauses: int) -> Any:
         # A snapshot that is as expected, if the app gets there by itself.
         value = await self._now(snapshot, inside)
-        self.had_background = inside.has_background
+        self.had_background = has_background(inside)
         for _ in range(pauses * self.had_background):
             if value == expected:
                 break
@@ -208,6 +213,19 @@ class Baseline:
         """Name an error's cause, if the error says that a snapshot differs."""
         if self.differs_by(error):
             error.args = (because(cause, self._differing[1]),)
+
+
+def has_background(inside: Inside) -> bool:
+    """Return whether the app's code may run by itself: in a thread, a task or another process."""
+    here = threading.current_thread(), threading.main_thread()
+    return (
+        has_other_tasks()
+        or not all(target_of(endpoint).in_process for endpoint in inside.connected)
+        or any(
+            thread not in here and not thread.name.startswith("chatfake")
+            for thread in threading.enumerate()
+        )
+    )
 
 
 def without_texts(value: Any) -> object:

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
+from ..fake.details import was_made
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot
 from ..webhooks.attempts import Attempt
@@ -44,7 +45,7 @@ class ChangeCount:
     def summary(self) -> str:
         """Say how many of the events changed the snapshot, as far as that is known."""
         attempts = self._inside.attempts
-        events = {each.event for each in attempts if self._inside.was_made(each)}
+        events = {each.event for each in attempts if was_made(each)}
         if not (self.events or self._is_exact):
             return ""
         count = f"{len(self.events)} of {len(events)} events changed it"

@@ -90,7 +90,7 @@ class CrashWatch:
         points: The points that the attempt reached; for a suspension, with the app's lines that led
             to it. Successive points with the same lines are steps of one `await`, so only the last
             is kept.
-        deed: What was done to the app: "crashed ..." or "got ..."; empty: nothing yet.
+        effect: What was done to the app: "crashed ..." or "got ..."; empty: nothing yet.
         stopped: The crash as the service sees it, a closed connection; None: there was no crash.
         response: The response, if it was complete before the crash or error.
         swallower: The library that swallowed the crash; None: none did.
@@ -112,7 +112,7 @@ class CrashWatch:
         listens: bool = False,
     ) -> None:
         self.calls: dict[str, None] = {}
-        self.deed: str = ""
+        self.effect: str = ""
         self.points: dict[CrashPoint, list[str]] = {}
         self.stopped: ConnectionResetError | None = None
         self.swallower: Swallower | None = None
@@ -139,7 +139,7 @@ class CrashWatch:
         # Each step's undoing is registered before the step, because an interrupt may come in
         # between.
         self._target = target
-        self._home = threading.get_ident()
+        self._own_thread = threading.get_ident()
         if self._point is not None:
             self._freeze()
         self._stack.callback(around.set, around.get())
@@ -168,7 +168,7 @@ class CrashWatch:
             self._raised = None
             if self.stopped is not None:
                 self._holdings.let_go()
-            if self.deed:
+            if self.effect:
                 gc.collect()  # or an open transaction in a reference cycle would keep its lock
 
     @property
@@ -192,7 +192,7 @@ class CrashWatch:
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
         """Return the attempt's outcome for the service, given what was done to the app."""
         if self.stopped is None:
-            if self.deed and isinstance(outcome, Exception):
+            if self.effect and isinstance(outcome, Exception):
                 return self.response or Response(500, b"")  # as its server would respond
             return outcome
         if not (isinstance(outcome, Response | Exception) or _is_crash(outcome)):
@@ -203,10 +203,10 @@ class CrashWatch:
             swallower = swallower_of(self._raised)
             if swallower is not None and swallower.library:
                 self.swallower = swallower
-                return ChatFakeError(f"the app {self.deed}, but {swallower}")
+                return ChatFakeError(f"the app {self.effect}, but {swallower}")
             place = "in it" if swallower is None else f"around {swallower.place}"
             return ChatFakeError(
-                f"the app went on after it {self.deed}: a `try` {place} swallowed the crash (a "
+                f"the app went on after it {self.effect}: a `try` {place} swallowed the crash (a "
                 f"bare `except:`, or one that catches cancellation). Raise it again there"
             )
         return Response(None, b"", self.stopped)
@@ -216,7 +216,7 @@ class CrashWatch:
     def _report(self, function: FunctionType, kind: str) -> None:
         if (watch := _current.get()) is not None:
             watch.count_call(function, kind)
-        elif self._is_counting and threading.get_ident() != self._home:
+        elif self._is_counting and threading.get_ident() != self._own_thread:
             self.strays.add(self._functions[function])
 
     def count_call(self, function: FunctionType, kind: str) -> None:
@@ -229,10 +229,10 @@ class CrashWatch:
         lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
         name = short_name(function, self._functions[function])
         self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", *lines[:1])
-        if not self.deed:
+        if not self.effect:
             return
         if self._raises is None:
-            self._raised = SimulatedCrash(self.deed)
+            self._raised = SimulatedCrash(self.effect)
             raise self._raised
         at = "".join(f" at {line}" for line in lines[:1])
         raise make_error(self._raises, f"{name} failed{at}, raised on purpose by webhooks.error()")
@@ -286,10 +286,11 @@ class CrashWatch:
             self.response = self._target.response_so_far()
             at = f" ({line})" * bool(line)
             if self._raises is None:
-                self.deed = f"crashed {where}{at}"
-                self.stopped = ConnectionResetError(self.deed)
+                self.effect = f"crashed {where}{at}"
+                self.stopped = ConnectionResetError(self.effect)
             else:
-                self.deed = f"got {self._raises.__name__} from {where.removeprefix('before ')}{at}"
+                place = where.removeprefix("before ")
+                self.effect = f"got {self._raises.__name__} from {place}{at}"
         return point
 
     # Tasks

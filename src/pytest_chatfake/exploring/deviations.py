@@ -101,7 +101,7 @@ class Kind(NamedTuple):
         is_in_all: Whether ``"all"`` tries it; not if no app survives it, or if it is about sending.
         needs: What a body lacks if it has nothing to try.
         unchanged: Why webhooks may look unchanged despite it; empty: they never do, or may.
-        alike: The kind that looks the same to the app from the next barrier on. If both are tried,
+        twin: The kind that looks the same to the app from the next barrier on. If both are tried,
             this one is not combined with others.
     """
 
@@ -124,7 +124,7 @@ class Kind(NamedTuple):
     is_in_all: bool = True
     needs: str = "no event is posted to your app"
     unchanged: str = ""
-    alike: str = ""
+    twin: str = ""
 
     @property
     def verb(self) -> str:
@@ -180,13 +180,13 @@ KINDS: Final[Mapping[str, Kind]] = {
         LoseResponse,
         "the response to {event} was lost, so it was retried{after}",
         _past_the_barrier,
-        alike="duplicate",
+        twin="duplicate",
     ),
     "refuse": Kind(
         Refuse,
         "{event} was refused before it reached the app, so it was retried{after}",
         _past_the_barrier,
-        alike="reorder",
+        twin="reorder",
     ),
     "webhooks_first": _of_a_call(
         api.WebhooksFirst,
@@ -247,7 +247,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         more=("nth", "before", "raises"),
         is_unseen=True,
         is_alone=True,
-        needs="no call that can fail: name your database or broker calls: crash_points = "
+        needs="no call that can fail; name your database or broker calls: crash_points = "
         "[Session.commit]",
     ),
     "delay": Kind(
@@ -362,6 +362,9 @@ def has_points(kinds: Iterable[str]) -> bool:
     return any(KINDS[kind].more for kind in kinds)
 
 
+#: More attempts than any body makes, so that what waits for them is made at the next barrier.
+_NEVER: Final = 10**9
+
 #: The kinds that an exploration tries by default.
 DEFAULT: Final = ("duplicate", "reorder", "lose_response", "refuse", "webhooks_first")
 
@@ -426,8 +429,13 @@ class Deviation(NamedTuple):
         more = dict(self.more)
         return Call(more["path"], more["method"]) if {*Call._fields} <= {*more} else None
 
-    def set_up(self, fake: ChatFake) -> Trigger:
-        """Call the verb, and return the fault."""
+    def set_up(self, fake: ChatFake, *, only_waits: bool = False) -> Trigger:
+        """Call the verb, and return the fault.
+
+        If it ``only_waits``, an event that would be held back for an API call is only held back.
+        """
+        if only_waits and KINDS[self.kind].is_late:
+            return fake.webhooks.reorder(by=_NEVER, start=self.start)
         fault: Trigger = attrgetter(KINDS[self.kind].verb)(fake)(**self._arguments())
         return fault
 

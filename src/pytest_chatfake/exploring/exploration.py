@@ -291,11 +291,10 @@ class Exploration:
         yield from self._explore().__await__()
         return self
 
-    def _repeat(self, first: Exploration) -> None:
-        # With a mutant, one world is usually enough: the one that failed, or else the body as
-        # written.
+    def _repeat(self, first: Exploration, *, is_whole: bool) -> None:
+        # One world is usually enough: the one that failed, or else the body as written.
         self._first = first
-        if current().in_full:
+        if is_whole:
             return
         self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
         self._search = Search(kinds=self._scope.kinds, depth=0, limit=1)
@@ -556,7 +555,7 @@ class Exploration:
             if not self._scope.may_miss_points:
                 meanwhile = "in send() or work()" if calls else "while it handles an event"
                 raise ChatFakeError(
-                    f"crash_points: {problem}: name a function that it calls {meanwhile}"
+                    f"crash_points: {problem}; name a function that it calls {meanwhile}"
                 )
             reasons.append(
                 f"{problem}, which the base class names in its crash_points: write crash_points = "
@@ -758,8 +757,8 @@ def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
     if error is not None:
         name = type(error).__name__
         problem = (
-            f"the body is not repeatable: it passed once, then failed with other ids, with "
-            f"{name}: {error}"
+            f"the body is not repeatable: it passed once, then failed with other ids "
+            f"({name}: {error})"
         )
     elif difference := next(differences, ""):
         problem = difference

@@ -100,7 +100,8 @@ class Explorer:
         self._start = aware(start, "start")
         self._progress = progress
         self._item: Any = None
-        self._first: Explorer | None = None  # the original run's, if this test is a rerun
+        self._first: Explorer | None = None  # of the first run, if the test runs again
+        self._is_whole = True  # whether it then explores again
         self._unused = set[object]()  # one for each decorator
         self.explorations: list[Exploration] = []
 
@@ -182,7 +183,7 @@ class Explorer:
         )
         exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
         for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
-            exploration._repeat(first)
+            exploration._repeat(first, is_whole=self._is_whole)
         self.explorations.append(exploration)
         return exploration if is_async else exploration._run()
 

@@ -249,10 +249,10 @@ class Guest:
 
     Attributes:
         meeting: The meeting.
-        deed, stopped: It does nothing to the app.
+        effect, stopped: It does nothing to the app.
     """
 
-    deed: str = ""
+    effect: str = ""
     stopped: ConnectionResetError | None = None
 
     def __init__(self, meeting: Meeting) -> None:

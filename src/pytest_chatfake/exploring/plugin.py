@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from ..base.current_test import current
-from ..base.preloading import preload
+from ..base.preloading import needs
+from . import hooks
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _CORE: Final = f"{__name__.partition('.')[0]}.plugin"
 
 _explorer_key = pytest.StashKey["Explorer"]()
+
+needs({"chat_explore"}, *(f"{__package__}.{name}" for name in ("explorer", "progress", "cards")))
 
 
 @pytest.fixture
@@ -59,17 +62,16 @@ def chat_explore(
         progress=progress(request.config),
     )
     explorer._item = request.node
-    if current().again and (before := request.node.stash.get(_explorer_key, None)) is not None:
-        explorer._first = before._first or before
+    is_whole = request.node.ihook.pytest_chatfake_repeat(item=request.node)
+    if is_whole is not None and (before := request.node.stash.get(_explorer_key, None)) is not None:
+        explorer._first, explorer._is_whole = before._first or before, is_whole
     request.node.stash[_explorer_key] = explorer
     yield explorer
     explorer._end()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Import the rest before a test can mock what it imports."""
-    modules = (f"{__package__}.{name}" for name in ("explorer", "progress", "cards"))
-    preload(session, {"chat_explore"}, *modules)
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hooks)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -109,7 +111,7 @@ def pytest_runtest_makereport(
     if _is_ready_made(item):
         from ..suite.reports import record_of
         from .cards import locate_skip, row_of
-        from .webhook_tests import note_result
+        from .first_tests import note_result
 
         note_result(item, call, report)
         locate_skip(item, report)

@@ -1,19 +1,38 @@
-"""What classes of ready-made tests share: how a subclass is collected, checked and connected."""
+"""What ``WebhookTests`` and ``SendTests`` share.
+
+:class:`ReadyMade` is their base class. pytest collects a user's subclass of theirs. For each test,
+a :class:`Run` explores the user's methods, and says in the card what was tried.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final
+from functools import wraps
+from types import CodeType
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import pytest
 
 from ..base.arguments import check_mapping, check_str, cited
+from ..base.calling_line import Line, users_lines
 from ..base.coroutines import run_at_once
+from ..base.current_test import current
 from ..base.errors import ChatFakeError
 from ..base.session_scope import of_the_session
+from ..base.tracebacks import raised_at
+from ..base.views import counted
+from ..fake.fake import ChatFake
+from ..fake.inside import Inside
+from ..fake.snapshots import Snapshot, SnapshotError
+from .cards import Remarks, remarks_key
+from .deviations import has_points, parse_deviations
+from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
+from .explorer import CrashPoints, Explorer, checked_points
+from .printed_test import Written
 
 #: Returned at the end of a generator.
 END: Final = object()
@@ -46,6 +65,164 @@ class Connected:
         run_at_once(self.__aexit__(kind, error, trace))
 
 
+class ReadyMade:
+    """The base class of ``WebhookTests`` and ``SendTests``."""
+
+    __test__: ClassVar[bool] = False
+    crash_points: ClassVar[CrashPoints] = ()
+    expected_failures: ClassVar[Mapping[str, str]] = {}
+    only: ClassVar[Mapping[str, Iterable[str]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let pytest collect a user's class with a ``connect()``, and find its fixtures."""
+        super().__init_subclass__(**kwargs)
+        ours = ReadyMade.__subclasses__()
+        if cls in ours:
+            return
+        is_base = any(cls.connect is base.connect for base in ours)
+        is_misspelt = bool(get_close_matches("connect", vars(cls)))
+        cls.__test__ = vars(cls).get("__test__", is_misspelt or not is_base)
+        if fixtures := fixtures_of(cls):  # so that parametrized fixtures and classes work
+            pytest.mark.usefixtures(*fixtures)(cls)
+
+    def connect(self, chat_fake: ChatFake, *args: Any, **kwargs: Any) -> Any:
+        """Connect a new app, and return its snapshot."""
+        raise NotImplementedError
+
+    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> Connected:
+        """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
+
+        In an async test, write ``async with``. If :meth:`connect` yields, it continues at the end
+        of the block, like a fixture, even if the block fails.
+        """
+        return Connected(self.connect(chat_fake, **fixtures))
+
+
+Tests = TypeVar("Tests", bound=ReadyMade)
+
+
+class Run(Generic[Tests]):
+    """The explorations of one ready-made test.
+
+    Args:
+        tests: The user's object.
+        explorer: The test's ``chat_explore``.
+        request: pytest's ``request`` of the test.
+        own: The user's function whose lines are reported for verbs.
+        methods: The user's methods. If one of them is async, so are the explorations.
+    """
+
+    def __init__(
+        self,
+        tests: Tests,
+        explorer: Explorer,
+        request: pytest.FixtureRequest,
+        own: Any,
+        methods: Sequence[Any],
+    ) -> None:
+        self._tests = tests
+        self._explorer = explorer
+        self._own = own
+        self._item: pytest.Item = request.node
+        self._remarks = request.node.stash[remarks_key] = Remarks()
+        self._name: str = request.function.__name__
+        self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
+        self._loop = loop_for(request, methods)
+        self._is_async = self._loop is not None
+        self._before: Any = None  # the snapshot after connect(), in the first world
+        self._awaits_snapshot = False
+        if reason := item_of(tests.expected_failures, self._name):
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+
+    def note(self, text: str) -> None:
+        """Let the card say something next to the test's outcome, such as what was not tried."""
+        self._remarks.notes.append(text)
+
+    def tried(self, extent: str) -> None:
+        """Let the card say how much was tried, if the test passes."""
+        self._remarks.extent = extent
+
+    def _note_tried(self, exploration: Exploration, advice: str = "") -> None:
+        # Skip the test if its result depends on chance; else let the card say what was tried.
+        if sometimes := exploration._sometimes:
+            pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
+        self.tried(counted(exploration._deviating, "world"))
+        self._remarks.notes += exploration._untried
+
+    def _scope(self, kinds: tuple[str, ...], *, may_be_only: bool = True) -> CheckedOptions:
+        # All worlds with one of these deviations, or the only one that the user names.
+        tries = has_points(kinds)
+        points, errors = checked_points(self._tests.crash_points if tries else (), tries=tries)
+        only = item_of(self._tests.only, self._name) if may_be_only else None
+        return CheckedOptions(
+            kinds,
+            depth=1 if kinds else 0,
+            only=None if only is None else parse_deviations(only),
+            crash_points=points,
+            errors=errors,
+            all_kinds=True,
+        )
+
+    def _explored(
+        self,
+        scenario: Callable[[ChatFake], Coroutine[Any, Any, None]],
+        scope: CheckedOptions,
+        row: ReadyMadeTest,
+        *,
+        is_called: bool = False,
+    ) -> Exploration:
+        # An error that has no line of the user's in its traceback gets that of the user's function.
+        @wraps(scenario)
+        def at_once(chat_fake: ChatFake) -> None:
+            run_at_once(scenario(chat_fake))
+
+        code: CodeType = self._own.__code__
+        current().follow(code, is_called=is_called)
+        try:
+            body = scenario if self._is_async else at_once
+            exploration = self._explorer._explore(body, scope, row)
+            if self._loop is not None:
+                self._loop.runner.run(exploration._explore())
+        except Exception as error:
+            if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
+                line = Line(code.co_filename, code.co_firstlineno)
+                raise raised_at(error.with_traceback(None), line) from error.__cause__
+            raise
+        return exploration
+
+    async def _require_new_app(self, fake: ChatFake, snapshot: Snapshot, *, is_first: bool) -> None:
+        # An app that remembers an earlier world would hide bugs.
+        value = await Inside(fake).taken(snapshot)
+        if is_first:
+            self._before = value
+        elif not len(fake.events) and self._before != value:  # connect() may send something
+            if cited(self._before) == cited(value):
+                raise SnapshotError(
+                    f"snapshot: expected values that are equal in each world, got "
+                    f"{cited(value)}, which can't be compared by value; return plain data"
+                )
+            raise ChatFakeError(
+                f"connect(): expected a new app in each world, got one that remembers an earlier "
+                f"world; the snapshot was {cited(self._before)} at first, and is {cited(value)} "
+                f"now. Create the app inside connect(), and empty its database there"
+                f"{shared_folder(self._item)}"
+            )
+
+    def _pasted(self, lines: list[str], imports: list[str]) -> Written:
+        # The test to paste: it connects the app, and goes on with these lines.
+        connect = self._tests.connect
+        is_async = inspect.isasyncgenfunction(connect)
+        given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
+        if is_async or inspect.isgeneratorfunction(connect):
+            opened = f"with self.connected({given}) as snapshot:"
+            lines = ["async " * is_async + opened, *(f"    {line}" for line in lines)]
+        else:
+            waits = "await " * inspect.iscoroutinefunction(connect)
+            lines = [f"snapshot = {waits}self.connect({given})", *lines]
+        names = self._own.__globals__
+        return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
+
+
 class Loop:
     """The loop of tests whose methods are async."""
 
@@ -68,15 +245,6 @@ def loop_for(request: pytest.FixtureRequest, functions: Sequence[Any]) -> Loop |
         loop = Loop()
         request.addfinalizer(loop.close)
     return loop
-
-
-def set_up_class(cls: type[Any], base: type[Any]) -> None:
-    """Let pytest collect a subclass that has a ``connect()``, with the fixtures that this takes."""
-    is_base = cls.connect is base.connect
-    is_misspelt = bool(get_close_matches("connect", vars(cls)))
-    cls.__test__ = vars(cls).get("__test__", is_misspelt or not is_base)
-    if fixtures := fixtures_of(cls):  # so that parametrized fixtures and classes work
-        pytest.mark.usefixtures(*fixtures)(cls)
 
 
 def fixtures_of(tests: type[Any]) -> list[str]:
@@ -120,14 +288,12 @@ def check_class(
     known = {test for test in vars(base) if test.startswith("test_")}
     left_out = {n for n, value in vars(tests).items() if n.startswith("test_") and value is None}
     for what, names in (
-        ("expected_failures", {*tests.expected_failures}),
-        ("only", {*check_mapping(tests.only, f"{name}.only")}),
-        ("a test set to None", left_out),
+        (f"{name}.expected_failures", {*tests.expected_failures}),
+        (f"{name}.only", {*check_mapping(tests.only, f"{name}.only")}),
+        (f"a test of {name} set to None", left_out),
     ):
         if unknown := names - known:
-            raise ValueError(
-                f"{name}: {what}: expected one of {sorted(known)}, got {cited(min(unknown))}"
-            )
+            raise ValueError(f"{what}: expected one of {sorted(known)}, got {cited(min(unknown))}")
 
 
 def item_of(mapping: Any, name: str) -> Any:

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from ..fake.details import is_first_attempt, name_of, post_of
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot
 from ..http_api.account_api import ApiRequest
+from ..report.hints import logged_error, shown_error
 from ..transport.client.responses import Response
 from ..webhooks.attempts import Attempt
 from ..webhooks.attending import Attend
@@ -85,9 +87,9 @@ class Recorder:
         self.times: dict[Attempt, tuple[int, int | None]] = {}
 
     @property
-    def may_lose_all(self) -> bool:
-        """Whether deviations may lose all events."""
-        return not self.baseline.learning
+    def expects_events(self) -> bool:
+        """Whether there are no deviations, which may lose all events."""
+        return self.baseline.learning
 
     @property
     def remark(self) -> str:
@@ -103,14 +105,14 @@ class Recorder:
         has_injected = False
         for entry in self.log:
             if isinstance(entry, Ended):
-                error = self._inside.logged_error(entry.attempt)
-                attendant = self._inside.attendant_of(entry.attempt)
-                if attendant and attendant.deed:
+                error = logged_error(entry.attempt)
+                attendant = post_of(entry.attempt).attendant
+                if attendant and attendant.effect:
                     has_injected = True
                 elif error and entry.response.is_success:
-                    found.setdefault(error, self._inside.name_of(entry.attempt.event))
+                    found.setdefault(error, name_of(entry.attempt.event))
         if not has_injected:
-            for error in self._inside.background_errors:
+            for error in map(shown_error, self._inside.background_errors):
                 found.setdefault(error, "")
         return found
 
@@ -119,7 +121,7 @@ class Recorder:
         self._note("in attempts")
         self.times[attempt] = time.monotonic_ns(), None
         self._calls_before[attempt] = len(self._inside.calls)
-        if self._inside.is_new(attempt):
+        if is_first_attempt(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
         if self._memories is not None:
             self._memories.begins(attempt)
@@ -154,3 +156,9 @@ class Recorder:
     async def compare(self, snapshot: Snapshot) -> None:
         """Compare a snapshot with that of the world as written."""
         await self.baseline.compare(snapshot, self._inside)
+
+
+def baseline_of(inside: Inside) -> Baseline:
+    """Return what a world's snapshots are compared with; a new one outside explorations."""
+    observer = inside.observer
+    return observer.baseline if isinstance(observer, Recorder) else Baseline()

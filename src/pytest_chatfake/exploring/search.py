@@ -414,9 +414,9 @@ class Search:
             for spread in (False, True)
         )
         for candidate in heapq.merge(*streams):
-            alike = frozenset(candidate.deviations)
-            if alike not in found:
-                found.add(alike)
+            deviations = frozenset(candidate.deviations)
+            if deviations not in found:
+                found.add(deviations)
                 yield candidate.deviations
 
     def _children(self, parent: _Parent, *, is_spread: bool) -> Iterator[_Candidate]:
@@ -425,13 +425,13 @@ class Search:
         messages = {attempt.number: attempt.message for attempt in log.attempts if attempt}
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
         before = sum(d.extent for d in taken if not KINDS[d.kind].is_time)
-        alike = {
-            kind: KINDS[row.alike].least
+        least_of_twins = {
+            kind: KINDS[row.twin].least
             for kind, row in KINDS.items()
-            if row.alike in self._kinds and any(d.kind != kind for d in taken)
+            if row.twin in self._kinds and any(d.kind != kind for d in taken)
         }
         for distance, new in possible_deviations(log, self._kinds, taken):
-            if distance >= alike.get(new.kind, math.inf):
+            if distance >= least_of_twins.get(new.kind, math.inf):
                 continue
             is_same = new.is_of_an_attempt and concerned == {messages.get(new.start)}
             if bool(taken and not is_same) == is_spread:

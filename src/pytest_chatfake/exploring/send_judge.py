@@ -11,9 +11,11 @@ from ..base.arguments import cited
 from ..base.views import counted
 from ..domain.ids import ids_of
 from ..domain.messages import MessageState
+from ..fake.details import key_of, name_of, post_of, takes_key
 from ..fake.inside import Inside
 from ..fake.snapshots import COLLECTIONS, DICT
 from ..http_api.account_api import ApiRequest
+from ..report.entries import is_repeated
 from ..webhooks.attempts import Attempt
 from .deviations import Call
 from .printed_test import NoTestError
@@ -42,7 +44,7 @@ class Books(NamedTuple):
     @classmethod
     def of(cls, inside: Inside) -> Books:
         """Read a fake's books."""
-        messages = [message for message in inside.messages if message.state != "failed"]
+        messages = [message for message in inside.account.messages if message.state != "failed"]
         calls: dict[ApiRequest, Attempt | None] = {}
         attempt: Attempt | None = None
         for record in inside.records:
@@ -67,16 +69,18 @@ class Books(NamedTuple):
         return [call for call in self.calls if call.method not in {"GET", "HEAD"}]
 
     @property
+    def _sends(self) -> Iterator[ApiRequest]:
+        return filter(None, map(self.inside.send_call_of, self.messages))
+
+    @property
     def can_deduplicate(self) -> bool:
         """Whether the service takes idempotency keys, or lets an app look something up."""
-        sends = filter(None, map(self.inside.send_call_of, self.messages))
-        return self.inside.has_queries or all(map(self.inside.takes_key, sends))
+        return self.inside.routes.has_queries or all(map(takes_key, self._sends))
 
     @property
     def send_calls(self) -> list[Call]:
         """The paths and methods of the calls that sent messages."""
-        sends = filter(None, map(self.inside.send_call_of, self.messages))
-        found = (Call.of(call.path, call.method) for call in sends)
+        found = (Call.of(call.path, call.method) for call in self._sends)
         return list(dict.fromkeys(filter(None, found)))
 
     @property
@@ -88,15 +92,15 @@ class Books(NamedTuple):
         """Name the messages that were sent more often than as written, and why they could be."""
         seen: dict[Content, list[MessageState]] = {}
         for message, content in self._as_written(written).items():
-            alike = seen.setdefault(content, [])
-            alike.append(message)
-            if len(alike) <= written[content]:
+            same = seen.setdefault(content, [])
+            same.append(message)
+            if len(same) <= written[content]:
                 continue
             name = self._name(message)
             if not written[content]:
                 yield f"{name} has another content than as written: {_shown(content)}"
-            elif len(alike) > 1:
-                yield f"{name} repeats {self._name(alike[-2])}: {self._why(alike[-2], message)}"
+            elif len(same) > 1:
+                yield f"{name} repeats {self._name(same[-2])}: {self._why(same[-2], message)}"
             else:
                 yield f"{name} is one more than as written: {_shown(content)}"
 
@@ -106,7 +110,7 @@ class Books(NamedTuple):
             often = f" {times} times" * (times > 1)
             failed = [
                 f"{self._name(message)} failed with {message.failure.code}"
-                for message in self.inside.messages
+                for message in self.inside.account.messages
                 if self.content[message] == content and message.failure is not None
             ]
             why = f" ({failed[-1]})" if failed else ""
@@ -127,10 +131,10 @@ class Books(NamedTuple):
     def shared_key(self) -> str:
         """Say that two calls which no fault concerned had the same key; empty if none had."""
         for call, attempt in self.calls.items():
-            if self.inside.is_replayed(call) and attempt is not None:
+            if is_repeated(call) and attempt is not None:
                 what = f"{call.method} {call.path}"
                 return (
-                    f"{self.inside.name_of(attempt.event)} made two {what} calls with the same "
+                    f"{name_of(attempt.event)} made two {what} calls with the same "
                     f"idempotency key, so the second one sent nothing: give each message its own"
                 )
         return ""
@@ -144,7 +148,7 @@ class Books(NamedTuple):
         one, two = calls
         if one is None or two is None:
             return why
-        keys = [self.inside.key_of(one), self.inside.key_of(two)]
+        keys = [key_of(one), key_of(two)]
         if not any(keys):
             why += ", no idempotency key"
         elif not all(keys):
@@ -154,10 +158,10 @@ class Books(NamedTuple):
         else:
             why += ", and the send call takes no idempotency key (idempotency_header=)"
         attempt = self.calls.get(two)
-        is_alone = attempt is not None and not self.inside.round_of(attempt)
+        is_alone = attempt is not None and not post_of(attempt).round
         if attempt is not None and is_alone and attempt is self.calls.get(one):
             posts = [call for call in self.posts if self.calls[call] is attempt]
-            name = self.inside.name_of(attempt.event)
+            name = name_of(attempt.event)
             why += f"; one {name} made {counted(len(posts), 'POST')}"
         return why
 
@@ -206,7 +210,7 @@ def _named_contents(inside: Inside) -> tuple[dict[MessageState, Content], Callab
     def name_ids(text: str) -> str:
         return is_id.sub(lambda found: names.get(found[0], "<id>"), text)
 
-    for message in inside.messages:  # each can only quote earlier ones
+    for message in inside.account.messages:  # each can only quote earlier ones
         contents[message] = (message.recipient, message.type, name_ids(_said(message)))
         # The platform's id has a prefix, which is the same in each run.
         for id_ in is_id.findall(f"{message.id} {message.chat_message_id}"):

@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from functools import wraps
-from types import CodeType
-from typing import Any, ClassVar, Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from ..base.arguments import cited
-from ..base.calling_line import Line, users_lines
 from ..base.coroutines import run_at_once
-from ..base.current_test import current
 from ..base.errors import ChatFakeError
-from ..base.tracebacks import raised_at
 from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, check_snapshot
 from .baseline import Baseline
-from .cards import Remarks, remarks_key
 from .client_calls import POINTS, is_client_call
-from .deviations import Call, Deviation, has_points, parse_deviations
-from .exploration import CheckedOptions, Exploration, ReadyMadeTest
-from .explorer import CrashPoints, Explorer, checked_points
+from .deviations import Call, Deviation, has_points
+from .exploration import Exploration, ReadyMadeTest
+from .explorer import Explorer
 from .printed_test import NoTestError, Written, as_code
-from .ready_made import (
-    Connected,
-    check_class,
-    fixtures_of,
-    item_of,
-    loop_for,
-    own_line,
-    set_up_class,
-)
-from .recorder import Recorder
+from .ready_made import Connected, ReadyMade, Run, check_class, own_line
+from .recorder import baseline_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, messages_as_code, with_names
 from .sending import DAYS, ROUNDS, Sending, awaited, performed
@@ -87,7 +72,7 @@ _QUERIES_TRIED: Final = 3
 _LAST_ROUNDS: Final = 5
 
 
-class SendTests:
+class SendTests(ReadyMade):
     """Does your app send twice, or not at all? Write three methods, and get eight tests.
 
     Subclass it in a test module::
@@ -126,15 +111,6 @@ class SendTests:
             passes, it counts as a failure.
         only: The only world to try, by test name, as a failure printed it.
     """
-
-    __test__: ClassVar[bool] = False
-    crash_points: ClassVar[CrashPoints] = ()
-    expected_failures: ClassVar[Mapping[str, str]] = {}
-    only: ClassVar[Mapping[str, Iterable[str]]] = {}
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        set_up_class(cls, SendTests)
 
     # Yours to write
 
@@ -195,14 +171,6 @@ class SendTests:
         playing = Sending(self, chat_fake, works=_writes(self, "work")).play()
         return playing if Inside(chat_fake).is_async else run_at_once(playing)
 
-    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> Connected:
-        """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
-
-        In an async test, write ``async with``. If :meth:`connect` yields, it continues at the end
-        of the block, like a fixture, even if the block fails.
-        """
-        return Connected(self.connect(chat_fake, **fixtures))
-
     @pytest.fixture(name="send_run")
     def _send_run(self, chat_explore: Explorer, request: pytest.FixtureRequest) -> _SendRun:
         """Runs the ready-made tests of a SendTests class."""
@@ -257,32 +225,22 @@ class _Known(NamedTuple):
     value: Any = None
 
 
-class _SendRun:
+class _SendRun(Run[SendTests]):
     """The explorations of one ready-made test."""
 
     def __init__(
         self, tests: SendTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:
-        self._tests = tests
-        self._explorer = explorer
-        explorer._config = explorer._config.replace(timeout=60)  # a client may sleep between tries
-        self._item: pytest.Item = request.node
-        self._remarks = request.node.stash[remarks_key] = Remarks()
-        self._name: str = request.function.__name__
-        self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
+        own = own_line(type(tests).send, SendTests.send)
         methods = [getattr(tests, name) for name, *_ in _METHODS]
-        self._loop = loop_for(request, methods)
-        self._is_async = self._loop is not None
-        self._before: Any = None  # the snapshot after connect(), in the first world
+        super().__init__(tests, explorer, request, own, methods)
+        explorer._config = explorer._config.replace(timeout=60)  # a client may sleep between tries
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
         self._failing: Counter[Content] | None = None  # what should have been sent, if that differs
         self._quotes_ids = False  # whether messages say ids, which can't be written as code
-        self._awaits_snapshot = False
         self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._can_decide = False  # whether a right app can know if a call took effect
-        if reason := item_of(tests.expected_failures, self._name):
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
     def require_restart(self) -> None:
         if not _writes(self._tests, "restart"):
@@ -292,26 +250,18 @@ class _SendRun:
 
     def compare(self, *kinds: str) -> None:
         exploration = self._explore(kinds)
-        if why := exploration._sometimes:
-            pytest.skip(f"by chance, because of threads: this {why}")
-        if not exploration._deviating:
+        if not exploration._deviating and not exploration._sometimes:
             pytest.skip(exploration._why_nothing or self._why_nothing(kinds))
-        self._remarks.extent = counted(exploration._deviating, "world")
-        self._remarks.notes += exploration._untried
+        self._note_tried(exploration)
         if not self._can_decide and (unclear := [kind for kind in kinds if kind in _UNCLEAR]):
-            self._remarks.notes.append(f"{listed(unclear)} was not tried: {_NO_KEY}")
+            self.note(f"{listed(unclear)} was not tried: {_NO_KEY}")
         if meetings := exploration._meetings:
-            self._remarks.notes.append(meetings)
+            self.note(meetings)
         if waits := exploration._places("limit"):
-            self._remarks.notes.append(_A_LOCK.format(waits))
+            self.note(_A_LOCK.format(waits))
 
     def compare_at_once(self) -> None:
-        async def twice(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            sending = self._sending(fake, twice=True)
-            await sending.play()
-            await self._judge(fake, snapshot, "", sending)
-
-        self._explore(sends=twice)
+        self._explore(sends=partial(self._sends, twice=True))
         self.compare("duplicate_at_once")
 
     def compare_with_a_new_key(self) -> None:
@@ -335,11 +285,11 @@ class _SendRun:
                 self.require_restart()
                 await sending.make_anew()
                 await sending.continue_sending()
-                self._remarks.notes.append("the new key was used only after restart()")
-            await self._judge(fake, snapshot, "the API key was rotated", sending)
+                self.note("the new key was used only after restart()")
+            await self._judge(fake, snapshot, sending, "the API key was rotated")
 
         self._explore(sends=sends)
-        self._remarks.extent = "1 rotation"
+        self.tried("1 rotation")
 
     def compare_without_money(self) -> None:
         config = self._explorer._config
@@ -351,14 +301,14 @@ class _SendRun:
             await performed(fake, fake.set_balance("0"))
             sending = self._sending(fake, remedy=lambda: fake.top_up(money))
             await sending.play()
-            failed = [each for each in Inside(fake).messages if each.state == "failed"]
+            failed = [each for each in Inside(fake).account.messages if each.state == "failed"]
             if not failed:
                 pytest.skip("no message failed for lack of money: does your send call cost any?")
             cause = "there was no money at first, and then top_up()"
-            await self._judge(fake, snapshot, cause, sending)
+            await self._judge(fake, snapshot, sending, cause)
 
         self._explore(sends=sends)
-        self._remarks.extent = "1 world"
+        self.tried("1 world")
 
     # An exploration
 
@@ -366,54 +316,30 @@ class _SendRun:
         self,
         kinds: tuple[str, ...] = (),
         *,
-        sends: Callable[[ChatFake, Snapshot | None], Any] | None = None,
+        sends: Callable[[ChatFake, Snapshot | None], Awaitable[None]] | None = None,
     ) -> Exploration:
-        async def plays(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            sending = self._sending(fake)
-            await sending.play()
-            await self._judge(fake, snapshot, "", sending)
-
-        played = plays if sends is None else sends
+        sends = sends or self._sends
 
         async def scenario(chat_fake: ChatFake) -> None:
             check_class(type(self._tests), SendTests, _METHODS)
             async with Connected(self._tests.connect(chat_fake, **self._fixtures)) as snapshot:
                 if snapshot is not None:
                     check_snapshot(snapshot)
-                    await self._check_before(chat_fake, snapshot)
-                await played(chat_fake, snapshot)
+                    self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
+                    await self._require_new_app(chat_fake, snapshot, is_first=not self._known)
+                await sends(chat_fake, snapshot)
 
-        @wraps(scenario)
-        def at_once(chat_fake: ChatFake) -> None:
-            run_at_once(scenario(chat_fake))
-
-        tries = has_points(kinds)
-        points, errors = checked_points(self._tests.crash_points if tries else (), tries=tries)
-        given = item_of(self._tests.only, self._name) if kinds else None
-        scope = CheckedOptions(
-            kinds,
-            depth=1 if kinds else 0,
-            only=None if given is None else parse_deviations(given),
-            crash_points=points,
-            errors=errors,
-            all_kinds=True,
-            stop_at_first=True,
-            calls_count=tries,
-        )
+        scope = self._scope(kinds, may_be_only=bool(kinds))
+        scope = scope._replace(stop_at_first=True, calls_count=has_points(kinds))
         row = ReadyMadeTest(self._name, self._as_written, self._wants)
-        body = scenario if self._is_async else at_once
-        code: CodeType = self._own.__code__
-        current().follow(code, is_called=False)
-        try:
-            exploration = self._explorer._explore(body, scope, row)
-            if self._loop is not None:
-                self._loop.runner.run(exploration._explore())
-        except Exception as error:
-            if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
-                line = Line(code.co_filename, code.co_firstlineno)
-                raise raised_at(error.with_traceback(None), line) from error.__cause__
-            raise
-        return exploration
+        return self._explored(scenario, scope, row)
+
+    async def _sends(
+        self, fake: ChatFake, snapshot: Snapshot | None, *, twice: bool = False
+    ) -> None:
+        sending = self._sending(fake, twice=twice)
+        await sending.play()
+        await self._judge(fake, snapshot, sending)
 
     def _sending(
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
@@ -431,14 +357,11 @@ class _SendRun:
             if deviation.kind == "api.fail_400" and not is_send:
                 return False
             return call.method != "GET" or deviation.start <= _QUERIES_TRIED
-        attempts = [each for each in log.attempts if each is not None]
-        own = [each for each in attempts if each.is_call]
-        tried = own[:_CALLS_TRIED] + [each for each in own if _calls_out(each)][:_CALLS_TRIED]
         if not self._can_decide and deviation.kind == "crash":
             return False
-        if all(each.number != deviation.start for each in tried):
-            return False
-        if not deviation.place:
+        own = [each for each in log.attempts if each is not None and each.is_call]
+        tried = own[:_CALLS_TRIED] + [each for each in own if _calls_out(each)][:_CALLS_TRIED]
+        if all(each.number != deviation.start for each in tried) or not deviation.place:
             return False
         ((kind, name),) = deviation.place
         if kind == "line":  # a request may be on its way, and take effect at any time
@@ -455,37 +378,24 @@ class _SendRun:
             )
         return "send() and work() made no API call that could fail"
 
-    @property
-    def _own(self) -> Any:
-        return own_line(type(self._tests).send, SendTests.send)
-
     # A world
-
-    async def _check_before(self, fake: ChatFake, snapshot: Snapshot) -> None:
-        value = await Inside(fake).taken(snapshot)
-        self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
-        if not self._known:
-            self._before = value
-        elif self._before != value:
-            raise ChatFakeError(
-                f"connect(): expected a new app in each world, got one that remembers an earlier "
-                f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
-                f"now. Create the app inside connect(), and empty its database there"
-            )
 
     @property
     def _rejects(self) -> bool:
         return self._name == "test_a_rejected_send"
 
     async def _judge(
-        self, fake: ChatFake, snapshot: Snapshot | None, cause: str, sending: Sending
+        self,
+        fake: ChatFake,
+        snapshot: Snapshot | None,
+        sending: Sending,
+        cause: str = "as written",
     ) -> None:
         inside = Inside(fake)
         books = Books.of(inside)
         value = None if snapshot is None else await inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
-        observer = inside.observer
-        baseline = observer.baseline if isinstance(observer, Recorder) else Baseline()
+        baseline = baseline_of(inside)
         if is_first := sending.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
         known = self._known[sending.is_doubled]
@@ -509,7 +419,7 @@ class _SendRun:
                 if error is not None:
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
             self._failing = known.messages if is_about_messages else None
-            raise baseline.error_about(cause or "as written", lines)
+            raise baseline.error_about(cause, lines)
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
@@ -517,7 +427,7 @@ class _SendRun:
             raise sending.swallowed
         if not books.messages:
             raise ChatFakeError(
-                f"send(): expected it to send a message, or work() within {DAYS} days, got none: "
+                f"send(): expected it to send a message, or work() within {DAYS} days, got none; "
                 f"call chat_fake.send_endpoint() in connect(), and let the app call "
                 f"chat_fake.base_url"
             )
@@ -551,10 +461,8 @@ class _SendRun:
     # The test to paste
 
     def _as_written(self, baseline: Baseline) -> Written:
-        connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
-        wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
-        given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
-        lines = [f"{wait}self.play(chat_fake)"]
+        imports, names = list[str](), self._own.__globals__
+        lines = [f"{'await ' * self._is_async}self.play(chat_fake)"]
         if self._rejects:
             imports.append("from datetime import timedelta")
             lines += [
@@ -569,13 +477,7 @@ class _SendRun:
             lines.append(f"assert {taken} == {expected}  # as written; is it right?")
         else:
             raise NoTestError("the snapshot has values that can't be written as code")
-        if is_async or inspect.isgeneratorfunction(connect):
-            opened = f"with self.connected({given}) as snapshot:"
-            lines = ["async " * is_async + opened, *(f"    {line}" for line in lines)]
-        else:
-            waits = "await " * inspect.iscoroutinefunction(connect)
-            lines.insert(0, f"snapshot = {waits}self.connect({given})")
-        return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
+        return self._pasted(lines, imports)
 
 
 def _calls_out(attempt: LoggedAttempt) -> bool:

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from ..base.coroutines import run_at_once
+from ..base.triggers import Trigger
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from .client_calls import POINTS, client_calls
@@ -88,7 +89,7 @@ class Sending:
         self._remedy = remedy
         self._is_remedied = False
         self._names: list[str] = [SEND, *[WORK] * works]
-        self._home = threading.get_ident()
+        self._test_thread = threading.get_ident()
         self._lock = threading.Lock()
         self._running = 0
         self._has_restarted = False
@@ -138,7 +139,7 @@ class Sending:
         await self._work_for_hours()
         if self.days is None:
             self.days = 0
-            while WORK in self._names and not self._inside.messages and self.days < DAYS:
+            while WORK in self._names and not self._inside.account.messages and self.days < DAYS:
                 await self._work_after(days=1)
                 self.days += 1
         else:
@@ -182,7 +183,7 @@ class Sending:
     async def _called(self, name: str) -> None:
         tests, fake = self._tests, self._fake
         with self._lock:
-            is_second = self._running > 0 or threading.get_ident() != self._home
+            is_second = self._running > 0 or threading.get_ident() != self._test_thread
             self._running += 1
             self.is_doubled |= is_second and name == SEND
             is_new, self._is_stopped = is_second or self._is_stopped, False
@@ -209,10 +210,14 @@ class Sending:
                 self._running -= 1
         if name == WORK:
             self.swallowed = error or self.swallowed
-        elif error is None or self._inside.has_faults or self._remedy or self._twice:
+        elif error is None or self._has_faults or self._remedy or self._twice:
             self.told = error
         else:
             raise error
+
+    @property
+    def _has_faults(self) -> bool:
+        return any(isinstance(record, Trigger) for record in self._inside.records)
 
     @contextmanager
     def _limit(self) -> Generator[None]:

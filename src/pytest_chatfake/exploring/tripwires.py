@@ -173,7 +173,9 @@ def find_named(what: object, argument: str, expected: str) -> Any:
         return _named(what) if isinstance(what, str) else what
     except (AttributeError, ImportError, ValueError) as error:
         problem = shortened(str(error))
-        raise ValueError(f"{argument}: expected {expected}, got {cited(what)}: {problem}") from None
+        raise ValueError(
+            f"{argument}: expected {expected}, got {cited(what)} ({problem})"
+        ) from None
 
 
 def _named(name: str) -> object:

@@ -3,69 +3,46 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
-from functools import partial, wraps
+from functools import partial
 from itertools import count
-from types import CodeType
 from typing import Any, ClassVar, Final, TypeAlias
 
 import pytest
 
 from ..base.arguments import check_int, cited
-from ..base.calling_line import Line, users_lines
 from ..base.coroutines import run_at_once
-from ..base.current_test import current
 from ..base.errors import ChatFakeError
-from ..base.tracebacks import raised_at, text_of
+from ..base.tracebacks import text_of
 from ..base.views import counted, listed
 from ..domain.messages import DEFAULT_PRICE
 from ..fake.config import ChatFakeConfig
+from ..fake.details import chosen_path, is_posted, let_retry, never_disable, was_made
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
+from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
-from .baseline import HARMLESS, Baseline
-from .cards import Remarks, remarks_key
+from .baseline import HARMLESS, Baseline, has_background
 from .changes import ChangeCount
-from .deviations import EARLY, POSTED, Deviation, has_points, parse_deviations
-from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
-from .explorer import CrashPoints, Explorer, checked_points
+from .deviations import EARLY, POSTED, Deviation
+from .exploration import Exploration, ReadyMadeTest
+from .explorer import Explorer
+from .first_tests import CHANGE, FIRST, RIGHT, has_failed
 from .printed_test import NoTestError, Written, as_code
-from .ready_made import (
-    Connected,
-    check_class,
-    fixtures_of,
-    item_of,
-    loop_for,
-    own_line,
-    set_up_class,
-)
-from .recorder import Recorder
+from .ready_made import Connected, ReadyMade, Run, check_class, item_of, own_line
+from .recorder import Recorder, baseline_of
 from .search import WorldLog
 from .send_judge import Books, Content, messages_as_code
-from .sending import ROUNDS
-
-#: If this test fails, tests that would fail for the same reason are skipped.
-_FIRST: Final = "test_all_events_are_taken"
-
-#: If this test fails, tests that compare snapshots are skipped.
-_CHANGE: Final = "test_snapshot_changes"
-
-#: If this test fails, the fake's books are not used in other tests, and those that need them are
-#: skipped.
-_RIGHT: Final = "test_snapshot_is_right"
-
-#: Which of these three tests have failed in this process.
-_failed_key: Final = pytest.StashKey[set[tuple[object, str, str]]]()
+from .sending import ROUNDS, performed
 
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
 
 _NO_SNAPSHOT: Final = (
-    "connect() returned no snapshot, so only responses were checked: return a function that "
+    "connect() returned no snapshot, so only responses were checked; return a function that "
     "returns your app's state, as in lambda: dict(app.statuses)"
 )
 
@@ -139,7 +116,7 @@ _METHODS: Final = (
 _Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
-class WebhookTests:
+class WebhookTests(ReadyMade):
     """Is your webhook handler idempotent? Write ``connect()``, and get nineteen tests.
 
     Subclass it in a test module, and connect a new app in each call::
@@ -173,15 +150,7 @@ class WebhookTests:
         only: The only world to try, by test name, as a failure printed it.
     """
 
-    __test__: ClassVar[bool] = False
-    crash_points: ClassVar[CrashPoints] = ()
-    expected_failures: ClassVar[Mapping[str, str]] = {}
     known_forgeries: ClassVar[Mapping[str, str]] = {}
-    only: ClassVar[Mapping[str, Iterable[str]]] = {}
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        set_up_class(cls, WebhookTests)
 
     # Yours to write
 
@@ -251,14 +220,6 @@ class WebhookTests:
         ``scenario`` is. If nothing expires, write ``def forget(self): pass``.
         """
 
-    def connected(self, chat_fake: ChatFake, **fixtures: Any) -> Connected:
-        """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
-
-        In an async test, write ``async with``. If :meth:`connect` yields, it continues at the end
-        of the block, like a fixture, even if the block fails.
-        """
-        return Connected(self.connect(chat_fake, **fixtures))
-
     @pytest.fixture(name="chat_fake_config")
     def _with_tick(self, chat_fake_config: ChatFakeConfig) -> ChatFakeConfig:
         """The configuration with a tick, because a service's events have different times."""
@@ -302,12 +263,12 @@ class WebhookTests:
             if snapshot is not None:  # it may send what is due by then
                 await Inside(fake).taken(snapshot)
             sent = Books.of(Inside(fake)).contents
-            await _performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
+            await performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
             webhook_run.require_no_repeats(fake, sent, "all events came again two days later")
             if webhook_run.judges:
                 await webhook_run.judge(fake, snapshot, "all events came again two days later")
             if snapshot is not None:  # it is as before, and so as written
-                _baseline_of(Inside(fake)).remark = HARMLESS
+                baseline_of(Inside(fake)).remark = HARMLESS
 
         webhook_run.explore(ending=again, compares=True)
 
@@ -329,9 +290,9 @@ class WebhookTests:
             ]
             if pair:
                 had_threads.append(inside.had_threads)
-                logged = inside.logged_error(pair[0])
+                logged = logged_error(pair[0])
                 why = f"{pair[0].outcome}{logged and f' (the app logged {logged})'}"
-                is_done = any(each.ok and not inside.logged_error(each) for each in pair)
+                is_done = any(each.ok and not logged_error(each) for each in pair)
                 failed.append("" if is_done else why)
 
         advice = "" if self.crash_points else f". {_NAME_IT}"
@@ -375,14 +336,14 @@ class WebhookTests:
         """Accept an event about a message that your app never sent, at the latest as a retry."""
 
         async def send(fake: ChatFake, _: Snapshot | None) -> None:
-            by_app = Inside(fake).is_sent_by_app
+            by_app = _sends(fake)
             if not fake.messages or not (by_app or webhook_run.has_own_scenario):
                 pytest.skip("your app sends nothing, so it knows none of the messages anyway")
             known, before = fake.messages[-1], len(fake.webhooks.attempts)
             # What an app adds to its own messages, others don't have.
             extra = {} if by_app else known.extra
             sent = fake.send(known.type, known.content, to=_PERSON, price="0", extra=extra)
-            await _performed(fake, sent.deliver())
+            await performed(fake, sent.deliver())
             await _settled(fake)
             last = {(each.event, each.endpoint): each for each in fake.webhooks.attempts[before:]}
             _check_unknown(last.values())
@@ -424,10 +385,10 @@ class WebhookTests:
             kind = f"{settings.naming.event_type.partition('.')[0]}.added_later"
             if settings.outbound is not None:  # such an event would have another envelope
                 webhook_run.note("no unknown event type, because of outbound=")
-            elif not inside.is_heard(kind):
+            elif not _listens(fake, kind):
                 webhook_run.note('no unknown event type: connect(events="*")')
             else:
-                await _performed(fake, fake.webhooks.emit_event(kind))
+                await performed(fake, fake.webhooks.emit_event(kind))
                 await _settled(fake)
 
         webhook_run.compare("evolve", *POSTED, ending=unknown)
@@ -443,22 +404,22 @@ class WebhookTests:
                     "outbound= shapes only status events: to shape what people write, pass inbound="
                 )
             person = fake.recipient(_PERSON)
-            await _performed(fake, person.writes("STOP"))
+            await performed(fake, person.writes("STOP"))
             if snapshot is not None:  # the snapshot may wait for a reply
-                await _performed(fake, fake.settle())
+                await performed(fake, fake.settle())
                 await inside.taken(snapshot)
-            await _performed(fake, person.sends("image", {"link": "https://example.test/1"}))
+            await performed(fake, person.sends("image", {"link": "https://example.test/1"}))
             await _settled(fake)
-            others = [e for e in fake.events[before:] if not inside.is_about_a_message(e)]
+            others = [e for e in fake.events[before:] if e.message_id is None]
             kinds = [event.type for event in others]
-            if not any(map(inside.is_heard, kinds)):
+            if not any(_listens(fake, kind) for kind in kinds):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
             webhook_run.tried(counted(len(others), "message"))
             names = dict(zip(others, ("a text", "an image"), strict=False))
             errors = {
                 names[each.event]: error
                 for each in inside.attempts
-                if each.ok and each.event in names and (error := inside.logged_error(each))
+                if each.ok and each.event in names and (error := logged_error(each))
             }
             if errors:
                 what, error = listed(errors), next(iter(errors.values()))
@@ -473,7 +434,7 @@ class WebhookTests:
             if not any(endpoint.signer for endpoint in Inside(fake).connected):
                 pytest.skip('your endpoint has no signer: connect(signer=HmacSigner("secret"))')
             known = self.known_forgeries
-            await _performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot, known=known))
+            await performed(fake, fake.webhooks.assert_rejects_forgeries(snapshot, known=known))
             if check := Inside(fake).forgery_check:
                 webhook_run.tried(counted(len(check.refused), "forgery", "forgeries"))
                 for note in check.notes:
@@ -482,49 +443,33 @@ class WebhookTests:
         webhook_run.explore(ending=forge)
 
 
-class _WebhookRun:
-    """The exploration of one ready-made test."""
+class _WebhookRun(Run[WebhookTests]):
+    """The explorations of one ready-made test."""
 
     def __init__(
         self, tests: WebhookTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:
-        self._tests = tests
-        self._explorer = explorer
-        self._item: pytest.Item = request.node
-        self._remarks = request.node.stash[remarks_key] = Remarks()
-        self._name: str = request.function.__name__
-        self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
+        cls = type(tests)
+        self.has_own_scenario: bool = cls.scenario is not WebhookTests.scenario
+        own = own_line(cls.scenario if self.has_own_scenario else cls.connect, WebhookTests.connect)
+        super().__init__(tests, explorer, request, own, (tests.connect, tests.scenario))
         self._raises = True
-        self._wants: Callable[[Deviation, WorldLog], bool] | None = None  # None: all deviations
+        self._fails_calls = False  # whether only API calls that the app makes in attempts fail
         self._can_deduplicate = False
         self._has_aged = False  # whether the test moved the clock
         self._ending: _Ending | None = None
         self._is_alone = False  # whether it only does what the test to paste does
-        self._before: Any = None  # the snapshot after connect(), in the first world
         self._changes: ChangeCount | None = None
         self._has_snapshot = True
         self._counts = False  # whether messages have to be as in the first world
         self._quotes_ids = False  # whether messages say ids, which can't be written as code
-        self._awaits_snapshot = False
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
         self._has_to_be_right = False  # whether the first world has to be as expected() says
         self.judges: bool = False  # whether it is, so that expected() judges other worlds as well
-        self._loop = loop_for(request, (tests.connect, tests.scenario))
-        self._is_async = self._loop is not None
-        if reason := item_of(tests.expected_failures, self._name):
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-
-    def note(self, text: str) -> None:
-        """Let the card say something next to the test's outcome, such as what was not tried."""
-        self._remarks.notes.append(text)
 
     async def count_events(self, fake: ChatFake, _: Snapshot | None) -> None:
         self.tried(_events_of(fake))
-
-    def tried(self, extent: str) -> None:
-        """Let the card say how much was tried, if the test passes."""
-        self._remarks.extent = extent
 
     def compare(
         self,
@@ -536,20 +481,16 @@ class _WebhookRun:
         exploration = self.explore(
             *kinds, ending=ending, compares=True, raise_exceptions=raise_exceptions
         )
-        if not exploration._deviating and self._wants is _fails_inside:
+        if not exploration._deviating and self._fails_calls:
             pytest.skip(_NO_CALL if self._can_deduplicate else f"{_NO_CALL}, or {_NO_KEY}")
         if reason := exploration._why_nothing:
             pytest.skip(reason)
-        if sometimes := exploration._sometimes:
-            pytest.skip(f"by chance, because of threads: this {sometimes}{advice}")
-        self.tried(counted(exploration._deviating, "world"))
-        for text in exploration._untried:
-            self.note(text)
+        self._note_tried(exploration, advice)
         return exploration
 
     def compare_sends(self) -> None:
         """Let API calls fail that the app makes while it handles an event, and count messages."""
-        self._wants, written = _fails_inside, list[Counter[Content]]()
+        self._fails_calls, written = True, list[Counter[Content]]()
 
         async def count_messages(fake: ChatFake, snapshot: Snapshot | None) -> None:
             inside = Inside(fake)
@@ -558,8 +499,8 @@ class _WebhookRun:
                 if not [*books.missing(written[0])]:
                     break
                 # A worker, such as one in the snapshot, may send it later.
-                await inside.pause(_PAUSE * inside.has_background)
-                await _performed(fake, fake.clock.advance(hours=1))
+                await inside.pause(_PAUSE * has_background(inside))
+                await performed(fake, fake.clock.advance(hours=1))
                 if snapshot is not None:
                     await inside.taken(snapshot)
                 await inside.settle()
@@ -587,58 +528,35 @@ class _WebhookRun:
             self._is_through = False
             check_class(type(self._tests), WebhookTests, _METHODS)
             if prepare is not None:
-                await _performed(chat_fake, prepare(chat_fake))
+                await performed(chat_fake, prepare(chat_fake))
             made = self._tests.connect(chat_fake, **self._fixtures)
             async with Connected(made) as snapshot:  # not connected(), which may be overridden
                 self._check(chat_fake, snapshot)
-                if not (self._is_alone or prepare):
-                    await self._check_before(snapshot, chat_fake)
+                if snapshot is not None and not (self._is_alone or prepare):
+                    is_first = not self._was_played
+                    await self._require_new_app(chat_fake, snapshot, is_first=is_first)
                 await self._run(chat_fake, snapshot, looks=bool(kinds), compares=compares)
 
-        @wraps(scenario)
-        def at_once(chat_fake: ChatFake) -> None:
-            run_at_once(scenario(chat_fake))
-
-        body = scenario if self._is_async else at_once
-        tries = has_points(kinds)
-        points = self._tests.crash_points if tries else ()
-        crash_points, errors = checked_points(points, tries=tries)
-        depth = 1 if kinds else 0
-        given = item_of(self._tests.only, self._name)
-        only = None if given is None else parse_deviations(given)
-        scope = CheckedOptions(
-            kinds,
-            depth=depth,
-            only=only,
-            crash_points=crash_points,
-            errors=errors,
-            all_kinds=True,
+        scope = self._scope(kinds)._replace(
             stop_at_first="unknown_value" not in kinds,  # name each field
             may_miss_points="crash_points" not in vars(type(self._tests)),
-            runs_again=self._name == _FIRST,  # to find an app that remembers an earlier world
+            runs_again=self._name == FIRST,  # to find an app that remembers an earlier world
         )
-        code: CodeType = self._own.__code__
-        current().follow(code, is_called=self.has_own_scenario)
+        row = ReadyMadeTest(self._name, self._as_written, self._wants)
         try:
-            exploration = self._explorer._explore(
-                body, scope, ReadyMadeTest(self._name, self._as_written, self._wanted)
-            )
-            if self._loop is not None:
-                self._loop.runner.run(exploration._explore())
+            exploration = self._explored(scenario, scope, row, is_called=self.has_own_scenario)
         except Exception as error:
-            if self._explorer.explorations[-1]._failed_as_written and not self._is_through:
-                self._skip_if_failed(_FIRST)
+            last = self._explorer.explorations[-1]
+            if last._failed_as_written and not self._is_through:
+                self._skip_if_failed(FIRST)
                 if prepare is not None:
                     why = f"{type(error).__name__}: {text_of(error)}".partition("\n")[0]
-                    pytest.skip(f"your scenario itself fails in this case: {why}")
+                    pytest.skip(f"your scenario itself fails in this case, with {why}")
             if prepare is not None:  # what the app keeps may have to expire
-                self._skip_if_not_aged(self._explorer.explorations[-1])
+                self._skip_if_not_aged(last)
             if isinstance(error, SnapshotError):
-                self._skip_if_failed(_CHANGE)
+                self._skip_if_failed(CHANGE)
             self._note_errors(error)
-            if not users_lines(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
-                line = Line(code.co_filename, code.co_firstlineno)
-                raise raised_at(error.with_traceback(None), line) from error.__cause__
             raise
         if compares and not self._has_snapshot:
             pytest.skip(_NO_SNAPSHOT)
@@ -646,14 +564,17 @@ class _WebhookRun:
         self._note_errors()
         return exploration
 
-    def _wanted(self, deviation: Deviation, log: WorldLog) -> bool:
+    def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
+        if not self._fails_calls:
+            return True
         is_clear = self._can_deduplicate or deviation.kind != "api.lose_response"
-        return self._wants is None or (is_clear and self._wants(deviation, log))
+        in_attempts = {(each.number, each.call) for each in log.calls if each.is_in_attempt}
+        return is_clear and (deviation.start, deviation.call) in in_attempts
 
     async def age(self, fake: ChatFake, **by: float) -> None:
         """Move the clock, and let the app forget what has expired by then."""
         self._has_aged = True
-        await _performed(fake, fake.clock.advance(**by))
+        await performed(fake, fake.clock.advance(**by))
         await self._returned("forget()", self._tests.forget())
 
     async def judge(
@@ -661,7 +582,7 @@ class _WebhookRun:
     ) -> None:
         """Compare a snapshot with what ``expected()`` returns."""
         inside = Inside(fake)
-        baseline = _baseline_of(inside)
+        baseline = baseline_of(inside)
         if snapshot is None:
             pytest.skip(_NO_SNAPSHOT)
         if baseline.until or not baseline.judges:
@@ -670,7 +591,7 @@ class _WebhookRun:
         expected = await self._returned("expected()", self._tests.expected(fake))
         if expected is None:
             raise ChatFakeError(
-                "expected(): expected what the snapshot has to be, got None: did you forget "
+                "expected(): expected what the snapshot has to be, got None; did you forget "
                 "`return`?"
             )
         await baseline.judge(expected, snapshot, inside, cause)
@@ -691,9 +612,9 @@ class _WebhookRun:
         """Go on only if the scenario as written ends as ``expected()`` says."""
         if not _has_expected(type(self._tests)):
             pytest.skip(_NO_EXPECTED)
-        self._skip_if_failed(_RIGHT)
-        if self._name != _RIGHT and item_of(self._tests.expected_failures, _RIGHT):
-            pytest.skip(f"{_RIGHT} is expected to fail")
+        self._skip_if_failed(RIGHT)
+        if self._name != RIGHT and item_of(self._tests.expected_failures, RIGHT):
+            pytest.skip(f"{RIGHT} is expected to fail")
         self._has_to_be_right = True
         self.explore(ending=self.count_events, compares=True)
 
@@ -704,19 +625,8 @@ class _WebhookRun:
 
     def _skip_if_failed(self, name: str) -> None:
         # The other test says why this one would fail.
-        if self._name != name and _key_of(self._item, name) in _failed_in(self._item.session):
+        if self._name != name and has_failed(self._item, name):
             pytest.skip(f"{name} fails")
-
-    @property
-    def has_own_scenario(self) -> bool:
-        return type(self._tests).scenario is not WebhookTests.scenario
-
-    @property
-    def _own(self) -> Any:
-        # The function whose lines are reported for verbs.
-        tests = type(self._tests)
-        function = tests.scenario if self.has_own_scenario else tests.connect
-        return own_line(function, WebhookTests.connect)
 
     # A world
 
@@ -734,17 +644,17 @@ class _WebhookRun:
         if looks and self.judges:
             await self.judge(fake, snapshot)
         if looks and snapshot is not None:
-            await _performed(fake, fake.assert_order_independent(snapshot))
+            await performed(fake, fake.assert_order_independent(snapshot))
         if looks:
             self._count_messages(fake)
         if not self._is_alone:
-            await _performed(fake, fake.settle())
-            Inside(fake).require_accepted()
+            await performed(fake, fake.settle())
+            Inside(fake).checks.require_accepted()
 
     def _count_messages(self, fake: ChatFake) -> None:
         # The app's own books may hide that it sent a message twice.
         inside = Inside(fake)
-        baseline, books = _baseline_of(inside), Books.of(inside)
+        baseline, books = baseline_of(inside), Books.of(inside)
         may_lose = self._name in _SEND_ONCE_IF_CLEAR
         if baseline.learning:
             baseline.messages = books.contents
@@ -754,7 +664,7 @@ class _WebhookRun:
         elif self._counts and baseline.compares and not baseline.until:
             lines = [*books.repeats(baseline.messages)]
             # In the background, the app may still be about to send.
-            if may_lose and not inside.has_background:
+            if may_lose and not has_background(inside):
                 lines += books.missing(baseline.messages)
             self._require_none(lines, books, baseline.messages, "other messages were sent")
 
@@ -768,7 +678,7 @@ class _WebhookRun:
     ) -> None:
         if not lines:
             return
-        baseline = _baseline_of(books.inside)
+        baseline = baseline_of(books.inside)
         baseline.messages, self._quotes_ids = sent, books.quotes_ids
         error = baseline.error_about(cause, lines)
         baseline.is_about_messages = True
@@ -778,43 +688,23 @@ class _WebhookRun:
         inside = Inside(fake)
         if not inside.connected:
             raise ChatFakeError(
-                "connect(): expected it to connect the app, got no endpoint: call "
+                "connect(): expected it to connect the app, got no endpoint; call "
                 "chat_fake.webhooks.connect(...) in it"
             )
         for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
-            inside.never_disable(endpoint)  # the test's own faults must not count as failures
-            if self._wants is not None:
-                inside.let_retry(endpoint)
+            never_disable(endpoint)  # the test's own faults must not count as failures
+            if self._fails_calls:
+                let_retry(endpoint)
         self._has_snapshot = snapshot is not None
         if self._has_snapshot:
             check_snapshot(snapshot)
         self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
 
-    async def _check_before(self, snapshot: Snapshot | None, fake: ChatFake) -> None:
-        # An app that remembers an earlier world would hide bugs.
-        if snapshot is None:
-            return
-        value = await Inside(fake).taken(snapshot)
-        if not self._was_played:
-            self._before = value
-        elif not len(fake.events) and self._before != value:  # connect() may send something
-            if cited(self._before) == cited(value):
-                raise SnapshotError(
-                    f"snapshot: expected values that are equal in each world, got "
-                    f"{cited(value)}, which can't be compared by value: return plain data"
-                )
-            raise ChatFakeError(
-                f"connect(): expected a new app in each world, got one that remembers an earlier "
-                f"world: the snapshot was {cited(self._before)} at first, and is {cited(value)} "
-                f"now. Create the app inside connect(), and empty its database there"
-                f"{shared_folder(self._item)}"
-            )
-
     @contextmanager
     def _counting(self, inside: Inside, snapshot: Snapshot | None) -> Generator[None]:
         # Count the events that change the snapshot, for the test that says so.
-        if self._name != _CHANGE or self._was_played or snapshot is None:
+        if self._name != CHANGE or self._was_played or snapshot is None:
             yield
             return
         self._changes = ChangeCount(inside, snapshot)
@@ -829,16 +719,16 @@ class _WebhookRun:
     async def _check_change(self, snapshot: Snapshot, fake: ChatFake) -> None:
         inside = Inside(fake)
         value = await inside.taken(snapshot)
-        is_right = self.judges and self._name != _CHANGE  # it may be as it was, such as money held
+        is_right = self.judges and self._name != CHANGE  # it may be as it was, such as money held
         if is_right or value != self._before or (self._changes and self._changes.events):
             return
-        self._skip_if_failed(_CHANGE)
+        self._skip_if_failed(CHANGE)
         was = f"it was {cited(value)} before and after the scenario"
         problem = f"the snapshot did not change: {was}"
         observer = inside.observer
         if isinstance(observer, Recorder) and (errors := observer.accepted_errors()):
             raise AssertionError(f"{_accepted(errors)}, and {problem}")
-        raise AssertionError(f"{problem}\n{_IN_A_QUEUE if inside.is_sent_by_app else _UNKNOWN}")
+        raise AssertionError(f"{problem}\n{_IN_A_QUEUE if _sends(fake) else _UNKNOWN}")
 
     async def _check_as_written(self, snapshot: Snapshot, fake: ChatFake) -> None:
         # If the scenario as written ends wrong, one test says so, and the others go on as if there
@@ -863,38 +753,36 @@ class _WebhookRun:
 
     async def _play(self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool) -> None:
         inside = Inside(fake)
-        baseline, look = _baseline_of(inside), None
+        baseline, look = baseline_of(inside), None
         if looks and snapshot is not None:
             look = partial(baseline.look, snapshot=snapshot, inside=inside)
         with self._counting(inside, snapshot):
             await _played(self._tests.scenario(fake), fake, baseline.until, look)
         if not self._was_played:  # as written
             if not len(fake.events):
-                raise ChatFakeError("scenario(): expected events, got none: send a message in it")
-            if not any(map(inside.is_to_post, fake.events)):
+                raise ChatFakeError("scenario(): expected events, got none; send a message in it")
+            if not any(map(is_posted, fake.events)):
                 raise ChatFakeError(
                     "outbound=: expected a body for one of the scenario's events at least, got "
-                    "None for each: nothing was posted"
+                    "None for each; nothing was posted"
                 )
-            if not inside.has_attempted:
+            if not any(map(was_made, inside.attempts)):
                 types = listed(dict.fromkeys(event.type for event in fake.events))
                 raise ChatFakeError(
                     f"connect(): expected an endpoint that listens for {types}, the scenario's "
-                    f"events, got none: pass their types as connect(events=)"
+                    f"events, got none; pass their types as connect(events=)"
                 )
-            inside.require_accepted()
-            inside.check()
+            inside.checks.require_accepted()
+            inside.checks.run()
         self._was_played = True
 
     # The test to paste
 
     def _as_written(self, baseline: Baseline) -> Written:
         self._raises, self._is_alone, self._ending = True, True, None
-        connect, imports, names = self._tests.connect, list[str](), self._own.__globals__
-        wait, is_async = "await " * self._is_async, inspect.isasyncgenfunction(connect)
-        given = ", ".join(["chat_fake", *(f"{name}={name}" for name in self._fixtures)])
+        imports, names = list[str](), self._own.__globals__
         steps = f", steps={baseline.until}" * bool(baseline.until)
-        lines = [f"{wait}self.play(chat_fake{steps})"]
+        lines = [f"{'await ' * self._is_async}self.play(chat_fake{steps})"]
         taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
         if baseline.is_about_messages:
             lines += messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
@@ -906,35 +794,7 @@ class _WebhookRun:
             if not expected:
                 raise NoTestError("the snapshot has values that can't be written as code")
             lines.append(f"assert {taken_here} == {expected}  # as written; is it right?")
-        if is_async or inspect.isgeneratorfunction(connect):
-            opened = f"with self.connected({given}) as snapshot:"
-            lines = ["async " * is_async + opened, *(f"    {line}" for line in lines)]
-        else:
-            waits = "await " * inspect.iscoroutinefunction(connect)
-            lines.insert(0, f"snapshot = {waits}self.connect({given})")
-        return Written(lines, self._is_async, names, fixtures=[*self._fixtures], imports=imports)
-
-
-def note_result(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Note whether one of the first three tests has failed; after retries, the last run counts."""
-    name = getattr(item, "originalname", item.name)
-    if report.when != "call" or name not in {_FIRST, _CHANGE, _RIGHT}:
-        return
-    failed, key = _failed_in(item.session), _key_of(item, name)
-    failed.discard(key)
-    # A failed report without an error is an expected failure that passed.
-    if report.failed and call.excinfo is not None:
-        failed.add(key)
-
-
-def _failed_in(session: pytest.Session) -> set[tuple[object, str, str]]:
-    return session.stash.setdefault(_failed_key, set())
-
-
-def _key_of(item: pytest.Item, name: str) -> tuple[object, str, str]:
-    # The node of the class, the ids of parameters, and the test's own name.
-    ids = item.name.removeprefix(getattr(item, "originalname", item.name))
-    return item.parent, ids, name
+        return self._pasted(lines, imports)
 
 
 def _wait_for_night(fake: ChatFake, hours: int) -> object:
@@ -948,7 +808,7 @@ def _check_unknown(attempts: Iterable[Attempt]) -> None:
     for attempt in attempts:
         if attempt.ok:
             continue
-        path = Inside.path_of(attempt)
+        path = chosen_path(attempt)
         how = attempt.outcome + f" at {path}" * bool(path)
         if 400 <= (attempt.status_code or 500) < 500:
             pytest.skip(f"refused with {how}: is that what your provider expects?")
@@ -965,11 +825,6 @@ def _check_unknown(attempts: Iterable[Attempt]) -> None:
 
 def _has_expected(tests: type[WebhookTests]) -> bool:
     return tests.expected is not WebhookTests.expected
-
-
-def _baseline_of(inside: Inside) -> Baseline:
-    observer = inside.observer
-    return observer.baseline if isinstance(observer, Recorder) else Baseline()
 
 
 async def _played(
@@ -994,16 +849,10 @@ async def _played(
                         break
                     step = steps.send(result)
     elif inspect.isasyncgen(steps):
-        raise TypeError("scenario(): expected no yield in an async def: await each step instead")
+        raise TypeError("scenario(): expected no yield in an async def; await each step instead")
     elif inspect.isawaitable(steps):
         await steps
     await _settled(fake)
-
-
-def _fails_inside(deviation: Deviation, log: WorldLog) -> bool:
-    # Whether it concerns a call that the app made while it handled an event.
-    inside = {(each.number, each.call) for each in log.calls if each.is_in_attempt}
-    return (deviation.start, deviation.call) in inside
 
 
 def _accepted(errors: Mapping[str, str]) -> str:
@@ -1016,18 +865,24 @@ def _accepted(errors: Mapping[str, str]) -> str:
     return text + f", and {others}" * (len(errors) > 1)
 
 
+def _sends(fake: ChatFake) -> bool:
+    # Whether an API call has sent a message.
+    inside = Inside(fake)
+    return any(map(inside.send_call_of, inside.account.messages))
+
+
+def _listens(fake: ChatFake, event_type: str) -> bool:
+    return any(endpoint.listens_for(event_type) for endpoint in Inside(fake).connected)
+
+
 def _events_of(fake: ChatFake) -> str:
     inside = Inside(fake)
-    events = {attempt.event for attempt in inside.attempts if inside.was_made(attempt)}
+    events = {attempt.event for attempt in inside.attempts if was_made(attempt)}
     return counted(len(events), "event")
 
 
 async def _settled(fake: ChatFake) -> None:
     # An app may accept a retry of an event that it refused at first.
-    await _performed(fake, fake.settle())
+    await performed(fake, fake.settle())
     while any(due.kind == "retry" for due in fake.clock.agenda):
-        await _performed(fake, fake.clock.advance_to_next())
-
-
-async def _performed(fake: ChatFake, step: object) -> None:
-    await Inside(fake).performed(step)
+        await performed(fake, fake.clock.advance_to_next())

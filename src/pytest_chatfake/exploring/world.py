@@ -20,7 +20,9 @@ from types import FunctionType
 from typing import Any, Final
 
 from ..base.arguments import cited
+from ..base.current_test import current
 from ..base.errors import ChatFakeError, ClosedError
+from ..base.redaction import redacted_place
 from ..base.tracebacks import related, text_of
 from ..base.triggers import Trigger
 from ..base.views import listed
@@ -28,9 +30,30 @@ from ..domain.ids import derived_key
 from ..engine.process_time import Travel
 from ..engine.records import VerbRecord
 from ..fake.config import ChatFakeConfig
-from ..fake.fake import ChatFake
-from ..fake.inside import Inside, check_service, open_fakes, shut_all_but
+from ..fake.details import (
+    call_before,
+    has_webhooks_first,
+    is_changed,
+    is_given_up,
+    kept_back,
+    meeting_place,
+    name_of,
+    number_of,
+    outlast_barriers,
+    post_of,
+    recreates_app,
+    shaped_body,
+    shows_change,
+    target_of,
+    was_cut_short,
+    was_made,
+)
+from ..fake.fake import ChatFake, opened, service
+from ..fake.inside import Inside
+from ..fake.snapshots import named
 from ..http_api.account_api import ApiRequest
+from ..report.entries import has_failed_itself
+from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
@@ -42,6 +65,7 @@ from .deviations import KINDS, Call, Deviation
 from .meetings import Place, Point
 from .memories import MemoryWatch
 from .posted_fields import Posted, Way, ways_to_evolve
+from .prompt_deliveries import prompt_deliveries
 from .recorder import Barrier, Ended, Recorder
 from .search import CALLS, LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
@@ -104,11 +128,11 @@ class Environment:
         self._random = random.getstate()
         self._items: dict[tuple[bytes, int], int] = {}
         self._travel = Travel()
-        self._opened = open_fakes()  # in case an interrupt comes before freeze() has noted them
+        self._opened = {*opened}  # in case an interrupt comes before freeze() has noted them
 
     def freeze(self) -> None:
         """Freeze the clocks of the process; each world then moves them itself."""
-        self._opened = open_fakes()  # before the first world
+        self._opened = {*opened}  # before the first world
         self._is_open = True
         self._travel.begin_on_top(self._start)
 
@@ -123,7 +147,8 @@ class Environment:
             stack.callback(self._travel.end)
             stack.callback(random.setstate, self._random)
             # An interrupt leaves a world's fake open, and a body may leave its own fakes open.
-            stack.callback(shut_all_but, self._opened)
+            for fake in {*opened} - self._opened:
+                stack.callback(Inside(fake).shut)
         self._is_open = False
 
     def begin_world(self) -> None:
@@ -218,7 +243,7 @@ class World:
                     warnings.simplefilter("ignore")
                 await self._run(body)
                 self._check()
-                check_service()
+                service.check()
         except BaseException as error:
             if not is_failure(error):
                 raise
@@ -228,6 +253,7 @@ class World:
                 self.memories.end()
             for place in self._places:
                 self._environment.ends.setdefault(place.point, set()).update(place.ends)
+            current().before_forget(self.inside.story)
             self.inside.shut()
             self._environment.note("between worlds")
 
@@ -246,11 +272,16 @@ class World:
                 attend = partial(self._watch, points)
         self._seen = Recorder(self.inside, baseline, environment.note, attend, self.memories)
         # Simultaneous attempts have the same order even with other ids.
-        self.inside.observe(self._seen, environment.config.seed or "", only_waits=self._only_waits)
-        self._faults = [deviation.set_up(self.fake) for deviation in self.deviations]
+        self.inside.observe(self._seen, environment.config.seed or "")
+        if self._only_waits:
+            self.inside.leave_out_late_duplicates()
+        self._faults = [
+            deviation.set_up(self.fake, only_waits=self._only_waits)
+            for deviation in self.deviations
+        ]
         if not self._by_hand:
             for fault in self._faults:
-                self.inside.let_wait(fault)
+                outlast_barriers(fault)
         for place in self._places:
             if "limit" in environment.ends.get(place.point, ()):
                 place.shorten()
@@ -269,16 +300,15 @@ class World:
             _require_no_coroutine(result)
         self.inside.end_body()
         self.body_ended = True
-        self.inside.end_waits()  # for attempts that will not be made
         settled = fake.settle()
         if is_async:
             await settled
 
     def _check(self) -> None:
         if self._is_written:
-            self.inside.check()
+            self.inside.checks.run()
         else:
-            self.inside.check_attempts()
+            self.inside.checks.check_attempts()
 
     # The result
 
@@ -291,9 +321,13 @@ class World:
         return [entry.attempt for entry in self._ended]
 
     @property
+    def _posted(self) -> list[Attempt]:
+        return [attempt for attempt in self._attempts if post_of(attempt).is_posted]
+
+    @property
     def failed_before_barrier(self) -> bool:
         """Whether the body's own check failed before a barrier, and no app had raised an error."""
-        raised = any(map(self.inside.has_failed_itself, self.inside.attempts))
+        raised = any(map(has_failed_itself, self.inside.attempts))
         return not (raised or self.body_ended or self._seen.settled)
 
     @property
@@ -304,19 +338,19 @@ class World:
             for attempt in self._attempts
             if (watch := self._watch_of(attempt)) and watch.stopped
         )
-        return not all(self.inside.is_made_anew(attempt.endpoint) for attempt in crashed)
+        return not all(recreates_app(attempt.endpoint) for attempt in crashed)
 
     @property
     def _watches(self) -> list[CrashWatch]:
         return [watch for watch in map(self._watch_of, self._attempts) if watch is not None]
 
     def _watch_of(self, attempt: Attempt) -> CrashWatch | None:
-        attendant = self.inside.attendant_of(attempt)
+        attendant = post_of(attempt).attendant
         return attendant if isinstance(attendant, CrashWatch) else None
 
     @property
     def _places(self) -> list[Place]:
-        places = map(self.inside.place_of_meetings, self._faults)
+        places = map(meeting_place, self._faults)
         return [place for place in places if isinstance(place, Place)]
 
     @property
@@ -378,43 +412,48 @@ class World:
         )
 
     @property
+    def _made_during_calls(self) -> list[Attempt]:
+        # Including those that have not ended.
+        records = self.inside.records
+        return [each for each in records if isinstance(each, Attempt) and call_before(each)]
+
+    @property
     def unfired(self) -> dict[str, str]:
         """Why deviations changed nothing, or prove nothing, by kind."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
         if any(KINDS[each.kind].is_late for each in self.deviations):
             if self.inside.is_blocked:
                 why["during_call"] = _BLOCKED.format("calls the API")
-            elif not self.inside.made_during:
+            elif not self._made_during_calls:
                 why["during_call"] = KINDS["during_call"].needs
         for watch in self._watches:
             if watch.swallower is not None:
                 why["crash"] = str(watch.swallower)
         kinds = [deviation.kind for deviation in self.deviations if KINDS[deviation.kind].unchanged]
-        made = [attempt for attempt in self._attempts if self.inside.is_posted(attempt)]
         for kind in kinds:
             is_all = KINDS[kind].concerns == "everything"
-            changed = [each for each in made if is_all or self.inside.is_changed(each)]
-            if changed and not any(map(self.inside.shows_change, changed)):
+            changed = [each for each in self._posted if is_all or is_changed(each)]
+            if changed and not any(map(shows_change, changed)):
                 why[kind] = KINDS[kind].unchanged
         return why
 
     @property
     def why_too_early(self) -> str:
         """Why the app could not handle webhooks before a call's response; empty if it could."""
-        inside, first = self.inside, self._first_calls
-        calls = first + [call for each in inside.made_during if (call := inside.call_of(each))]
-        attempts = [attempt for call in first for attempt in inside.attempts_of(call)]
-        attempts += inside.made_during
-        errors = [error for error in (self.error, *inside.errors) if error is not None]
+        first, during = self._first_calls, self._made_during_calls
+        calls = first + [call for each in during if (call := call_before(each))]
+        attempts = [attempt for call in first for attempt in self.inside.attempts_of(call)]
+        attempts += during
+        errors = [error for error in (self.error, *self.inside.errors) if error is not None]
         gave_up = any(map(_is_timeout, errors)) and (
-            any(map(inside.is_given_up, calls)) or any(map(self._is_held_up, attempts))
+            any(map(is_given_up, calls)) or any(map(self._is_held_up, attempts))
         )
         if any(_OTHER_THREAD in text for each in attempts for text in self._texts_of(each)):
             return f"{_TOO_EARLY}: your app's SQLite connection belongs to another thread"
         if not (gave_up or any(map(self._is_locked_out, attempts))):
             return ""
         why = f"your app holds a lock or a transaction while it {'sends' if first else 'calls'}"
-        if not all(self.inside.runs_here(attempt.endpoint) for attempt in attempts):
+        if not all(target_of(attempt.endpoint).in_process for attempt in attempts):
             why += ", or its server handles one request at a time (serve it in threads)"
         return f"{_TOO_EARLY}: {why}"
 
@@ -434,16 +473,19 @@ class World:
         # Of the error that the app raised or logged.
         error = attempt.error
         errors = [] if error is None else [*related(error, hidden=True)]
-        return [self.inside.logged_error(attempt), *map(text_of, errors)]
+        return [logged_error(attempt), *map(text_of, errors)]
 
     def seed_of_ids_in(self, text: str) -> str:
         """Return the seed of the ids, if there are any in the text."""
-        return self.inside.seed if any(each in text for each in self.inside.ids) else ""
+        account = self.inside.account
+        owners: list[Any] = [*account.messages, *self.inside.events, *account.conversations.all]
+        seed = self._environment.config.seed
+        return seed if seed and any(each.id in text for each in owners) else ""
 
     def require_chances(self, kinds: Sequence[str]) -> None:
         """Refuse a body in which nothing can deviate, because it would pass untested."""
         calls = (deviation.call for _, deviation in possible_deviations(self.log(), kinds, ()))
-        if any(map(self.inside.was_made, self._attempts)) or any(calls):
+        if any(map(was_made, self._attempts)) or any(calls):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
         if not self.inside.endpoints:
@@ -497,7 +539,7 @@ class World:
     def require_all_fired(self) -> None:
         """Refuse deviations that never happened, because they were found with another body."""
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
-            if self.inside.is_short(fault):
+            if was_cut_short(fault):
                 problem = "fewer attempts follow before the next barrier"
             elif not fault.fired:
                 problem = "that never happened"
@@ -510,7 +552,7 @@ class World:
 
     def log(self) -> WorldLog:
         """Return what the search needs to know about the world."""
-        waiting = partial(self._waiting, self._endpoints(), self.inside.names)
+        waiting = partial(self._waiting, self._endpoints(), self._names())
         attempts = [
             None if isinstance(entry, Barrier) else self._logged(entry, waiting)
             for entry in self._seen.log
@@ -535,12 +577,12 @@ class World:
             },
             errors=self._environment.errors,
             held=self.held,
-            has_routes=self.inside.has_routes,
+            has_routes=bool(self.inside.routes.shown()),
             posted=self._ways_to_evolve() if self._is_written else {},
         )
 
     def _ways_to_evolve(self) -> Mapping[str, tuple[Way, ...]]:
-        shaped = {each.event: self.inside.shaped_body(each) for each in self._attempts}
+        shaped = {each.event: shaped_body(each) for each in self._attempts}
         posted = [
             Posted(body, event.body, event.status or "")
             for event, body in shaped.items()
@@ -552,26 +594,26 @@ class World:
         attempt, watch = entry.attempt, self._watch_of(entry.attempt)
         logged = waiting(entry.choice, attempt.event, attempt.endpoint)
         return logged._replace(
-            item=-logged.item if self.inside.kept_back(attempt) else logged.item,
-            round=self.inside.round_of(attempt),
+            item=-logged.item if kept_back(attempt) else logged.item,
+            round=post_of(attempt).round,
             is_retry=attempt.number > 1,
             points=() if watch is None else tuple(watch.points),
             calls=() if watch is None else tuple(watch.calls),
-            crash=self._deed(attempt),
-            call="" if (call := self.inside.call_of(attempt)) is None else self._shown(call),
+            crash=self._effect(attempt),
+            call="" if (call := call_before(attempt)) is None else self._shown(call),
         )
 
     def _shown(self, call: ApiRequest) -> str:
-        return self.inside.named(f"{call.method} {call.path}")
+        return named(f"{call.method} {call.path}", self.inside.account.messages)
 
-    def _deed(self, attempt: Attempt) -> str:
+    def _effect(self, attempt: Attempt) -> str:
         # What happened to the app during the attempt, and whether it had responded; empty: nothing.
         watch = self._watch_of(attempt)
-        if watch is None or not watch.deed:
+        if watch is None or not watch.effect:
             return ""
         if watch.response is not None:
-            return f"had responded and {watch.deed}"
-        return f"responded with {attempt.status_code} although it " * attempt.ok + watch.deed
+            return f"had responded and {watch.effect}"
+        return f"responded with {attempt.status_code} although it " * attempt.ok + watch.effect
 
     def _waiting(
         self,
@@ -585,18 +627,17 @@ class World:
         return LoggedAttempt(
             choice,
             self._environment.item(event, endpoints[endpoint]),
-            self.inside.number_of(event),
+            number_of(event),
             event.status or "",
-            names.get(event, self.inside.name_of(event)),  # for an event from before a reset
-            self.inside.place_of(endpoint) if len(endpoints) > 1 and not is_call else "",
-            self.inside.overlaps(endpoint),
+            names.get(event, name_of(event)),  # for an event from before a reset
+            redacted_place(endpoint.name) if len(endpoints) > 1 and not is_call else "",
+            target_of(endpoint).overlaps,
             is_call=is_call,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:
-        late = {id(call) for call in self.inside.with_late_webhooks()}
         delivered: dict[int, tuple[int, ...]] = {}
-        for cause, devices in self.inside.delivered_later():
+        for cause, devices in prompt_deliveries(self.inside):
             if devices != (known := delivered.setdefault(id(cause), devices)):
                 # It sent several messages, of which each can be delivered at least that far.
                 delivered[id(cause)] = min(devices[:1], known[:1])
@@ -605,12 +646,11 @@ class World:
             call = Call.of(request.path, request.method)
             if request.accepted and call is not None:
                 numbers[call] += 1
-                key = id(request)
                 yield LoggedCall(
                     numbers[call],
                     call,
-                    key in late,
-                    delivered.get(key, ()),
+                    not has_webhooks_first(request) and bool(self.inside.attempts_of(request)),
+                    delivered.get(id(request), ()),
                     is_in_attempt=request in self._seen.called,
                 )
 
@@ -624,10 +664,10 @@ class World:
         """The first arrival of each event at each endpoint, in order."""
         endpoints = self._endpoints()
         found: dict[int, Arrival] = {}
-        for attempt in filter(self.inside.is_posted, self._attempts):
+        for attempt in self._posted:
             event, endpoint = attempt.event, endpoints[attempt.endpoint]
             item = self._environment.item(event, endpoint)
-            arrival = Arrival(item, endpoint, self.inside.number_of(event), event.status or "")
+            arrival = Arrival(item, endpoint, number_of(event), event.status or "")
             found.setdefault(item, arrival)
         return [*found.values()]
 
@@ -638,7 +678,7 @@ class World:
         """
         endpoints = self._endpoints()
         return [
-            f"{self.inside.name_of(entry.attempt.event)} at endpoint "
+            f"{name_of(entry.attempt.event)} at endpoint "
             f"{endpoints[entry.attempt.endpoint] + 1}: {_outcome(entry)}"
             for entry in self._ended
         ]
@@ -648,6 +688,16 @@ class World:
         """The verbs that the app's threads called, and where."""
         verbs = (record for record in self.inside.records if isinstance(record, VerbRecord))
         return [f"{verb.what} {verb.line.place}" for verb in verbs if verb.line.by_app]
+
+    def _names(self) -> dict[Event, str]:
+        # A repeated name gets a number.
+        names: dict[Event, str] = {}
+        counts: Counter[str] = Counter()
+        for event in self.inside.events:
+            name = name_of(event)
+            counts[name] += 1
+            names[event] = name if counts[name] == 1 else f"{name} #{counts[name]}"
+        return names
 
     def _endpoints(self) -> dict[Endpoint, int]:
         return {endpoint: index for index, endpoint in enumerate(self.inside.endpoints)}
@@ -662,9 +712,9 @@ def _is_timeout(error: BaseException) -> bool:
 
 
 def _outcome(entry: Ended) -> int | str | None:
-    response, kept_back = entry.response, Inside.kept_back(entry.attempt)
-    if kept_back:
-        return kept_back
+    response = entry.response
+    if how := kept_back(entry.attempt):
+        return how
     return response.status if response.error is None else type(response.error).__name__
 
 

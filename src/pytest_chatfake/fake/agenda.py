@@ -43,7 +43,7 @@ class AgendaEntry(NamedTuple):
 def agenda(engine: Engine) -> list[AgendaEntry]:
     """Return what is due, in order, including the expiry of open conversations."""
     with engine.core.lock:
-        found = [(due[0], _entry(engine, *due)) for due in engine.core.schedule.pending()]
+        found = [(due[0], _entry(engine, *due)) for due in engine.state.schedule.pending()]
         found += _expiries(engine)
     return [entry for _, entry in sorted(found, key=lambda due: due[0])]
 

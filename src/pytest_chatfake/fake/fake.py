@@ -85,7 +85,7 @@ call_in_children(service.leave_to_parent)
 #: Keys are numbered within each test, so they don't depend on earlier tests.
 _numbers: tuple[str, Iterator[int]] = ("", itertools.count())
 
-#: The fakes that are still open; after an interrupt, an exploration closes those it made.
+#: The fakes that are still open.
 opened: WeakSet[ChatFake] = WeakSet()
 
 
@@ -142,9 +142,6 @@ class ChatFake:
         self._portal = Portal()
         self._engine = engine = Engine(config._settings(seed), self._portal)
         self._drafts = Drafts(engine, config)
-        self._search = MessageSearch(engine, config.naming.message_key)
-        self._recipients: dict[str, Recipient] = {}
-        self._autopilots = Autopilots(engine)
         engine.executor.due_handlers["step"] = partial(run_scheduled, engine)
         self.clock: Clock = Clock(engine)
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
@@ -155,7 +152,7 @@ class ChatFake:
         active_stories.register(self._story)
         strict = config.strict is not False
         self._checks = FinalChecks(engine, self.api, strict=strict)
-        line = None if is_by_package() else calling_line()  # fixtures and worlds close theirs
+        line = None if is_by_package() else calling_line()  # the package closes its own
         self._unclosed = finalize(self, warn_of_unclosed, current().why_open, line)
         opened.add(self)
         try:
@@ -334,13 +331,14 @@ class ChatFake:
             check_bool(flag, name)
         if devices is not None:
             changes["devices"] = check_int(devices, "devices", 1, MAX_DEVICES)
-        handle = self._recipients.get(address) or Recipient(engine, address)
+        recipients = engine.state.part(Recipient, dict[str, Recipient])
+        handle = recipients.get(address) or Recipient(engine, address)
         if changes:
             person = engine.account.people.get(address) or PersonRecord(address)
             if (contradiction := person._replace(**changes).contradiction) is not None:
                 raise ValueError(f"can't call recipient() for {address}: {contradiction}.")
             handle._describe("recipient()", changes)
-        self._recipients[address] = handle
+        recipients[address] = handle
         return handle
 
     def autopilot(
@@ -400,8 +398,9 @@ class ChatFake:
             reply = partial(self._reply, replies)
         elif reply_after:
             raise TypeError("reply_after= needs replies=: without it, nobody replies")
+        autopilots = engine.state.part(Autopilots, partial(Autopilots, engine))
         autopilot = Autopilot(
-            self._autopilots,
+            autopilots,
             address,
             None if deliver_after is None else draws_of(deliver_after, "deliver_after"),
             None if read_after is None else draws_of(read_after, "read_after"),
@@ -412,7 +411,7 @@ class ChatFake:
             calling_line(),
             any(map(callable, (deliver_after, read_after, replies))),
         )
-        self._autopilots.add(autopilot)
+        autopilots.add(autopilot)
         return autopilot
 
     def _reply(
@@ -491,7 +490,8 @@ class ChatFake:
         address = None if to is None else address_of(to, engine)
         if not (body is None or isinstance(body, str)):
             raise TypeError(unexpected("body", "a str", body))
-        return self._search.find(address, body, fields)
+        make = partial(MessageSearch, engine, self.config.naming.message_key)
+        return engine.state.part(MessageSearch, make).find(address, body, fields)
 
     # Money
 
@@ -756,14 +756,7 @@ class ChatFake:
         The clock doesn't move, and endpoints, routes and the key stay. Recipients, autopilots,
         faults and all records are removed, including those of receivers.
         """
-        return self._engine.reset(self._forget)
-
-    def _forget(self) -> None:
-        current().before_forget(self._story)
-        self.api._forget()
-        self.webhooks._forget()
-        self._recipients.clear()
-        self._autopilots.forget()
+        return self._engine.reset(lambda: current().before_forget(self._story))
 
     # The HTTP API (§4, §5)
 
@@ -876,7 +869,7 @@ class ChatFake:
         unused = object()  # not `add`, which would keep the fake alive through itself
 
         def add(view: _V) -> _V:
-            self._engine.unused.pop(unused, None)
+            self._engine.state.unused.pop(unused, None)
             check_plain(view, "route()")
             route = Route(path, view, webhooks_first, idempotency_header)
             self.api._routes.add(path, methods, route)
@@ -1003,17 +996,17 @@ class _ExpectedCharge:
         self._amount = amount
 
     def __enter__(self) -> None:
-        self._engine.unused.pop(self, None)
+        self._engine.state.unused.pop(self, None)
         self._engine.settle_before_read()
-        self._ledger = ledger = self._engine.account.ledger
-        self._charged, self._count = ledger.charged, len(ledger)
+        self._account = self._engine.account
+        self._charged, self._count = self._account.ledger.charged, len(self._account.ledger)
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             return
         self._engine.settle_before_read()
-        ledger = self._ledger
-        if ledger is not self._engine.account.ledger:
+        ledger = self._account.ledger
+        if self._account is not self._engine.account:
             raise ChatFakeError(
                 "expect_charge() can't tell: the fake was reset in its block. Reset it before"
             )

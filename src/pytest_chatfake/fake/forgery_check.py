@@ -21,7 +21,6 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest
 from ..webhooks.events import Event, under_id
 from ..webhooks.forgeries import GENUINE, UNSIGNED, WITHOUT, WRONG, Forged, Forgery, forgeries
-from ..webhooks.outbox import Outbox
 from ..webhooks.signing import sign
 from .snapshots import Snapshot, taken
 
@@ -82,15 +81,8 @@ class ForgeryCheck:
         refused: The forgeries that were refused: the name of each, and its event.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        outbox: Outbox,
-        snapshot: Snapshot,
-        known: Mapping[str, str],
-    ) -> None:
+    def __init__(self, engine: Engine, snapshot: Snapshot, known: Mapping[str, str]) -> None:
         self._engine = engine
-        self._outbox = outbox
         self._snapshot = snapshot
         self._known = known
         self._types: set[str] = set()
@@ -103,6 +95,7 @@ class ForgeryCheck:
 
     async def run(self) -> None:
         await self._engine.performed(self._engine.settle())
+        self._outbox = self._engine.outbox
         to_forge = {
             endpoint: self._last_of_each_type(endpoint)
             for endpoint in self._outbox.endpoints
@@ -185,7 +178,7 @@ class ForgeryCheck:
                 if is_impossible
                 else f"unknown forgery {cited(what)}"
             )
-            raise ValueError(f"known: {wrong}: use {alternatives(possible)}")
+            raise ValueError(f"known: {wrong}; use {alternatives(possible)}")
 
     async def _forge(self, case: _Case) -> None:
         by_reason: dict[str, list[str]] = {}
@@ -297,7 +290,7 @@ class ForgeryCheck:
         if not found.is_judged:
             raise ChatFakeError(
                 f"{FORGING} can't tell: each forgery of {case.event._name} was refused at "
-                f"{redacted(case.endpoint.label)} with 429: {why}. Switch the rate limit off in "
+                f"{redacted(case.endpoint.label)} with 429; {why}. Switch the rate limit off in "
                 f"this test"
             )
         left_out = f"{', '.join(found.limited)} (429: {why})"
@@ -372,7 +365,7 @@ class ForgeryCheck:
         attempt._note(forgery._decide(attempt))
         step = partial(self._outbox.forge, attempt)
         await self._engine.performed(self._engine.step(FORGING, step))
-        if not attempt._was_made or attempt not in self._outbox.attempts:
+        if not attempt._was_made or attempt not in self._engine.outbox.attempts:
             raise ChatFakeError(
                 f"{FORGING} can't tell: {event._name} under a new id, {what}, was not posted"
             )

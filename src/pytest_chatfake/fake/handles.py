@@ -195,9 +195,8 @@ class Message:
 
     def _written(self, text: str, fields: Mapping[str, object]) -> Write:
         engine, state = self._engine, state_of(self, self._engine)
-        people = engine.account.people
         content = {"body": check_str(text, "text")}
-        return writing(engine, people, state.recipient, state, "text", content, fields)
+        return writing(engine, engine.account, state.recipient, state, "text", content, fields)
 
     # Scheduling
 
@@ -240,7 +239,7 @@ class Message:
         Raises:
             ClosedError: The message was sent before the fake was reset.
         """
-        self._engine.perform(Cancel(self._state, self._engine), "cancel()")
+        self._engine.perform(Cancel(self._state), "cancel()")
         return self
 
     # Results

@@ -12,11 +12,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.arguments import check_mapping, check_names, check_str
 from ..base.calling_line import Line
+from ..domain.account import Account
 from ..domain.instants import instant, shown, stamp
 from ..domain.messages import MessageState
-from ..domain.people import People
 from ..engine.engine import Engine
 from ..engine.executor import Executor, OtherVerb
+from ..webhooks.fake_state import FakeState
 from ..webhooks.synthetic import custom_event
 from ..wire.exact_json import encode
 from ..wire.naming import check_type
@@ -69,24 +70,26 @@ class Write(OtherVerb):
 
     message: MessageState | None
     engine: Engine
-    people: People
+    account: Account
     address: str
     kind: str
     text: str
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+    def execute(
+        self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
+    ) -> None:
         while True:
-            self.people.check_current(self.address, executor.account.people)
-            fact = self.people.decide(what, self.address, {}, now, is_done=True)
+            state.account.check_person(self.address, self.account)
+            fact = state.account.people.decide(what, self.address, {}, now, is_done=True)
             fact.after.check_writing(what)
-            id_ = executor.outbox.next_inbound_id()
+            id_ = state.outbox.next_inbound_id()
             shape = self._shape(id_, shown(now))
-            if id_ == executor.outbox.next_inbound_id():
+            if id_ == state.outbox.next_inbound_id():
                 break  # otherwise, another thread has used the id while inbound= ran
         channel = self.engine.settings.naming.event_type.partition(".")[0]
         arguments: Any = {"type": f"{channel}.inbound_message.received", **shape}
         custom = custom_event(*map(arguments.get, _ARGUMENTS))
-        executor.emit_custom(custom, fact, what, line, now)
+        executor.emit_custom(state, custom, fact, what, line, now)
 
     def _shape(self, id_: str, now: int) -> Mapping[str, object]:
         content, fields = json.loads(self.text, parse_float=Decimal)
@@ -113,7 +116,7 @@ class Write(OtherVerb):
 
 def writing(
     engine: Engine,
-    people: People,
+    account: Account,
     address: str,
     message: MessageState | None,
     type_: object,
@@ -125,4 +128,4 @@ def writing(
     given = dict(check_mapping(content, "content"))
     if kind == "text":
         check_str(given.get("body"), "body")
-    return Write(message, engine, people, address, kind, encode([given, fields]))
+    return Write(message, engine, account, address, kind, encode([given, fields]))

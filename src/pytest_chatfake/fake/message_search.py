@@ -24,15 +24,11 @@ _INDEXED: Final = frozenset({str, int, bool, Decimal, type(None)})
 
 
 class MessageSearch:
-    """Finds messages by recipient, text, and fields of their newest events."""
+    """Finds messages by recipient, text, and fields of their newest events, up to a reset."""
 
     def __init__(self, engine: Engine, message_key: str) -> None:
         self._engine = engine
         self._message_key = message_key
-        self._begin([])
-
-    def _begin(self, events: list[Event]) -> None:
-        self._events = events  # a reset starts another list
         self._read = 0
         self._shown: dict[MessageState, Mapping[str, object]] = {}
         # Messages with this value in any of their events; the newest may have another value.
@@ -75,8 +71,6 @@ class MessageSearch:
 
     def _read_events(self) -> None:
         events = self._engine.outbox.events
-        if self._events is not events:
-            self._begin(events)
         for event in events[self._read :]:
             if (message := event._message) is not None:
                 self._shown[message] = self._resource_of(event)

@@ -50,26 +50,26 @@ class HeldBack:
         self._engine.outbox.queue.let_go(attempts)
 
     def _pausing(self, line: Line) -> Iterator[None]:
-        queue = self._engine.outbox.queue
+        core = self._engine.core
         yield  # events that were queued before are attempted first
-        if queue.block is not None:
+        if core.block is not None:
             raise RuntimeError(
                 f"can't enter {self._name}: paused() or concurrently() holds events back already. "
                 f"Leave its block first"
             )
         self._engine.note(self._name, line)
         self._entered = True
-        queue.block = self
+        core.block = self
 
     def _resuming(self, line: Line) -> Iterator[None]:
         self._resume(line)
         yield
 
     def _resume(self, line: Line) -> None:
-        queue = self._engine.outbox.queue
-        with self._engine.core.lock:
-            if queue.block is self:
-                queue.block = None
+        core = self._engine.core
+        with core.lock:
+            if core.block is self:
+                core.block = None
             self._release([*chain.from_iterable(self._held)], line)
 
     def __enter__(self) -> Self:

@@ -38,31 +38,31 @@ class Receiver:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._responses: deque[int] = deque()
-        self._forget()
 
     def __repr__(self) -> str:
-        return f"<Receiver of {counted(len(self._requests), 'webhook')}>"
+        return f"<Receiver of {counted(len(self._part.requests), 'webhook')}>"
 
     def __call__(self, request: WebhookRequest) -> int:
         """Record a webhook, and return the status of the response."""
-        self._requests.append(request)
-        self._engine.unused.pop(self, None)
+        if not self._engine.state.history.has(request.event):
+            return 200  # a reset has overtaken it
+        part = self._part
+        part.requests.append(request)
+        self._engine.state.unused.pop(self, None)
         try:
-            return self._responses.popleft()
+            return part.responses.popleft()
         except IndexError:  # another thread may have taken the last one
             return 200
 
-    def _forget(self) -> None:
-        self._requests: list[WebhookRequest] = []
-        self._by_message = GrowingIndex(self._requests, attrgetter("event._message"))
-        self._responses.clear()
+    @property
+    def _part(self) -> _Part:
+        return self._engine.state.part(self, _Part)
 
     @property
     def requests(self) -> Sequence[WebhookRequest]:
         """The webhooks that arrived, one for each attempt, in order."""
         self._engine.ensure_readable()
-        return tuple(self._requests)
+        return tuple(self._part.requests)
 
     @property
     def events(self) -> Sequence[Event]:
@@ -73,7 +73,7 @@ class Receiver:
         """Return a message's statuses, in the order in which its events arrived."""
         state = state_of(message, self._engine)
         self._engine.ensure_readable()
-        events = (request.event for request in self._by_message.all(state))
+        events = (request.event for request in self._part.by_message.all(state))
         return [event.status for event in events if event.status is not None]
 
     def respond(self, status: int, times: int = 1) -> None:
@@ -94,6 +94,15 @@ class Receiver:
         """
         check_int(status, "status", 200, 599)
         check_int(times, "times", 1, _MOST_RESPONSES)
-        self._responses.extend([status] * times)
+        self._part.responses.extend([status] * times)
         if not is_in_fixture():  # a fixture's may be meant for other tests
             self._engine.expect_use(self, f"`respond({status})` before the verb, or remove it")
+
+
+class _Part:
+    # What a receiver got since the last reset, and the next responses.
+
+    def __init__(self) -> None:
+        self.requests: list[WebhookRequest] = []
+        self.by_message = GrowingIndex(self.requests, attrgetter("event._message"))
+        self.responses: deque[int] = deque()

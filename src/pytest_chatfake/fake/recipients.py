@@ -27,12 +27,12 @@ class Recipient:
     ``await`` them in async mode. Using the object after a reset raises ``ClosedError``.
     """
 
-    __slots__ = ("_address", "_engine", "_people")
+    __slots__ = ("_account", "_address", "_engine")
 
     def __init__(self, engine: Engine, address: str) -> None:
         self._engine = engine
         self._address = address
-        self._people = engine.account.people
+        self._account = engine.account
 
     def __repr__(self) -> str:
         return one_line(f"<Recipient {self._address}>")
@@ -117,7 +117,7 @@ class Recipient:
         return self._write("sends()", type, content, fields)
 
     def _write(self, what: str, *message: Any) -> Self:
-        verb = writing(self._engine, self._people, self._address, None, *message)
+        verb = writing(self._engine, self._account, self._address, None, *message)
         self._engine.perform(verb, what)
         return self
 
@@ -126,16 +126,16 @@ class Recipient:
         return self
 
     def _describe(self, what: str, changes: dict[str, Any], *, is_done: bool = False) -> None:
-        self._people.check_current(self._address, self._engine.account.people)
-        verb = Describe(None, self._people, self._address, changes, is_done)
+        self._engine.account.check_person(self._address, self._account)
+        verb = Describe(None, self._account, self._address, changes, is_done)
         self._engine.perform(verb, what, at_once=not is_done)
 
     # Properties
 
     def _known(self) -> PersonRecord:
         self._engine.ensure_readable()
-        self._people.check_current(self._address, self._engine.account.people)
-        return self._people.get(self._address) or PersonRecord(self._address)
+        self._engine.account.check_person(self._address, self._account)
+        return self._account.people.get(self._address) or PersonRecord(self._address)
 
     @property
     def address(self) -> str:
@@ -183,5 +183,5 @@ def address_of(to: object, engine: Engine) -> str:
         return check_str(to, "to")
     if to._engine is not engine:
         raise ValueError(f"{to!r} belongs to another fake")
-    to._people.check_current(to.address, engine.account.people)
+    engine.account.check_person(to.address, to._account)
     return to.address

@@ -18,6 +18,7 @@ from ..base.arguments import check_takes, cited, shortened, written
 from ..base.errors import ChatFakeError
 from ..base.views import counted
 from ..domain.instants import SECOND
+from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.verbs import Redeliver
 from ..transport.client.asgi import AsgiTarget
@@ -75,12 +76,12 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
         lines[0] += f" ({_LEAVE_OUT})"
     if len(lines) > _LISTED:
         lines[_LISTED - 1 :] = [f"and {len(lines) - _LISTED + 1} more"]
-    return named("\n".join(lines), engine).split("\n")
+    return named("\n".join(lines), engine.account.messages).split("\n")
 
 
-def named(text: str, engine: Engine) -> str:
+def named(text: str, messages: Iterable[MessageState]) -> str:
     """Write m1 for a message's id."""
-    for message in engine.account.messages:
+    for message in messages:
         text = text.replace(message.id, f"m{message.number}")
     return text
 
@@ -152,12 +153,12 @@ def _other_items(before: Any, after: Any, then: str) -> str:
     missing, more = _without(before, after), _without(after, before)
     if not missing and not more:
         is_list = isinstance(after, list)
-        return "the same items in a different order: sort them in the snapshot?" * is_list
+        return "the same items in a different order (sort them in the snapshot?)" * is_list
     if missing and more and isinstance(after, _SEQUENCES):
         return ""
     named = [
-        f"{'one' if len(items) == 1 else f'{len(items):,}'} {what}: "
-        f"{shortened(', '.join(map(_text, items[:_LISTED])))}{', ...' * (len(items) > _LISTED)}"
+        f"{'one' if len(items) == 1 else f'{len(items):,}'} {what} "
+        f"({shortened(', '.join(map(_text, items[:_LISTED])))}{', ...' * (len(items) > _LISTED)})"
         for what, items in (("more", more), ("missing", missing))
         if items
     ]
@@ -206,7 +207,7 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
     if inspect.iscoroutine(value):
         value.close()  # or Python warns that it was never awaited
         raise TypeError(
-            "snapshot: expected a plain function: write `def`, not `async def`, in sync mode"
+            "snapshot: expected a plain function (`def`, not `async def`), in sync mode"
         )
     cause: Exception | None = None
     try:
@@ -225,8 +226,8 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
 
 
 def _unequal(value: Any, copied: Any, path: str) -> str:
-    # The place of a value that never equals its copy, so that no two worlds could agree; empty if
-    # there is none. NaN and functions are their own copies, and collections treat the same object
+    # The place of a value that never equals its copy, so no two snapshots can agree; empty if there
+    # is none. NaN and functions are their own copies, and collections treat the same object
     # as equal.
     for name, one, other in _parts(value, copied):
         if place := _unequal(one, other, path + name):
@@ -252,10 +253,10 @@ async def expect_idempotent(
     """
     await engine.performed(engine.settle())
     before = await taken(snapshot, engine)
-    outbox = engine.outbox
-    accepted = dict.fromkeys(attempt.event for attempt in list(outbox.attempts) if attempt.ok)
+    attempts = list(engine.outbox.attempts)
+    accepted = dict.fromkeys(attempt.event for attempt in attempts if attempt.ok)
     observer = engine.drain.observer
-    if not accepted and not (observer and observer.may_lose_all):
+    if not accepted and (observer is None or observer.expects_events):
         raise ChatFakeError(
             "assert_idempotent() has nothing to redeliver: no endpoint has accepted an event. "
             "Connect your app and send something first"
@@ -289,11 +290,10 @@ async def expect_idempotent(
 
 
 async def _attempt_again(event: Event, engine: Engine) -> None:
-    outbox = engine.outbox
-    attempted = len(outbox.attempts)
+    attempted = len(engine.outbox.attempts)
     engine.perform(Redeliver(None, event), "redeliver()")
     await engine.performed(engine.settle())
-    if not any(attempt.event is event for attempt in list(outbox.attempts)[attempted:]):
+    if not any(attempt.event is event for attempt in list(engine.outbox.attempts)[attempted:]):
         raise ChatFakeError(
             f"assert_idempotent() can't tell: {event._name} was not redelivered. Leave the "
             f"paused() block first, and keep the endpoint connected"

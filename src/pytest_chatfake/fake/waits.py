@@ -7,10 +7,10 @@ look. Before each look, the fake settles (unless ``settle=False``), to attempt e
 has caused over HTTP meanwhile. Between two looks, no lock is held, no step is pending, and nothing
 is attempted, so other threads and tasks can call verbs.
 
-*Explorations.* A body has to do the same in every run, but it is chance whether a thread of the app
-commits before or after such an attempt. So in an exploration, a wait only makes the attempts that
-were held back, before the first look. Events that the app has caused stay queued until the body
-settles.
+*Observers.* If a test body is run several times, it has to do the same each time, but it is chance
+whether a thread of the app commits before or after such an attempt. So in an observed fake, a wait
+only makes the attempts that were held back, before the first look. Events that the app has caused
+stay queued until the body settles.
 
 *Real time.* The process's :class:`.Watchdog` ends a wait at its limit. A pause waits for a lock; in
 async mode, a thread does this and wakes the loop. So a wait ends even under freezegun, which stops
@@ -59,12 +59,14 @@ def wait_until(
     engine: Engine, portal: Portal, predicate: Callable[[], Any], limit: float, *, settle: bool
 ) -> Any:
     """Wait as :meth:`.ChatFake.wait_until` does, for at most ``limit`` real seconds."""
-    drain, queue = engine.drain, engine.outbox.queue
     first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
-    apart: Callable[[], AbstractContextManager[None]] = nullcontext
-    if drain.observer is not None:
-        first, apart, settle = drain.barrier, queue.holding_ready, False
-    wait = Wait(predicate, limit, () if settle else queue.ready)
+    is_explored = engine.drain.observer is not None
+    if is_explored:
+        first, settle = engine.drain.barrier, False
+    wait = Wait(predicate, limit, lambda: () if settle else engine.state.queue.ready)
+
+    def apart() -> AbstractContextManager[None]:
+        return engine.state.queue.holding_ready() if is_explored else nullcontext()
 
     async def wait_async() -> Any:
         if first is None:
@@ -117,7 +119,7 @@ class Wait:
     """
 
     def __init__(
-        self, predicate: Callable[[], Any], limit: float, left: Collection[Attempt]
+        self, predicate: Callable[[], Any], limit: float, left: Callable[[], Collection[Attempt]]
     ) -> None:
         self._predicate = predicate
         self._left = left  # events in the queue, which the wait does not attempt
@@ -211,8 +213,8 @@ class Wait:
             f"{self._what()} was not true within {self.limit:g} s: its last call (of "
             f"{self._looks}) {seen}"
         )
-        if self._left:
-            events = list(dict.fromkeys(attempt.event for attempt in self._left))
+        if left := self._left():
+            events = list(dict.fromkeys(attempt.event for attempt in left))
             text += (
                 f"\nHint: {events_are(events)} queued, and this wait posts nothing. Wait "
                 f"for what the app stores, then call settle()"

@@ -104,12 +104,10 @@ class Webhooks:
         self._engine = engine
         self._config = config
         self._portal = portal
-        self._outbox = engine.outbox
-        self._receivers: list[Receiver] = []
         self._forgery_check: ForgeryCheck | None = None  # the last one
 
     def __repr__(self) -> str:
-        outbox = self._outbox
+        outbox = self._engine.outbox
         return (
             f"<Webhooks: {counted(len(outbox.endpoints), 'endpoint')}, "
             f"{counted(len(outbox.events), 'event')}, {counted(len(outbox.attempts), 'attempt')}>"
@@ -207,17 +205,17 @@ class Webhooks:
             raise_exceptions=raise_exceptions,
             _target=target,
             _retries=retry_delays(config.retry_after if retry_after is None else retry_after),
-            _signers=[config.signer if signer is None else signer],
+            _signer=config.signer if signer is None else signer,
             _is_test_function=handler is not None,
             _is_receiver=isinstance(handler, Receiver),
-            _disconnect=self._outbox.disconnect,
             _restart=restart,
             _disable_after=disable_after,
             _line=calling_line(),
             _path=place,
             _note=self._note,
+            _core=self._engine.core,
         )
-        self._outbox.endpoints.connect(endpoint)
+        self._engine.outbox.endpoints.connect(endpoint)
         watchdog.add(self._engine.drain.overdue)
         return endpoint
 
@@ -233,12 +231,11 @@ class Webhooks:
         """
         receiver = Receiver(self._engine)
         receiver.endpoint = self.connect(handler=receiver, events=events)
-        self._receivers.append(receiver)
         return receiver
 
     def disconnect(self) -> None:
         """Disconnect all endpoints."""
-        for endpoint in self._outbox.endpoints:
+        for endpoint in self._engine.outbox.endpoints:
             endpoint.disconnect()
 
     def lifespan(self, app: Callable[..., Any]) -> Lifespan:
@@ -262,14 +259,9 @@ class Webhooks:
     def attempts(self) -> Sequence[Attempt]:
         """The attempts so far, in order. Failed attempts that a test reads don't fail the test."""
         self._engine.ensure_readable()
-        attempts = self._outbox.attempts
-        self._outbox.seen = len(attempts)
-        return tuple(attempts)
-
-    def _forget(self) -> None:
-        # The outbox forgets the rest.
-        for receiver in self._receivers:
-            receiver._forget()
+        outbox = self._engine.outbox
+        outbox.seen = len(outbox.attempts)
+        return tuple(outbox.attempts)
 
     # Order and loss
 
@@ -382,7 +374,7 @@ class Webhooks:
             text = f"concurrently() takes {', '.join([*points, *where])} only with by="
             raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
         self._engine.refuse_closed()
-        refuse_one_by_one(self._outbox.endpoints)
+        refuse_one_by_one(self._engine.outbox.endpoints)
         return Concurrent(self._engine)
 
     def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:
@@ -583,7 +575,10 @@ class Webhooks:
     def _fault(self, fault: Fault, where: EventFilter) -> Fault:
         concerned = checked(where, f"{fault.kind}()", self._engine)
         fault._set_up(concerned, calling_line(3))
-        return self._outbox.faults.add(fault, self._engine.catch_up())
+        fault.moment = self._engine.catch_up()
+        state = self._engine.state
+        state.faults.append(state.history.add(fault))
+        return fault
 
     # Past events, and events that the service would not send
 
@@ -757,7 +752,7 @@ class Webhooks:
 
     def _change_secrets(self, what: str, change: Callable[[OwnSigner], OwnSigner]) -> None:
         self._engine.refuse_closed()
-        endpoints = self._outbox.endpoints
+        endpoints = self._engine.outbox.endpoints
         signers = {
             endpoint: change(endpoint.signer)
             for endpoint in endpoints
@@ -771,7 +766,7 @@ class Webhooks:
             )
         self._engine.note(f"webhooks.{what}", calling_line())
         for endpoint, signer in signers.items():
-            endpoint._signers.append(signer)
+            self._engine.state.signers[endpoint] = [*endpoint._signers, signer]
 
     def assert_rejects_forgeries(
         self, snapshot: Snapshot | None = None, *, known: Mapping[str, str] | None = None
@@ -819,5 +814,5 @@ class Webhooks:
             )
             for what, reason in check_mapping({} if known is None else known, "known").items()
         }
-        self._forgery_check = ForgeryCheck(self._engine, self._outbox, snapshot, reasons)
+        self._forgery_check = ForgeryCheck(self._engine, snapshot, reasons)
         return self._engine.check(FORGING, self._forgery_check.run)

@@ -17,7 +17,6 @@ from ..base.errors import IllegalTransition
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import tail
-from ..base.triggers import Triggers
 from ..base.views import counted
 from ..domain.instants import instant
 from ..domain.verbs import Deliver
@@ -158,10 +157,7 @@ class AccountApi:
         self._keys: list[str] = []  # all keys so far, which no text may show
         self._set_key(key)
         self._key_header = key_header
-        self._log: list[ApiRequest] = []
         self._routes = Routes()
-        self._first_calls: FirstCalls = {}
-        self._faults: Triggers[ApiFault] = Triggers(engine.core.history)
 
     def __repr__(self) -> str:
         return f"<chat_fake.api of the key {self._tail}: {counted(len(self._log), 'request')}>"
@@ -172,10 +168,13 @@ class AccountApi:
         self._engine.ensure_readable()
         return tuple(self._log)
 
-    def _forget(self) -> None:
-        self._log.clear()
-        self._first_calls = {}  # a call in flight keeps the old dict
-        self._faults.clear()
+    @property
+    def _log(self) -> list[ApiRequest]:
+        return self._core.state.part(ApiRequest, list[ApiRequest])
+
+    @property
+    def _faults(self) -> list[ApiFault]:
+        return self._core.state.part(ApiFault, list[ApiFault])
 
     def _set_key(self, key: str) -> None:
         self._key = key
@@ -184,8 +183,8 @@ class AccountApi:
 
     def _record(self, asked: ApiRequest) -> None:
         asked._arrived = asked.moment = self._engine.catch_up()
-        with self._core.lock:  # a reset clears both
-            self._log.append(self._core.history.add(asked))
+        with self._core.lock:  # so that no reset comes between
+            self._log.append(self._core.state.history.add(asked))
 
     def _responded(
         self, asked: ApiRequest, faults: list[ApiFault], status: int | None, body: bytes
@@ -238,7 +237,7 @@ class AccountApi:
             self._take_back(faults)
             if found is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
-            self._core.errors.append(error)
+            self._core.state.errors.append(error)
             return server_error(error)
         other: Reply | None = None
         if method == "POST" and str(response.status).startswith("2"):
@@ -258,7 +257,12 @@ class AccountApi:
         try:
             self._core.scopes.begin(asked)
             found = respond(
-                self._first_calls, route, request, variables, asked, has_failed=self._has_failed
+                self._core.state.part(FirstCalls, FirstCalls),
+                route,
+                request,
+                variables,
+                asked,
+                has_failed=self._has_failed,
             )
             if races or route.webhooks_first:
                 self._engine.catch_up()  # an autopilot may deliver at once
@@ -267,7 +271,7 @@ class AccountApi:
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         finally:
-            self._core.scopes.open.discard(asked)
+            self._core.scopes.end(asked)
         if isinstance(found, Repeat):
             asked._repeat = found
         response = found.reply if isinstance(found, Repeat) else found
@@ -285,26 +289,26 @@ class AccountApi:
         try:
             self._engine.attempt_now(apart=not asked.in_process)
         except Exception as error:  # a receiver's error, not the route's
-            self._core.errors.append(error)
+            self._core.state.errors.append(error)
         asked._is_given_up = has_hung_up(client)
         asked._awaits_webhooks = False
 
     def _attempt_during(self, asked: ApiRequest, client: socket | None) -> None:
         # Once the response is known, so that it can't show what the app does with the event.
+        queue = self._engine.outbox.queue
         if attempts := self._engine.drain.take_for(asked):
-            queue = self._engine.outbox.queue
             with queue.holding_ready():
                 queue.ready.extend(attempts)
                 self._attempt(asked, client)
 
     def _has_failed(self, asked: Record) -> bool:
-        messages = (effect._message for effect in self._core.history.effects_of(asked))
+        messages = (effect._message for effect in self._core.state.history.effects_of(asked))
         return any(message is not None and message.state == "failed" for message in messages)
 
     def _deliver(self, asked: ApiRequest, race: WebhooksFirst) -> None:
         # This replaces the next deliveries that the test asks for.
         with self._core.lock:
-            caused = (record._message for record in self._core.history.effects_of(asked))
+            caused = (record._message for record in self._core.state.history.effects_of(asked))
             for message in dict.fromkeys(one for one in caused if one and one.state == "sent"):
                 early = 0
                 with suppress(IllegalTransition):  # the phone may be off
@@ -314,7 +318,7 @@ class AccountApi:
                         self._engine.executor.execute(verb, "deliver()", race.line, now)
                         early += devices
                 if early:
-                    self._engine.executor.early[message] = early
+                    self._core.state.early[message] = early
 
     def _not_found(self, asked: ApiRequest) -> Reply:
         methods = self._routes.methods(asked.path)
@@ -336,8 +340,10 @@ class AccountApi:
         with self._core.lock:
             due = [
                 fault
-                for fault in self._faults.active
-                if (calls_route or not fault._is_race) and fault._is_due(method, path)
+                for fault in self._faults
+                if not fault._is_removed
+                and (calls_route or not fault._is_race)
+                and fault._is_due(method, path)
             ]
             for fault in sorted(due, key=lambda fault: not fault._is_race):
                 if fault._is_over(now):
@@ -482,8 +488,10 @@ class AccountApi:
     def _add(self, fault: ApiFault, where: RequestFilter) -> ApiFault:
         self._engine.refuse_closed()
         fault._set_up(where, calling_line(3))
-        now = self._engine.catch_up()
+        fault.moment = now = self._engine.catch_up()
         if isinstance(fault, RateLimit) and fault._end is not None and fault._end <= now:
             raise ValueError(f"retry_after: expected a date after {instant(now)}, the fake's time")
         self._engine.await_retries()  # an app whose call fails may refuse the event that it handles
-        return self._faults.add(fault, now)
+        with self._core.lock:  # so that no reset comes between
+            self._faults.append(self._core.state.history.add(fault))
+        return fault

@@ -31,11 +31,12 @@ class KeyHeader:
     """
 
     def __init__(self, given: str | KeyFunction) -> None:
-        self._find = given
+        self._find: re.Pattern[str] | KeyFunction
         self._value = ""
         self.shown: str = "API key"
         if not isinstance(given, str):
             check_function(given, "api_key_header", f"{_EXAMPLES}, a text", "the request's headers")
+            self._find = given
             return
         self.shown, _, value = given.partition(":")
         self._value = value.strip()
@@ -46,12 +47,13 @@ class KeyHeader:
                 f"{_EXAMPLES}"
             )
         check_header(self.shown, "the name in api_key_header")
+        pattern = re.escape(self._value).replace(re.escape(_KEY), "(.*)")
+        self._find = re.compile(pattern, re.IGNORECASE)
 
     def key_in(self, headers: Headers) -> str:
         """Return the key in a request's headers; empty without a key."""
-        if isinstance(self._find, str):
-            pattern = re.escape(self._value).replace(re.escape(_KEY), "(.*)")
-            match = re.fullmatch(pattern, headers.get(self.shown, ""), re.IGNORECASE)
+        if isinstance(self._find, re.Pattern):
+            match = self._find.fullmatch(headers.get(self.shown, ""))
             found: object = match and match[1]
         else:
             found = self._find(headers)
@@ -65,7 +67,7 @@ class KeyHeader:
         if not self._value:
             raise ChatFakeError(
                 "chat_fake.headers: api_key_header= is a function, so only your client knows the "
-                "header: write it yourself, with chat_fake.api_key in it"
+                "header. Write it yourself, with chat_fake.api_key in it"
             )
         return {self.shown: self._value.replace(_KEY, key)}
 

@@ -171,7 +171,7 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
         if setting.startswith(_OF_CALLS):
             return _SEEN, f"{name} varies: pass it to each call"
         shown = ", ".join(f"{value} {count}" for value, count in counts[:9])
-        return _WRONG, f"{name}: {shown}: not set; {evidence}"
+        return _WRONG, f"{name}: {shown}; not set; {evidence}"
     few = _few(events)
     if value == "price":  # each row of the table needs enough messages
         rows = {name for event in events for name in event.shown if name.startswith(_TABLES)}

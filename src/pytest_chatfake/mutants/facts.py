@@ -21,7 +21,9 @@ from ..base.arguments import check_choice
 from ..domain.ids import other_id
 from ..domain.instants import SECOND, aware, nanoseconds, stamp
 from ..domain.money import EXACT, ZERO
+from ..fake.details import changes_of, meaning_of, post_of, seen_by_app
 from ..fake.fake import opened
+from ..fake.inside import Inside
 from ..http_api.account_api import AccountApi
 from ..http_api.service import INVALID_KEY
 from ..transport.client.targets import ACCEPTED
@@ -194,7 +196,7 @@ _EVENTS: Final = {
 
 
 def _seen(event: Event, change: Callable[..., bytes], body: bytes, facts: _Facts) -> bytes:
-    return event._seen(change(body, facts), body)
+    return seen_by_app(event, change(body, facts), body)
 
 
 _SENT: Final = {
@@ -303,28 +305,25 @@ class Mutation:
     @contextmanager
     def falsify(self, attempt: Attempt) -> Generator[None]:
         """Falsify an attempt while it is made, and note whether the app read the event."""
-        post = attempt._post
-        if (
-            post is None or attempt._meaning.uncounted
-        ):  # a forgery must neither get lost nor get through
+        post, meaning = post_of(attempt), meaning_of(attempt)
+        if meaning.uncounted:  # a forgery must neither get lost nor get through
             yield
             return
         noted: set[str] = set()
         event, request = attempt.event, post.request
-        is_genuine = not attempt._meaning.wrong
         self._attempts += 1
         key = self._attempts, event.status
         lost = f"no-{event.status}"
         with suppress(StopIteration):  # a thread may still attempt a closed fake's events
-            engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
-            message = engine.account.find(event.message_id or "")
-            facts = _Facts(engine.settings, engine.account, message, event.status)
+            inside = next(each for each in map(Inside, {*opened}) if each.has(event))
+            message = inside.account.find(event.message_id or "")
+            facts = _Facts(inside.settings, inside.account, message, event.status)
             if _EVENTS["inbound-other-id"](request.body, facts) != request.body:
                 lost = "no-inbound"
             rows = {name: partial(_seen, event, change) for name, change in _EVENTS.items()}
             request.body = self._choose(rows, request.body, noted, facts)
         signer = request.endpoint.signer
-        if signer is not None and all(change.signer is None for change in attempt._changes):
+        if signer is not None and all(change.signer is None for change in changes_of(attempt)):
 
             def forged(request: WebhookRequest) -> dict[str, str]:
                 truth: dict[str, str] = sign(signer, request)
@@ -341,7 +340,7 @@ class Mutation:
         yield
         error = getattr(post.outcome, "error", post.outcome)
         # An app that refuses the signature hasn't read the event.
-        unread = (401, 403) if is_genuine else range(400, 500)
+        unread = range(400, 500) if meaning.wrong else (401, 403)
         is_unread = self.name is None and getattr(post.outcome, "status", None) in unread
         if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
@@ -353,7 +352,10 @@ class Mutation:
     def misreport(self, api: AccountApi, reply: Callable[[], Reply], is_balance: bool) -> Reply:
         """Return a false response to a balance request or a send call."""
         truth = reply()
+        inside = next((Inside(fake) for fake in {*opened} if fake.api is api), None)
+        if inside is None:  # it was closed meanwhile
+            return truth
         bodies, replies = (_BALANCES, _RESPONSES) if is_balance else (_SENT, {})
-        facts = _Facts(api._engine.settings, api._engine.account)
+        facts = _Facts(inside.settings, inside.account)
         body = self._choose(bodies, truth.body, self.exercised, facts)
         return self._choose(replies, truth._replace(body=body), self.exercised)

@@ -20,9 +20,8 @@ from typing import Any, Final
 import pytest
 
 from ..base.arguments import check_choice, shortened
-from ..base.current_test import current
 from ..base.views import counted
-from ..options import number_given
+from ..options import number_given, seed_key
 from ..suite.reports import begin_line
 from .facts import MUTANTS, Mutation
 from .private_names import copied, disconnect_thread, leave_junit_out, same_examples
@@ -87,8 +86,7 @@ class Reruns:
         self.verdicts: dict[str, dict[str, str]] = {}
         self._reports: list[pytest.TestReport] = []
         # The state of the current rerun; the run itself has no mutant and no limit.
-        self._again = ""
-        self._in_full = False
+        self._repeats: bool | None = None  # whether it repeats whole explorations; None: no rerun
         self._mutant: str | None = None
         self._truth: Mutation | None = None
         self._mutation = Mutation(None)
@@ -105,7 +103,6 @@ class Reruns:
         This wrapper is the innermost, so that other plugins' alarms are set around it.
         """
         began = monotonic()
-        current().again, current().in_full = self._again, self._in_full
         self._mutation = Mutation(self._mutant, self._truth)
         with _alarm(self._limit):
             result = yield
@@ -114,7 +111,7 @@ class Reruns:
         marked = (marker.kwargs for marker in item.iter_markers("chat_fake"))
         takes_part = next((fields["mutants"] for fields in marked if "mutants" in fields), True)
         names = self._mutation.exercised - self._ignored
-        if not self._again and names and passed and takes_part:
+        if self._repeats is None and names and passed and takes_part:
             self._plan.append((item, self._took))
             self.verdicts[item.nodeid] = dict.fromkeys(sorted(names), NOT_RUN)
         return result
@@ -126,6 +123,10 @@ class Reruns:
     @pytest.hookimpl(optionalhook=True)
     def pytest_chatfake_reply(self, api: Any, reply: Callable[[], Any], is_balance: bool) -> Any:
         return self._mutation.misreport(api, reply, is_balance)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_chatfake_repeat(self) -> bool | None:
+        return self._repeats
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the reports of the current test; if it is retried, those of the last try."""
@@ -160,7 +161,7 @@ class Reruns:
         end = monotonic() + self._seconds
         for item, seconds in self._plan:
             self._limit = max(_TIMES_AS_LONG * seconds, _LEAST_SECONDS)
-            self._in_full = False
+            self._repeats = False
             verdicts = self.verdicts[item.nodeid]
             verdicts.update(dict.fromkeys(done & verdicts.keys(), KILLED))
             left = [name for name, verdict in verdicts.items() if verdict == NOT_RUN]
@@ -188,7 +189,7 @@ class Reruns:
         # An earlier test's mutants may have left false facts in wider fixtures; or the test counts
         # its worlds, for example.
         self._tear_down(item, None)
-        self._in_full = True
+        self._repeats = True
         return monotonic() < end and self._run(item, None, "once more") == SURVIVED
 
     def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
@@ -198,11 +199,13 @@ class Reruns:
         again = copied(item)
         # Formatting a traceback takes longer than the test.
         again.repr_failure = methodcaller("exconly")
-        self._again = f" {when}, {mutant}"
         self._mutant, self._truth = mutant, self._truth if mutant else None
-        with suppress(LimitReached), same_examples(again):
+        stash = self._config.stash
+        with suppress(LimitReached), same_examples(again), pytest.MonkeyPatch.context() as patch:
+            # Other ids, because the app may remember those of an earlier run.
+            patch.setitem(stash, seed_key, f"{stash[seed_key]} {when}, {mutant}")
             # With itself as the next test, the copy is torn down, but not its module.
-            self._part_of("pytest_runtest_protocol", _is_needed)(item=again, nextitem=item)
+            self.part_of("pytest_runtest_protocol", _is_needed)(item=again, nextitem=item)
         self._truth = self._truth or self._mutation
         failed = {report.when for report in self._reports if report.failed}
         if self._took >= self._limit:
@@ -211,10 +214,10 @@ class Reruns:
 
     def _tear_down(self, item: Any, following: Any) -> None:
         # The next test decides which fixtures live on, and only the caller knows it.
-        call, item = self._part_of("pytest_runtest_teardown", _finalises), copied(item)
+        call, item = self.part_of("pytest_runtest_teardown", _finalises), copied(item)
         pytest.CallInfo.from_call(lambda: call(item=item, nextitem=following), "teardown")
 
-    def _part_of(self, name: str, is_called: Callable[[Any], bool], hooks: Any = None) -> Any:
+    def part_of(self, name: str, is_called: Callable[[Any], bool], hooks: Any = None) -> Any:
         # Reruns are invisible to other plugins, so only some implementations of a hook are called.
         manager = self._config.pluginmanager
         found = getattr(hooks or manager.hook, name).get_hookimpls()
@@ -266,7 +269,7 @@ class _Quiet:
         if name == "pytest_runtest_logreport":
             return self._reruns.pytest_runtest_logreport
         if name == "pytest_runtest_makereport":
-            return self._reruns._part_of(name, _is_of_others, self._hooks)
+            return self._reruns.part_of(name, _is_of_others, self._hooks)
         return _Silence() if name in _REPORTING else getattr(self._hooks, name)
 
 

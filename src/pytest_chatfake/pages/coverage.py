@@ -13,9 +13,9 @@ from ..domain.reasons import ChargePer
 from ..engine.records import VerbRecord
 from ..http_api.account_api import ApiRequest
 from ..http_api.faults import API_FAULTS
-from ..report.entries import kind_of
+from ..report.entries import cause_of, has_failed_itself, kind_of, marks_of, rule_of
 from ..webhooks.attempts import Attempt
-from ..webhooks.faults import FAULTS, Fault
+from ..webhooks.faults import FAULTS, Fault, shown_kind
 from ..webhooks.forgeries import Forgery
 
 _KINDS: Final[tuple[type[Fault], ...]] = (*FAULTS, Forgery)
@@ -65,10 +65,7 @@ _SIGNS: Final = {
         "topped up": ("verb (top_up|set_balance).*", "top_up()"),
     },
     "webhook faults": {
-        **{
-            kind._text: (f"mark {kind._kind}", f"webhooks.{kind._set_up_by or kind._kind + '()'}")
-            for kind in _KINDS
-        },
+        **{text: (f"mark {name}", call) for name, text, call in map(shown_kind, _KINDS)},
         "held back": ("mark paused", "webhooks.paused()"),
         "made up by the test": ("mark emit", "webhooks.emit()"),
         "redelivered": ("mark redeliver", "webhooks.redeliver()"),
@@ -84,7 +81,10 @@ _SIGNS: Final = {
         "sent through a route": ("inside", "send_endpoint()"),
     },
     "API faults": {
-        **{kind._kind: (f"mark {verb_of(kind)}", f"{verb_of(kind)}()") for kind in API_FAULTS},
+        **{
+            verb.removeprefix("api."): (f"mark {verb}", f"{verb}()")
+            for verb in map(verb_of, API_FAULTS)
+        },
         "key rotated": ("verb rotate_key.*", "rotate_key()"),
     },
     "time": {"time moved": ("kind clock", "clock.advance()")},
@@ -111,13 +111,13 @@ ITEMS: Final = tuple(
 def _signs(record: Record) -> Iterator[str]:
     # Uses the words that the patterns above match.
     yield f"kind {kind_of(record)}"
-    yield from (f"mark {mark.kind}" for mark in record._marks)
-    if record._rule is not None:
-        yield f"rule {record._rule.key}"
+    yield from (f"mark {mark.kind}" for mark in marks_of(record))
+    if (rule := rule_of(record)) is not None:
+        yield f"rule {rule.key}"
     match record:
         case VerbRecord(what=what, subject=subject):
             yield f"verb {what}"
-            if record._cause is not None:
+            if cause_of(record) is not None:
                 yield "inside"
             if isinstance(subject, PersonFact):
                 is_so = subject.after._asdict()
@@ -126,7 +126,7 @@ def _signs(record: Record) -> Iterator[str]:
             shows = {
                 "took": made.ok,
                 "refused": made.status_code is not None and not made.ok,
-                "raised": made.error is not None and not made._meaning.wanted,
+                "raised": has_failed_itself(made),
                 "again": made.number > 1,
                 "signed": made.endpoint.signer is not None,
             }

@@ -90,7 +90,7 @@ class Summary:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
         except OSError as error:
-            self._written.append(f"FAIL: not written: {error}")
+            self._written.append(f"FAIL: not written ({error})")
             return False
         self._written.append(f"written to {path}")
         return True

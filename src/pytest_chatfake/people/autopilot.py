@@ -158,21 +158,20 @@ class FlightPlan:
 
 
 class Autopilots:
-    """The autopilots of one fake."""
+    """The autopilots of one fake since it was made or last reset."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._state = engine.state
         self._autopilots: defaultdict[str | None, list[Autopilot]] = defaultdict(list)
         self._plans: dict[int, FlightPlan] = {}  # by message number
+        self._state.watchers.append(self)
+        for kind in _KINDS:
+            engine.executor.due_handlers[kind] = partial(_run, kind)
 
     def add(self, autopilot: Autopilot) -> None:
         with self._engine.core.lock:
             self._autopilots[autopilot._to].append(autopilot)
-            # Fakes without autopilots pay nothing.
-            if self not in self._engine.executor.watchers:
-                self._engine.executor.watchers.append(self)
-                for kind in _KINDS:
-                    self._engine.executor.due_handlers[kind] = partial(self._run, kind)
 
     def end(self, autopilot: Autopilot) -> None:
         with self._engine.core.lock:
@@ -181,13 +180,6 @@ class Autopilots:
             self._autopilots[autopilot._to].remove(autopilot)
             for plan in [plan for plan in self._plans.values() if plan.autopilot is autopilot]:
                 self.leave(plan.message)
-
-    def forget(self) -> None:
-        # The schedule has already forgotten their work.
-        self._autopilots.clear()
-        self._plans.clear()
-        watchers = self._engine.executor.watchers
-        watchers[:] = [watcher for watcher in watchers if watcher is not self]
 
     # Facts and their consequences: the lock is held
 
@@ -205,10 +197,10 @@ class Autopilots:
 
     def leave(self, message: MessageState) -> None:
         plan = self._plans.get(message.number)
-        if plan is not None and plan.message is message:
+        if plan is not None:
             del self._plans[message.number]
             for key in plan.keys.values():
-                self._engine.core.schedule.cancel(key)
+                self._state.schedule.cancel(key)
 
     def _on_sent(self, message: MessageState) -> None:
         autopilots = self._autopilots.get(message.recipient) or self._autopilots.get(None)
@@ -227,14 +219,14 @@ class Autopilots:
                 plan = autopilot._draw(message)
         except Exception as error:  # of the test's function; the test's next call raises it
             error.add_note(f"in an autopilot() function, set up at {autopilot._line}")
-            self._engine.core.errors.append(error)
+            self._state.errors.append(error)
             return
         self._plans[message.number] = plan
         self._reschedule(plan)
 
     def _on_change(self, fact: PersonFact) -> None:
         # An overdue verb that was waiting for the person happens now.
-        people = self._engine.account.people
+        people = self._state.account.people
         for message in people.messages_to(fact.after.address):
             plan = self._plans.get(message.number)
             if plan is None:
@@ -244,15 +236,15 @@ class Autopilots:
             if has_waited and due is not None and due <= fact.at:
                 kind: DueKind = "reading" if message.state == "delivered" else "autopilot"
                 try:
-                    self._act(plan, kind, fact.at)
+                    self.act(plan, kind, fact.at)
                 except Exception as error:  # the test's next call raises it
-                    self._engine.core.errors.append(error)
+                    self._state.errors.append(error)
 
     def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
         # Returns when the next verb is due, or was due: verbs that were due by `after` are not
         # scheduled.
         message = plan.message
-        person = self._engine.account.people.get(message.recipient)
+        person = self._state.account.people.get(message.recipient)
         delivery, reading, reply = plan.delivery, plan.reading, plan.reply
         if person is not None:
             arrives = message.state == "sent"
@@ -267,7 +259,7 @@ class Autopilots:
         return reading if delivery is None else delivery
 
     def _move(self, plan: FlightPlan, kind: DueKind, due: int | None, after: int) -> None:
-        schedule, key = self._engine.core.schedule, plan.keys.get(kind)
+        schedule, key = self._state.schedule, plan.keys.get(kind)
         if key is not None:
             if due == due_of(key):
                 return
@@ -275,13 +267,7 @@ class Autopilots:
         if due is not None and due > after:
             plan.keys[kind] = schedule.add(due, kind, plan)
 
-    def _run(self, kind: DueKind, at: int, plan: FlightPlan) -> None:
-        del plan.keys[kind]
-        self._act(plan, kind, at)
-        if kind == "reply":
-            self.leave(plan.message)
-
-    def _act(self, plan: FlightPlan, kind: DueKind, now: int) -> None:
+    def act(self, plan: FlightPlan, kind: DueKind, now: int) -> None:
         try:
             self._engine.executor.execute(plan.verb(kind), f"{plan.does(kind)}()", plan.line, now)
         except IllegalTransition:
@@ -289,6 +275,14 @@ class Autopilots:
         except Exception:  # of the test's function; like a script, the plan stops here
             self.leave(plan.message)
             raise
+
+
+def _run(kind: DueKind, at: int, plan: FlightPlan) -> None:
+    autopilots = plan.autopilot._autopilots
+    del plan.keys[kind]
+    autopilots.act(plan, kind, at)
+    if kind == "reply":
+        autopilots.leave(plan.message)
 
 
 def draws_of(span: Span, what: str) -> Draws:

@@ -19,6 +19,7 @@ from ..domain.verbs import ARRIVALS
 from ..engine.due_runner import LAST
 from ..engine.engine import Engine
 from ..engine.executor import Executor, OtherVerb, Verb
+from ..webhooks.fake_state import FakeState
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +53,7 @@ class Later:
         self.earlier: Later | None = earlier
         self.delay: int = delay
         self._moment: int | None = None
-        engine.perform(_After(message, self, engine), "after()")
+        engine.perform(_After(message, self), "after()")
 
     @property
     def moment(self) -> int:
@@ -66,7 +67,7 @@ class Later:
 
     def perform(self, verb: Verb, what: str) -> None:
         """Schedule a verb for this moment; an engine would perform it now."""
-        self._engine.perform(_Schedule(self.message, self, verb, self._engine), what)
+        self._engine.perform(_Schedule(self.message, self, verb), what)
 
 
 # The verbs of scripts
@@ -76,18 +77,17 @@ class Later:
 class _After(OtherVerb):
     message: MessageState
     later: Later
-    engine: Engine
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
-        later, unused = self.later, self.engine.unused
-        executor.account.check_current(self.message)
+    def execute(self, _: Executor, state: FakeState, what: str, line: Line, now: int, /) -> None:
+        later = self.later
+        state.account.check_current(self.message)
         earlier = later.earlier
         moment = (now if earlier is None else earlier.moment) + later.delay
         if moment > LAST:
             raise ClockError(f"{what} can't schedule past {stamp(LAST)}, where the calendar ends")
         later._moment = moment
-        unused[later] = "`after(60).deliver()`", line
-        unused.pop(earlier, None)
+        state.unused[later] = "`after(60).deliver()`", line
+        state.unused.pop(earlier, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +95,20 @@ class _Schedule(OtherVerb):
     message: MessageState
     later: Later
     verb: Verb
-    engine: Engine
 
-    def execute(self, executor: Executor, what: str, line: Line, now: int, /) -> None:
+    def execute(self, _: Executor, state: FakeState, what: str, line: Line, now: int, /) -> None:
         message, moment = self.message, self.later.moment
-        executor.account.check_current(message)
+        state.account.check_current(message)
         if moment < now:
             raise ClockError(
                 f"can't schedule {what} for {stamp(moment)}: it is already {stamp(now)}. "
                 f"Call after() again; it counts from now."
             )
-        self.engine.unused.pop(self.later, None)
-        for watcher in executor.watchers:
+        state.unused.pop(self.later, None)
+        for watcher in state.watchers:
             watcher.leave(message)
         step = ScheduledVerb(self.verb, message, what, line)
-        step.key = executor.core.schedule.add(moment, "step", step)
+        step.key = state.schedule.add(moment, "step", step)
         message.script = message.script or {}
         message.script[step.key] = isinstance(self.verb, ARRIVALS)
 
@@ -119,19 +118,18 @@ class Cancel(OtherVerb):
     """The script of a message is cancelled."""
 
     message: MessageState
-    engine: Engine
 
-    def execute(self, executor: Executor, /, *_: object) -> None:
-        executor.account.check_current(self.message)
-        _drop(self.message, self.engine)
+    def execute(self, _: Executor, state: FakeState, /, *__: object) -> None:
+        state.account.check_current(self.message)
+        _drop(self.message, state)
 
 
-def _drop(message: MessageState, engine: Engine) -> None:
+def _drop(message: MessageState, state: FakeState) -> None:
     for key in message.script or ():
-        engine.core.schedule.cancel(key)
+        state.schedule.cancel(key)
     message.script = None
-    for it in [it for it in engine.unused if isinstance(it, Later) and it.message is message]:
-        del engine.unused[it]
+    for it in [it for it in state.unused if isinstance(it, Later) and it.message is message]:
+        del state.unused[it]
 
 
 # When it is due: the lock is held
@@ -140,13 +138,13 @@ def _drop(message: MessageState, engine: Engine) -> None:
 def run_scheduled(engine: Engine, at: int, step: ScheduledVerb) -> None:
     """Perform a scheduled verb; if it can't be performed, drop the rest of the script."""
     message = step.message
-    assert message.script is not None  # forgetting a script cancels its steps
+    assert message.script is not None  # cancelling a script cancels its steps
     del message.script[step.key]
     try:
         engine.executor.execute(step.verb, step.what, step.line, at)
     except Exception as error:
         left = len(message.script or ())
-        _drop(message, engine)
+        _drop(message, engine.state)
         raise _named(error, step, at, left) from None
 
 

@@ -35,7 +35,7 @@ def _leave_other_examples(story: Story) -> None:
 
 
 def unwatch(story: Story) -> None:
-    """Remove a story from the running test, because an exploration reports on its own fakes."""
+    """Remove a story from the running test, whose report then leaves the fake out."""
     test = current()
     if story in test.stories:
         test.stories.remove(story)

@@ -8,8 +8,10 @@ from typing import Final, Literal, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.history import Record
+from ..base.marks import Mark
 from ..base.triggers import Trigger
 from ..domain.ledger import LedgerEntry
+from ..domain.reasons import Rule
 from ..engine.records import ClockRecord, DropRecord, VerbRecord
 from ..http_api.account_api import ApiRequest
 from ..webhooks.attempts import Attempt
@@ -56,6 +58,24 @@ def line_of(record: Record) -> Line | None:
     """Return the test's line that asked for an entry; None if there is none, or it is unknown."""
     line = record.line if isinstance(record, (VerbRecord, ClockRecord, Trigger)) else None
     return None if line is None or line.is_fallback else line
+
+
+def cause_of(record: Record) -> Record | None:
+    return record._cause
+
+
+def marks_of(record: Record) -> tuple[Mark, ...]:
+    return record._marks
+
+
+def rule_of(record: Record) -> Rule | None:
+    rule: Rule | None = record._rule
+    return rule
+
+
+def has_failed_itself(attempt: Attempt) -> bool:
+    """Return whether an attempt ended with an error that no fault caused."""
+    return attempt.error is not None and not attempt._meaning.wanted
 
 
 def has_failed(record: Record) -> bool:
@@ -107,10 +127,10 @@ def fold_key(record: Record) -> Hashable:
     The key leaves out the message, the moment, and the words of a response or an error.
     """
     marks = tuple((mark.kind, mark.line) for mark in record._marks)
-    return (kind_of(record), record._rule, marks, *_own_likeness(record))
+    return (kind_of(record), record._rule, marks, *_own_fold_key(record))
 
 
-def _own_likeness(record: Record) -> tuple[Hashable, ...]:
+def _own_fold_key(record: Record) -> tuple[Hashable, ...]:
     match record:
         case Attempt(event=event):
             outcome = record._ended, record.status_code, type(record.error), has_failed(record)

@@ -51,7 +51,7 @@ class FinalChecks:
     def __init__(self, engine: Engine, api: AccountApi, *, strict: bool) -> None:
         self._engine = engine
         self._api = api
-        self.strict: bool = strict
+        self._strict = strict
 
     def run(self) -> None:
         """Raise or warn about what the test left behind; a closed fake was checked before.
@@ -73,7 +73,7 @@ class FinalChecks:
         engine.core.raise_errors()
         clean = Labels(engine, self._api).clean
         found = [leftover._replace(text=clean(leftover.text)) for leftover in self._leftovers()]
-        errors = [leftover for leftover in found if self.strict and leftover.error]
+        errors = [leftover for leftover in found if self._strict and leftover.error]
         if errors:
             text = "\n".join([*(leftover.text for leftover in errors), _WAY_OUT])
             is_unused = all(leftover.error is UnusedFault for leftover in errors)
@@ -90,10 +90,17 @@ class FinalChecks:
             error = UndeliveredWebhooks(Labels(self._engine, self._api).clean(text))
             raise raised_at(error, attempts[0].event.line)
 
+    def check_attempts(self) -> None:
+        """Raise the app's errors, or UndeliveredWebhooks if a strict test has overlooked any."""
+        self._engine.core.raise_errors()
+        failed = list(overlooked(self._engine))
+        if failed and self._strict:
+            raise UndeliveredWebhooks(undelivered(failed, self._engine))
+
     def _leftovers(self) -> Iterator[Leftover]:
         # Errors closest to the app come first.
         engine, outbox = self._engine, self._engine.outbox
-        is_explained = self.strict and is_in_a_test()  # the failure's timeline explains it
+        is_explained = self._strict and is_in_a_test()  # the failure's timeline explains it
 
         def caused(event: Event) -> str:
             name = event._name if is_explained else event._full_name
@@ -101,7 +108,7 @@ class FinalChecks:
 
         queued = outbox.queued + [attempt.event for attempt in outbox.queue.delayed]
         yield from _listed(
-            " failed: fix the app, or assert on chat_fake.webhooks.attempts",
+            " failed; fix the app, or assert on chat_fake.webhooks.attempts",
             "attempt",
             [
                 (_failed_line(attempt, caused(attempt.event)), attempt.event.line)
@@ -109,13 +116,13 @@ class FinalChecks:
             ],
         )
         yield from _listed(
-            f" still queued: end the test with `{awaited(engine)}chat_fake.settle()`"
-            f"{why_queued(engine.blocked)}",
+            f" still queued; end the test with `{awaited(engine)}chat_fake.settle()`"
+            f"{why_queued(engine.state.blocked)}",
             "event",
             [(caused(event), event.line) for event in queued],
         )
         yield from _listed(
-            ' that no endpoint listens for: connect the app with events="*"',
+            ' that no endpoint listens for; connect the app with events="*"',
             "event",
             [
                 (f"{event.type} (caused {event.line.place})", event.line)
@@ -125,7 +132,7 @@ class FinalChecks:
         )
         for is_shared in (False, True):
             yield from _listed(
-                ": set up a fault before the verb, or remove it",
+                "; set up a fault before the verb, or remove it",
                 "unused fault",
                 [
                     (unused_line(fault, engine), fault.line)
@@ -135,9 +142,9 @@ class FinalChecks:
                 None if is_shared else UnusedFault,
             )
         yield from _listed(
-            " without effect, because nothing uses the result",
+            " whose result was never used",
             "call",
-            [(f"write {use} {line.place}", line) for use, line in engine.unused.values()],
+            [(f"write {use} {line.place}", line) for use, line in engine.state.unused.values()],
         )
 
 
@@ -183,7 +190,7 @@ def retried(engine: Engine) -> set[tuple[Event, Endpoint]]:
     with engine.core.lock:
         return {
             (attempt.event, attempt.endpoint)
-            for _, kind, attempt in engine.core.schedule.pending()
+            for _, kind, attempt in engine.state.schedule.pending()
             if kind == "attempt"
         }
 

@@ -96,7 +96,7 @@ class Highlights:
         self.priced_messages: Sequence[MessageState] = ()
         odd = self._trace.odd(start)
         failed = [*self._failed(odd)]
-        lines = [*failed, *self._marked(odd)]
+        lines = [*failed, *self._marked(odd), *self._queued()]
         is_odd = bool(lines)
         was_attempted = any(isinstance(entry, Attempt) for entry in self._records)
         is_own = tracebacks.is_own(error)
@@ -117,14 +117,13 @@ class Highlights:
         engine = self._engine
         if engine.plan:
             yield engine.plan.remainder()
-        yield from folded(map(_error, engine.core.errors), _MAX_LINES)
+        yield from folded(map(_error, engine.state.errors), _MAX_LINES)
         yield from folded(self._unheard(), _MAX_LINES)
         unused = unused_faults(engine, self._story.api)
         late = [fault for fault in unused if missed(fault, engine) is not None]
         yield from folded(map(self._unused, late), _MAX_LINES)
         yield from self._first_of_each([entry for entry in odd if has_failed(entry)])
         yield from folded(background_lines(engine), _MAX_LINES)
-        yield from self._queued()
         yield from folded(
             (self._unused(fault) for fault in unused if fault not in late), _MAX_LINES
         )
@@ -164,7 +163,7 @@ class Highlights:
             text += hint(entry)
         if isinstance(entry, Attempt) and (entry.event, entry.endpoint) in self._retried:
             text += " (another attempt is pending)"
-        return " ".join([f"{pointer_to(entry)} {kind_of(entry)}: {text}{line}", *marks])
+        return " ".join([f"{pointer_to(entry)} ({kind_of(entry)}) {text}{line}", *marks])
 
     # What happened before
 
@@ -218,9 +217,9 @@ class Highlights:
     def _queued(self) -> Iterator[str]:
         queued = self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
-            why = why_queued(self._engine.blocked)
-            settle = why or f": call {awaited(self._engine)}chat_fake.settle()"
-            yield f"{events_are(queued)} still queued{settle}"
+            why = why_queued(self._engine.state.blocked)
+            settle = f" ({awaited(self._engine)}chat_fake.settle() posts what is queued)"
+            yield f"{events_are(queued)} still queued{why or settle}"
 
     def _unused(self, fault: Trigger) -> str:
         return f"unused fault: {unused_line(fault, self._engine)}"

@@ -72,7 +72,7 @@ def hint(attempt: Attempt) -> str:
         if attempt._meaning.wrong or attempt._post is None:  # the app is right to refuse it
             return ""
         signed = how_signed(attempt._post.request)
-        return f" ({signed}: does the app verify exactly that, with the same secret?)"
+        return f" ({signed}; does the app verify exactly that, with the same secret?)"
     if logged := logged_error(attempt):
         return f" (the app logged {logged})"
     if attempt.status_code == 503 and not attempt.endpoint.retry_after:
@@ -96,7 +96,7 @@ def shown_error(error: LoggedError) -> str:
 
 def background_lines(engine: Engine) -> Iterator[str]:
     """Return a line for each different exception that was raised in the background."""
-    for error in dict.fromkeys(engine.core.background):
+    for error in dict.fromkeys(engine.state.background):
         yield f"{shown_error(error)} was raised in the background"
 
 
@@ -127,7 +127,7 @@ def awaited(engine: Engine) -> str:
 
 
 def unused_faults(engine: Engine, api: AccountApi) -> list[Trigger]:
-    faults = (*engine.outbox.faults.ever, *api._faults.ever)
+    faults = (*engine.state.faults, *api._faults)
     return [fault for fault in faults if not fault.fired]
 
 

@@ -24,7 +24,7 @@ _MAX_PENDING: Final = 3
 def _pending(engine: Engine) -> list[DueWork]:
     # Without drops, because every sent message has one.
     with engine.core.lock:
-        return [due for due in engine.core.schedule.pending() if due[1] != "drop"]
+        return [due for due in engine.state.schedule.pending() if due[1] != "drop"]
 
 
 def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:

@@ -39,7 +39,7 @@ class Section:
         self.timeline: str = ""
         self.raised: list[str] = []
         self._is_new: bool = self._start < len(story.trace)
-        if not self._is_new and not engine.plan and not engine.core.errors:
+        if not self._is_new and not engine.plan and not engine.state.errors:
             return
         highlights = Highlights(story, self._start, error)
         self.highlights = highlights.lines
@@ -49,7 +49,7 @@ class Section:
         self.timeline = timeline_text(
             story, self._start, labels=self._labels, mentioned=self._mentioned
         )
-        raised = dict.fromkeys(_traceback(error, self._labels) for error in engine.core.errors)
+        raised = dict.fromkeys(_traceback(error, self._labels) for error in engine.state.errors)
         self.raised = [*raised][:_RAISED]
 
     def __str__(self) -> str:

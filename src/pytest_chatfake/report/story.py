@@ -6,6 +6,8 @@ Every test has a story but few tests fail, so the code that writes reports is im
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..domain.messages import MessageState
@@ -35,10 +37,6 @@ class Story:
         self.mentioned: list[MessageState] = []
         self.explained: set[MessageState] = set()
         self.number: int = next(_sequence)
-        # The start of the running test in the history, and the end of what sections have shown.
-        self._begun = self._shown = 0
-        self._records = engine.core.history.records
-        self._trace: Trace | None = None
 
     @property
     def labels(self) -> Labels:
@@ -47,12 +45,9 @@ class Story:
 
     @property
     def trace(self) -> Trace:
-        self._notice_reset()
-        if self._trace is None:
-            from .trace import Trace
+        from .trace import Trace
 
-            self._trace = Trace(self.engine)
-        return self._trace
+        return self.engine.state.part(Trace, partial(Trace, self.engine))
 
     def attempt_of(self, error: BaseException) -> Attempt | None:
         """Return the attempt in which an app raised an error."""
@@ -61,24 +56,28 @@ class Story:
 
     def skip(self) -> None:
         """Leave out what happened so far, because it belongs to another test."""
-        self._notice_reset()
-        self._begun = self._shown = len(self._records)
+        part = self._part
+        part.begun = part.shown = len(self.engine.state.history)
         self.mentioned.clear()
         self.explained.clear()
 
     def begin_of_test(self) -> int:
         """Return the index of the running test's first entry."""
-        self._notice_reset()
-        return self._begun
+        return self._part.begun
 
     def take_new(self) -> int:
         """Return the index of the first new entry, and count all entries as shown."""
-        self._notice_reset()
-        start, self._shown = self._shown, len(self._records)
+        part = self._part
+        start, part.shown = part.shown, len(self.engine.state.history)
         return start
 
-    def _notice_reset(self) -> None:
-        if self._records is not self.engine.core.history.records:  # everything is new
-            self._records = self.engine.core.history.records
-            self._begun = self._shown = 0
-            self._trace = None
+    @property
+    def _part(self) -> _Part:
+        return self.engine.state.part(Story, _Part)
+
+
+@dataclass(slots=True)
+class _Part:
+    # What belongs to the running test, as indexes in the history since the last reset.
+    begun: int = 0  # where the test began
+    shown: int = 0  # the end of what sections have shown

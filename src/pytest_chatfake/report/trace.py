@@ -25,8 +25,7 @@ class Trace:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.records: list[Record] = engine.core.history.records  # a reset starts a new list
+        self.records: list[Record] = engine.state.history
         self._ledger = engine.account.ledger
         self._by_message = GrowingIndex(self.records, attrgetter("_message"))
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import pytest
 
 from .. import options
-from ..base.current_test import current
 from ..base.terminal import speak_through
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import service
@@ -35,7 +34,7 @@ def configured(
             f"the fixture chat_fake_config: expected a ChatFakeConfig(...), got {config!r}",
             pytrace=False,
         )
-    seed = f"{request.node.nodeid}{current().again}"
+    seed = request.node.nodeid
     if request.config.stash[options.seed_key] != "fixed":
         seed = f"{request.config.stash[options.seed_key]} {seed}"
     ini = request.config.getini

@@ -177,7 +177,7 @@ class Attempt(Record):
     @property
     def _is_wanted(self) -> bool:
         # A disabled endpoint gets no retries.
-        return self.endpoint.connected and not (self.endpoint.disabled and self.number > 1)
+        return self.endpoint.connected and not (self.number > 1 and self.endpoint.disabled)
 
     @property
     def _changes(self) -> list[Changed]:

@@ -16,12 +16,12 @@ class Attendant(Protocol):
     :data:`.cancellable.around` and :data:`.wsgi.around_call`.
 
     Attributes:
-        deed: What it did to the app, in words that follow "the app"; empty if nothing.
+        effect: What it did to the app, in words that follow "the app"; empty if nothing.
         stopped: If it stopped the app, the error that the service sees, as of a closed connection.
             With ``restart=``, the endpoint then recreates the app.
     """
 
-    deed: str
+    effect: str
     stopped: ConnectionResetError | None
 
     def begin(self, target: Target) -> None:

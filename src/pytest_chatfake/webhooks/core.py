@@ -4,55 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import RLock
-from typing import TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from ..base.forks import new_rlock
-from ..base.history import History
 from ..base.scopes import Callback, Scopes
-from ..base.tracebacks import LoggedError
-from ..domain.schedule import Schedule
 
 _T = TypeVar("_T")
 
 
-class Core:
-    """What the parts of one fake share. A reset empties these objects, but keeps them.
+class _HasErrors(Protocol):
+    errors: list[BaseException]
+
+
+#: The class :class:`.FakeState`, whose parts know the core.
+_State = TypeVar("_State", bound=_HasErrors)
+
+
+class Core(Generic[_State]):
+    """What the parts of one fake share, and a reset keeps: all but the state.
 
     Args:
         now: Returns the current time in nanoseconds.
 
     Attributes:
         now: As given.
-        lock: Held while the account, the schedule or the logs change. It is re-entrant, because due
-            work runs under it and acquires it again.
-        schedule: What will happen, and when.
-        history: What has happened.
+        lock: Held while the state changes. It is re-entrant, because due work runs under it and
+            acquires it again.
+        state: What a reset forgets: it puts a new one here. Whatever goes on without the lock, such
+            as an attempt, keeps the state in which it began.
         scopes: Which of the user's code is running, inside an attempt, a response or a callback.
-        errors: Errors that could not be raised where they happened: the test's next call raises the
-            first.
-        background: Exceptions of tasks and threads, and those that are logged once the attempt that
-            started the code has ended.
+        block: The block of the test that holds back whatever is queued; None outside such a block.
+        depth: The length of the chain of attempts that has led here, each of which caused an event.
         closed: Whether the test is over, or was interrupted.
         interrupt: The name of the interrupt that closed the fake; else empty.
     """
 
+    state: _State
+
     def __init__(self, now: Callable[[], int]) -> None:
         self.now: Callable[[], int] = now
         self.lock: RLock = new_rlock()
-        self.schedule: Schedule = Schedule()
-        self.history: History = History()
         self.scopes: Scopes = Scopes()
-        self.errors: list[BaseException] = []
-        self.background: list[LoggedError] = []
+        self.block: object = None
+        self.depth: int = 0
         self.closed: bool = False
         self.interrupt: str = ""
-
-    def reset(self) -> None:
-        """Forget what has happened and what was scheduled."""
-        self.schedule.clear()
-        self.history.reset()
-        self.errors.clear()
-        self.background.clear()
 
     def is_inside(self) -> bool:
         """Return whether the caller is part of an attempt, a response or a callback.
@@ -80,14 +76,15 @@ class Core:
             finally:
                 self.lock.acquire()
         finally:
-            self.scopes.open.discard(callback)
+            self.scopes.end(callback)
 
     def raise_errors(self) -> None:
-        """Raise the first of ``errors``, unless the caller is part of an attempt."""
-        if not self.errors or self.is_inside():
+        """Raise the first of the state's errors, unless the caller is part of an attempt."""
+        errors = self.state.errors
+        if not errors or self.is_inside():
             return
-        first = self.errors[:1]
-        self.errors.clear()
+        first = errors[:1]
+        errors.clear()
         if first:  # unless another thread was faster
             raise first[0]
 

@@ -56,10 +56,10 @@ from .decisions import (
 )
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
+from .fake_state import FakeState
 from .faults import Concurrently, Disabled, DuringCall
 from .logged_errors import ErrorLog
 from .observing import Observer
-from .outbox import Outbox
 from .overdue import Overdue
 from .posting import Poster
 
@@ -79,9 +79,6 @@ class Drain:
         log: Notes what apps log.
         thread: The thread that is draining the queue, if any.
         observer: The extra that observes attempts, if any.
-        awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
-            refused. It does so once a fault has changed when attempts are made, because the app may
-            have refused them for that reason.
         had_threads: Whether attempts were made in several threads at the same time, or may have
             been, because a framework had a thread pool for plain functions.
         overdue: Ends attempts that take too long.
@@ -89,22 +86,19 @@ class Drain:
 
     def __init__(
         self,
-        core: Core,
-        outbox: Outbox,
+        core: Core[FakeState],
         *,
         portal: Portal,
         timeout: float,
     ) -> None:
         self._core = core
-        self._outbox = outbox
-        self._queue = outbox.queue
+        self._state = core.state  # that in which the last attempts were taken
         self._poster = Poster(core, portal)
         self.log: ErrorLog = self._poster.log
         self._test_thread = threading.get_ident()
         self._drain_lock = new_lock()  # held by the draining thread
         self.thread: int | None = None
         self.observer: Observer | None = None
-        self.awaits_retries: bool = False
         self.had_threads: bool = False
         self.overdue: Overdue = Overdue(timeout)
         self._batches = 0
@@ -114,20 +108,20 @@ class Drain:
     @property
     def may_use_threads(self) -> bool:
         """Whether an awaited attempt may be a call in a thread, which holds cancellations back."""
-        return self._outbox.endpoints.threaded
+        return self._core.state.outbox.endpoints.threaded
 
     # Turns: one thread or task drains the queue
 
     def attempt(self) -> None:
         """Attempt what is ready, in order, unless another thread is doing so; for plain code."""
-        while self._queue.ready and self._drain_lock.acquire(blocking=False):
+        while self._core.state.queue.ready and self._drain_lock.acquire(blocking=False):
             with self:
                 while posts := self._begin_next():
                     self._end(posts, run_at_once(self._poster.post(posts, plain=True)))
 
     async def attempt_async(self) -> None:
         """Do the same as :meth:`attempt` in the test's own loop."""
-        while self._queue.ready and self._drain_lock.acquire(blocking=False):
+        while self._core.state.queue.ready and self._drain_lock.acquire(blocking=False):
             with self:
                 while posts := self._begin_next():
                     self._end(posts, await self._poster.post(posts, plain=False))
@@ -140,13 +134,13 @@ class Drain:
     def __exit__(self, kind: object, *_: object) -> None:
         raised = self._raised
         self._event = self._raised = self.thread = self.overdue.current = None
-        self._outbox.depth = 0
+        self._core.depth = 0
         self._drain_lock.release()
         if raised is None:
             return
         if kind is None:
             raise raised
-        self._core.errors.append(raised)
+        self._core.state.errors.append(raised)
 
     def flush(self) -> None:
         """Attempt what is ready; if another thread is draining, the test's thread waits for it.
@@ -171,19 +165,21 @@ class Drain:
     def take_for(self, call: Record) -> list[Attempt]:
         """Remove and return the attempts that wait for an API call.
 
-        A call that is made while an event is handled ends no wait. An event that the call itself
-        has caused waits for the next one.
+        A call that is made while an event is handled ends no wait, nor does one from before a
+        reset. An event that the call itself has caused waits for the next one.
         """
         with self._core.lock:
-            if self.thread is not None:
+            state = self._core.state
+            if self.thread is not None or not state.history.has(call):
                 return []
-            if any(isinstance(fault, DuringCall) for fault in self._outbox.faults.active):
-                caused = self._core.history.effects_of(call)
-                for attempt in [*self._queue.ready]:
+            self._state, ready = state, state.queue.ready
+            if any(isinstance(each, DuringCall) and not each._is_removed for each in state.faults):
+                caused = state.history.effects_of(call)
+                for attempt in [*ready]:
                     is_asked = attempt._cause or attempt._wait or attempt.event in caused
                     if not (is_asked or self._is_next(attempt, in_batch=False)):
-                        self._queue.ready.remove(attempt)
-            return self._queue.take_for(call)
+                        ready.remove(attempt)
+            return state.queue.take_for(call)
 
     # Barriers
 
@@ -192,7 +188,7 @@ class Drain:
         if self.observer is not None:
             self.observer.barrier()
         yield
-        while self._queue.release():
+        while self._core.state.queue.release():
             yield
         if self.observer is not None:
             self.observer.flushed(self._core.now())
@@ -220,7 +216,7 @@ class Drain:
 
         yield from self.barrier()
         yield from passing(step())
-        while move_to is not None and (later := self._queue.moves_clock_to()):
+        while move_to is not None and (later := self._core.state.queue.moves_clock_to()):
             began, (due, attempt) = self._core.now(), later[0]
             yield from passing(move_to(attempt, due))
             if self.observer is not None:
@@ -231,10 +227,9 @@ class Drain:
 
     def _begin_next(self) -> Sequence[Post]:
         # Usually one; none if nothing is ready, or if an app raised and the event is done.
-        ready = self._queue.ready
-        if not ready:
-            return ()
-        with self._core.lock:  # no reset may come between an event's check and its record
+        with self._core.lock:
+            self._state = self._core.state
+            ready = self._state.queue.ready
             while ready and (self._raised is None or ready[0].event is self._event):
                 if posts := self._take(ready):
                     self.overdue.current = posts
@@ -256,7 +251,7 @@ class Drain:
         to_make: list[Attempt] = []
         for attempt in batch:
             attempt._wait = None
-            if attempt._is_wanted and self._core.history.has(attempt.event):
+            if attempt._is_wanted:
                 to_make += self._decided(attempt, len(batch) > 1)
         posts = [self._begin(attempt) for attempt in to_make]
         if len(posts) > 1:
@@ -276,7 +271,7 @@ class Drain:
                 batch += self._repeated(attempt, twice, in_batch)
         if in_batch or not attempt.endpoint._target.overlaps:
             return batch
-        partners = self._queue.take_partners()
+        partners = self._state.queue.take_partners()
         for partner in partners:
             for twice in partner._decisions:
                 if isinstance(twice, Twice):
@@ -296,7 +291,7 @@ class Drain:
         # Decisions that combine with others come first, then the first of the other ones, unless
         # the attempt is in one of the test's batches. Returns whether to make it now.
         chosen: Decision | None = None
-        for fault in self._outbox.faults.ever:
+        for fault in self._state.faults:
             decision = fault._asked(attempt)
             if decision is None or not (decision.combines or (chosen is None and not is_taken)):
                 continue
@@ -307,7 +302,7 @@ class Drain:
                 chosen = decision
         if chosen is None:
             return True
-        self.awaits_retries = True
+        self._state.queue.awaits_retries = True
         return self._carry_out(chosen, attempt)
 
     def _carry_out(self, decision: Decision, attempt: Attempt) -> bool:
@@ -322,7 +317,7 @@ class Drain:
                     attempt.event._marks += (decision.mark,)
                 if not (isinstance(wait, Turn) and wait.together):
                     attempt._marks += (decision.mark,)
-                self._queue.wait(attempt, wait)
+                self._state.queue.wait(attempt, wait)
                 return False
             case _:
                 pass
@@ -330,12 +325,12 @@ class Drain:
 
     def _repeated(self, attempt: Attempt, twice: Twice, in_batch: bool) -> Sequence[Attempt]:
         # The repeat of an attempt that is made now, if it is made with it; else it is queued.
-        self.awaits_retries = True
+        self._state.queue.awaits_retries = True
         repeat, wait = attempt._repeated(twice), twice.wait
         attempt._decisions = tuple(each for each in attempt._decisions if each is not twice)
         if wait is None or (in_batch and isinstance(wait, Turn) and wait.others == 1):
             return (repeat,)
-        self._queue.wait(repeat, wait)
+        self._state.queue.wait(repeat, wait)
         return ()
 
     # Beginning and ending
@@ -343,8 +338,8 @@ class Drain:
     def _begin(self, attempt: Attempt) -> Post:
         event, endpoint, now = attempt.event, attempt.endpoint, self._core.now()
         attempt.moment = attempt.moment or now
-        self._core.history.add(attempt, attempt._cause or event)
-        self._outbox.depth = attempt._depth + 1
+        self._state.history.add(attempt, attempt._cause or event)
+        self._core.depth = attempt._depth + 1
         request = WebhookRequest(
             event,
             attempt._body,
@@ -421,14 +416,17 @@ class Drain:
             if not meaning.uncounted:
                 if self.observer is not None:
                     self.observer.ended(attempt, response)
-                self._queue.note_made()
-            if self._core.history.has(attempt):  # there was no reset meanwhile
-                self._outbox.attempts.append(attempt)
-                if not (meaning.uncounted or meaning.unmade):
-                    if endpoint._count(ok):
+                self._state.queue.note_made()
+            self._state.outbox.attempts.append(attempt)
+            if not (meaning.uncounted or meaning.unmade):
+                failures = self._state.failures
+                if ok and not endpoint.disabled:
+                    failures[endpoint] = 0
+                elif not ok:
+                    failures[endpoint] = failures.get(endpoint, 0) + 1
+                    if failures[endpoint] == endpoint._disable_after:
                         attempt._marks += (Mark("disable", Disabled._text, endpoint._line),)
-                    if not ok:
-                        self._try_again(post, by_fault=meaning.wanted)
+                    self._try_again(post, by_fault=meaning.wanted)
         interrupt = None if error is None else self._surface(post, error)
         # Reports show what was signed for a 401 or 403, and observers look at every post. After an
         # interrupt, a thread may still be making this attempt.
@@ -440,7 +438,7 @@ class Drain:
         # The response as the service gets it. A failure that a fault wants has happened now.
         attempt = post.attempt
         for decision in attempt._decisions:
-            if isinstance(decision, Call) and not (post.attendant and post.attendant.deed):
+            if isinstance(decision, Call) and not (post.attendant and post.attendant.effect):
                 decision.fault._take_back()  # the app did not come that far
                 attempt._decisions = attempt._decisions[:-1]
             elif isinstance(decision, (Failed, Call)):
@@ -453,27 +451,27 @@ class Drain:
         # If a fault made the attempt fail, it is repeated at the next barrier, without using up one
         # of the endpoint's retries. One of two at the same time is repeated before anything
         # else happens.
-        attempt = post.attempt
+        attempt, queue = post.attempt, self._state.queue
         if attempt.endpoint.disabled:
-            self._queue.forget_unwanted()
+            queue.forget_unwanted()
         elif post.is_twin and post.is_posted:
-            self._queue.retry_next(attempt._again(attempt._retried))
+            queue.retry_next(attempt._again(attempt._retried))
         elif by_fault:
-            self._queue.wait(attempt._again(attempt._retried), AtBarrier())
+            queue.wait(attempt._again(attempt._retried), AtBarrier())
         elif attempt._retried < len(attempt.endpoint._retries):
             self._retry(post)
 
     def _retry(self, post: Post) -> None:
         # After a very late response, the retry may be overdue already; then it is next.
-        attempt, now = post.attempt, self._core.now()
+        attempt, now, queue = post.attempt, self._core.now(), self._state.queue
         failed_at, retry = attempt.moment, attempt._again(attempt._retried + 1)
         if isinstance(attempt.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
         due = failed_at + attempt.endpoint._retries[attempt._retried]
         if post.is_late and due < now:
-            self._queue.take_due(due, retry)
+            queue.take_due(due, retry)
         else:
-            self._queue.wait_until(retry, due, moves_clock=self.awaits_retries)
+            queue.wait_until(retry, due, moves_clock=queue.awaits_retries)
 
     def _surface(self, post: Post, error: BaseException) -> BaseException | None:
         # Keeps an app's error for the test; returns an interrupt, which is raised at once.
@@ -505,7 +503,7 @@ class Drain:
             response = Response(None, b"", overdue, response.status)
         if post.attendant is not None and post.attendant.stopped is not None:
             # A stopped app is replaced; if that fails, its error is the attempt's.
-            error = self._restart(endpoint, post.attendant.deed) or error
+            error = self._restart(endpoint, post.attendant.effect) or error
             post.is_posted = error is None  # False: the error is raised in the test in any case
         return response, error
 

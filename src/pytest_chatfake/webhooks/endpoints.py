@@ -15,6 +15,7 @@ from ..base.redaction import redacted_place
 from ..domain.instants import parse_delay
 from ..transport.client.targets import Target
 from ..transport.client.url import checked_path
+from .core import Core
 from .events import Event
 
 #: Takes an event and returns the path to post it to.
@@ -38,8 +39,6 @@ class Endpoint:
         events: The event types that the endpoint listens for (§4.2).
         raise_exceptions: Whether an in-process app's exception is raised in the test.
         connected: False after :meth:`disconnect`.
-        disabled: True once too many attempts in a row have failed: the endpoint then gets no
-            events.
     """
 
     name: str
@@ -49,18 +48,16 @@ class Endpoint:
     raise_exceptions: bool
     _target: Target
     _retries: tuple[int, ...]
-    _signers: list[Signer | None]  # the original, and one more after each change of secrets
+    _signer: Signer | None  # when it was connected
     _is_test_function: bool
     _is_receiver: bool  # the test decides its responses, so its failures need no report
-    _disconnect: Callable[[Endpoint], None]
     _restart: Callable[[], object] | None
     _disable_after: int | None
     _line: Line  # the line of connect()
     _path: str | PathFunction
     _note: Callable[[str, Line], None]  # records a call, or refuses it if the fake is closed
+    _core: Core[Any]
     connected: bool = True
-    disabled: bool = False
-    _failures: int = 0  # in a row
     _stopped: str = ""  # how the app was last stopped, for reports
 
     def __repr__(self) -> str:
@@ -71,9 +68,20 @@ class Endpoint:
         return redacted_place(self.name)  # its name in reports
 
     @property
+    def disabled(self) -> bool:
+        """Whether too many attempts in a row have failed: the endpoint then gets no events."""
+        limit = self._disable_after
+        return limit is not None and bool(self._core.state.failures.get(self, 0) >= limit)
+
+    @property
     def signer(self) -> Signer | None:
         """The function that signs the endpoint's webhooks; None if they are unsigned."""
         return self._signers[-1]
+
+    @property
+    def _signers(self) -> list[Signer | None]:
+        # The first one, and one more after each change of secrets.
+        return self._core.state.signers.get(self) or [self._signer]
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
@@ -112,29 +120,14 @@ class Endpoint:
         """
         self._note("endpoint.enable()", calling_line())
         if self.disabled:
-            self._count_anew()
-
-    def _reset(self) -> None:
-        # Back to its state when it was connected.
-        del self._signers[1:]
-        self._count_anew()
-
-    def _count_anew(self) -> None:
-        self.disabled, self._failures = False, 0
-
-    def _count(self, ok: bool) -> bool:
-        # Returns whether this attempt makes the endpoint disabled.
-        self._failures = 0 if ok else self._failures + 1
-        is_last = self._failures == self._disable_after
-        self.disabled = self.disabled or is_last
-        return is_last
+            self._core.state.failures[self] = 0
 
     def disconnect(self) -> None:
         """Stop posting to the endpoint, retries included, and close its connection.
 
         An attempt in progress is allowed to finish. Calling this again is a no-op.
         """
-        self._disconnect(self)
+        self._core.state.outbox.disconnect(self)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -235,11 +228,6 @@ class Endpoints:
         endpoint.connected = False
         self._listening = {}
         endpoint._target.hang_up()  # some servers wait for this before they shut down
-
-    def reset(self) -> None:
-        """Put all endpoints back into their state when they were connected."""
-        for endpoint in self.ever:
-            endpoint._reset()
 
     def close(self) -> None:
         with ExitStack() as stack:

@@ -101,7 +101,7 @@ class Duplicate(Fault):
     """Makes an attempt twice."""
 
     _kind, _text = "duplicate", "duplicate"
-    _outlasts_barriers = False  # the second attempt waits past barriers, for some explorations
+    _outlasts_barriers = False  # the second attempt waits past barriers, up to Queue.end_waits()
 
     def __init__(
         self,
@@ -289,7 +289,7 @@ class LoseResponse(Fault):
     _kind, _text = "lose_response", "response lost"
 
     def _decide(self, attempt: Attempt) -> Decision:
-        lost = Response(None, b"", TimeoutError("the app's response was lost: lose_response()"))
+        lost = Response(None, b"", TimeoutError("lose_response() lost the app's response"))
         return Failed(self, self._mark, _WANTED, response=lost, is_after=True)
 
 
@@ -359,3 +359,8 @@ FAULTS: Final[tuple[type[Fault], ...]] = (
     Sign,
     Disabled,
 )
+
+
+def shown_kind(kind: type[Fault]) -> tuple[str, str, str]:
+    """Return a kind's name, the text of its mark, and the call that sets it up."""
+    return kind._kind, kind._text, f"webhooks.{kind._set_up_by or f'{kind._kind}()'}"

@@ -31,6 +31,7 @@ from ..base.tracebacks import LoggedError
 from ..transport.client.loops import running_task
 from .attempts import Attempt
 from .core import Core
+from .fake_state import FakeState
 
 _HEAD: Final = "Traceback (most recent call last):"
 
@@ -59,8 +60,9 @@ class ErrorLog:
             background.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core[FakeState]) -> None:
         self._core = core
+        self._known: Final = ref(self)
         self._errors: dict[Attempt, list[tuple[int, LoggedError]]] = {}
         # After an attempt at a URL: the thread and the task that made it, and the attempt itself if
         # nothing explains a 500.
@@ -68,12 +70,12 @@ class ErrorLog:
         self._unexplained: Attempt | None = None
 
     def begin(self) -> None:
-        """Note exceptions from now on; calling this again is a no-op."""
-        with _lock:
-            if ref(self) not in _watching:
-                _watching.append(ref(self))
-            for hook in _hooks:
-                hook.begin()
+        """Note exceptions from now on, also if an app has replaced a hook since the last time."""
+        if self._known not in _watching:
+            with _lock:  # or another log ends the hooks, because it takes itself for the last one
+                _watching.append(self._known)
+        for hook in _hooks:
+            hook.begin()
 
     def end(self) -> None:
         """Note no more exceptions."""
@@ -93,7 +95,7 @@ class ErrorLog:
         If nothing explains a 500 from a URL, the next error that another thread or task logs does,
         because uvicorn logs an exception after it has responded.
         """
-        logged = self._errors.pop(attempt, [])
+        logged = self._errors.pop(attempt, ())
         is_url = not attempt.endpoint._target.in_process
         self._maker = (threading.get_ident(), running_task()) if is_url else None
         self._unexplained = None
@@ -141,7 +143,7 @@ class ErrorLog:
 
     def _note_in_background(self, level: int, error: LoggedError) -> None:
         if level >= logging.ERROR:
-            self._core.background.append(error)
+            self._core.state.background.append(error)
 
 
 class _Around:

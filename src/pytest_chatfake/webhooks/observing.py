@@ -23,8 +23,8 @@ class Observer(Protocol):
     attend: Attend | None
 
     @property
-    def may_lose_all(self) -> bool:
-        """Whether a check may find nothing to do, because no event was accepted."""
+    def expects_events(self) -> bool:
+        """Whether a check is an error if it has nothing to do, because no event was accepted."""
         ...
 
     @property

@@ -21,13 +21,10 @@ class Outbound:
     The function is called once for each body, so all attempts to post an event have the same bytes.
     """
 
-    def __init__(self, core: Core, function: Callable[[Any], object]) -> None:
+    def __init__(self, core: Core[Any], function: Callable[[Any], object]) -> None:
         self._core = core
         self._function = function
         self._posted: dict[bytes, bytes | None] = {}
-
-    def reset(self) -> None:
-        self._posted.clear()
 
     def posted(self, body: bytes) -> bytes | None:
         """Return the body to post in place of the service's; None: nothing is posted."""

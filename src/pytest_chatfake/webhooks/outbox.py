@@ -15,19 +15,18 @@ from typing import Any
 
 from ..base.calling_line import Line
 from ..base.growing_index import GrowingIndex
-from ..base.history import Record
+from ..base.history import History, Record
 from ..base.marks import Mark
-from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
 from ..domain.instants import Moment, shown
 from ..domain.messages import STATUSES, MessageState
+from ..domain.schedule import Schedule
 from ..wire.bodies import EventWriter
 from .attempts import Attempt
 from .core import Core
 from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event, OtherEvent
-from .faults import Fault
 from .outbound import Outbound
 from .queue import Queue
 from .synthetic import Edit
@@ -37,22 +36,34 @@ _LAST_ID = 0xFFFF_FFFF
 
 
 class Outbox:
-    """A fake's events, on their way to its endpoints.
+    """A fake's events since it was made or last reset, on their way to its endpoints.
+
+    Args:
+        core: What the parts of the fake share.
+        ids: Templates of the events' ids.
+        history: Where the events are recorded.
+        schedule: Where attempts are scheduled.
+        writer: Writes the events.
+        per_message: Whether all events of a message have the same id.
+        outbound: The ``outbound=`` function, if there is one.
+        tick: How much later each event shows that it happened, in nanoseconds.
 
     Attributes:
-        endpoints: The endpoints.
+        endpoints: The endpoints, which a reset keeps.
         events: The events that were emitted, in order.
         attempts: The attempts that have ended, in the order in which they ended.
         seen: How many of these attempts the test has read.
         queue: The attempts that are still to be made.
-        faults: The faults that are set up.
         unheard: Events that no endpoint listened for.
-        depth: The length of the chain of attempts that has led here, each of which caused an event.
     """
 
     def __init__(
         self,
-        core: Core,
+        core: Core[Any],
+        ids: Ids,
+        history: History,
+        schedule: Schedule,
+        endpoints: Endpoints,
         writer: EventWriter,
         *,
         per_message: bool,
@@ -60,18 +71,14 @@ class Outbox:
         tick: int,
     ) -> None:
         self._core = core
+        self._ids = ids
         self._tick = tick
         self._writer = writer
         self._per_message = per_message
         self._outbound = None if outbound is None else Outbound(core, outbound)
-        self.endpoints: Endpoints = Endpoints()
-        self.queue: Queue = Queue(core)
-        self.faults: Triggers[Fault] = Triggers(core.history)
-        self.depth: int = 0
-
-    def reset(self, ids: Ids) -> None:
-        """Forget all events and attempts; endpoints go back to their state when connected."""
-        self._ids = ids
+        self._history = history
+        self.endpoints: Endpoints = endpoints
+        self.queue: Queue = Queue(core, schedule)
         self.events: list[Event] = []
         self.attempts: list[Attempt] = []
         self.seen: int = 0
@@ -80,13 +87,8 @@ class Outbox:
         self._of_messages = 0
         self._custom: Counter[str] = Counter()  # how many events there are of each other type
         self._recorded: dict[str, int] = {}  # the numbers of recorded messages, by id
-        self.queue.clear()
         self.unheard: list[Event] = []
         self._last = 0  # the moment in the last event
-        self.faults.clear()
-        if self._outbound is not None:
-            self._outbound.reset()
-        self.endpoints.reset()
 
     def events_of(self, message: MessageState | None) -> Sequence[Event]:
         """Return the events about a message, in order; for None, those about no message."""
@@ -189,7 +191,7 @@ class Outbox:
             self._number(event)
         else:
             self._of_messages += 1
-        self._core.history.add(event, cause)
+        self._history.add(event, cause)
         self.events.append(event)
         if self._tick:
             self._last = max(self._last, shown(event.moment))
@@ -241,7 +243,7 @@ class Outbox:
         if not event._is_posted:
             return
         attempts = [
-            Attempt(event, endpoint, self.depth, 1, cause, marks)
+            Attempt(event, endpoint, self._core.depth, 1, cause, marks)
             for endpoint in self.endpoints.listening(event.type)
         ]
         if attempts:

@@ -35,7 +35,7 @@ class Poster:
         log: Notes what apps log.
     """
 
-    def __init__(self, core: Core, portal: Portal) -> None:
+    def __init__(self, core: Core[Any], portal: Portal) -> None:
         self._scopes = core.scopes
         self._portal = portal
         self.log: ErrorLog = ErrorLog(core)
@@ -126,7 +126,8 @@ class Poster:
 def _write(post: Post) -> None:
     # The order matters, because tamper() changes the signed body.
     attempt, request, changes = post.attempt, post.request, post.attempt._changes
-    event, signer = attempt.event, attempt.endpoint.signer
+    event, own = attempt.event, attempt.endpoint.signer
+    signer = own
     if callable(attempt.endpoint._path):
         attempt._place = f" {redacted_place(request.path)}"
         post.target.go_to(request.path)
@@ -150,7 +151,6 @@ def _write(post: Post) -> None:
     for change in changes:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
-    own = attempt.endpoint.signer
     if own is not None and request._unsigned is None and signature.fields:
         request.body = forged_body(own, request, signature.fields)
 

@@ -14,10 +14,11 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from sys import maxsize
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..base.history import Record
 from ..domain.instants import MILLISECOND
+from ..domain.schedule import Schedule
 from .attempts import Attempt
 from .core import Core
 from .decisions import AtBarrier, AtCall, Held, Pause, Turn, Until
@@ -38,21 +39,16 @@ class Queue:
 
     Attributes:
         ready: The attempts to make next, in order.
-        block: The block of the test that holds back whatever is queued; None outside such a block.
-        only_waits: Whether time moves to duplicates that wait for it, without making them, and API
-            calls end no wait.
+        awaits_retries: Whether ``settle()`` moves the clock to retries of attempts that the app has
+            refused. It does so once a fault has changed when attempts are made, because the app may
+            have refused them for that reason.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core[Any], schedule: Schedule) -> None:
         self._core = core
+        self._schedule = schedule
         self.ready: deque[Attempt] = deque()
-        self.block: object = None
-        self.only_waits: bool = False
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget all attempts; a block of the test goes on, and holds back later ones."""
-        self.ready.clear()
+        self.awaits_retries: bool = False
         self._waiting: list[_Waiting] = []  # sorted, so the next one is first
         self._count = 0
         self._made = 0
@@ -62,10 +58,11 @@ class Queue:
 
     def add(self, attempts: list[Attempt]) -> None:
         """Queue the attempts to post an event."""
-        if self.block is None:
+        block = self._core.block
+        if block is None:
             self.ready.extend(attempts)
         else:
-            self._hold(attempts, self.block)
+            self._hold(attempts, block)
 
     def wait(self, attempt: Attempt, wait: Turn | Pause | AtCall | AtBarrier) -> None:
         """Queue an attempt that has to wait."""
@@ -90,13 +87,11 @@ class Queue:
         with self._core.lock:
             if attempt._is_wanted:
                 attempt._wait = Until(due, moves_clock)
-                self._core.schedule.add(due, "attempt", attempt)
+                self._schedule.add(due, "attempt", attempt)
                 self._moves_clock = self._moves_clock or moves_clock
 
     def take_due(self, due: int, attempt: Attempt) -> None:
         """Queue an attempt that was scheduled for ``due``."""
-        if self.only_waits and _is_duplicate(attempt):
-            return
         # If time has jumped over `due`, the attempt counts as made at that moment.
         attempt.moment = due if self._core.now() - due > MILLISECOND else 0
         self.add([attempt])
@@ -148,7 +143,7 @@ class Queue:
     def take_for(self, call: Record) -> list[Attempt]:
         """Remove and return the attempts that wait for an API call."""
         waiting = [entry for entry in self._waiting if isinstance(entry[2]._wait, AtCall)]
-        if self.only_waits or not waiting:
+        if not waiting:
             return []
         taken = self._take(waiting)
         for attempt in taken:
@@ -169,7 +164,7 @@ class Queue:
             if not isinstance(wait, Turn | AtCall):
                 failed.append(entry)
             elif isinstance(wait, AtCall) or not wait.outlasts_barriers:
-                wait.fault._is_short = True
+                wait.fault._was_cut_short = True
                 turns.append(entry)
         turns.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
         if released := turns or failed:
@@ -189,7 +184,7 @@ class Queue:
         with self._core.lock:
             return [
                 (due, attempt)
-                for due, kind, attempt in self._core.schedule.pending()
+                for due, kind, attempt in self._schedule.pending()
                 if kind == "attempt" and attempt._wait.moves_clock and not attempt.endpoint.disabled
             ]
 
@@ -236,10 +231,9 @@ class Queue:
     def forget_unwanted(self) -> None:
         """Forget attempts at endpoints that no longer get them."""
         with self._core.lock:
-            schedule = self._core.schedule
-            for key, (_, subject) in tuple(schedule.work.items()):
+            for key, (_, subject) in tuple(self._schedule.work.items()):
                 if isinstance(subject, Attempt) and not subject._is_wanted:
-                    schedule.cancel(key)
+                    self._schedule.cancel(key)
             self._waiting = [entry for entry in self._waiting if entry[2]._is_wanted]
 
     @property
@@ -247,7 +241,7 @@ class Queue:
         """What a fault has delayed, except by ``delay()``."""
         waiting = [entry for entry in self._waiting if entry[0] < _HELD]
         waiting.sort(key=lambda entry: (entry[0] == _AT_BARRIER, entry[1]))
-        scheduled = [attempt for _, attempt in self.moves_clock_to() if _is_duplicate(attempt)]
+        scheduled = [attempt for _, attempt in self.moves_clock_to() if is_late_duplicate(attempt)]
         return [*(entry[2] for entry in waiting), *scheduled]
 
 
@@ -259,7 +253,8 @@ def _delivery(attempt: Attempt) -> tuple[Event, Endpoint, int]:
     return attempt.event, attempt.endpoint, attempt.number
 
 
-def _is_duplicate(attempt: Attempt) -> bool:
-    # Of those in the schedule to which settle() moves the clock, the others are retries.
+def is_late_duplicate(attempt: Attempt) -> bool:
+    """Return whether an attempt is a duplicate to which ``settle()`` moves the clock."""
+    # Of those in the schedule to which it does, the others are retries.
     wait = attempt._wait
     return isinstance(wait, Until) and wait.moves_clock and attempt.number == 1

@@ -20,7 +20,7 @@ import os
 import random as stdlib_random
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from random import Random
@@ -77,6 +77,77 @@ _REPEATING = Lock()
 _Places: TypeAlias = set[tuple[str, int]]
 
 
+class _Original:
+    """The headers for a request as it is, to compare with those for changed ones.
+
+    Attributes:
+        headers: The headers.
+        again: Those of a second call.
+        random: The parts in which these two differ.
+    """
+
+    def __init__(self, signer: Signer, request: WebhookRequest) -> None:
+        self._signer = signer
+        self._request = request
+        self.headers: Signature = sign(signer, request)
+        self.again: dict[str, str] = self.signed()
+        self.random: _Places = _differing(self.headers, self.again)
+        self._public = request.id, *_digests(request.body), *_digests(request.id.encode())
+        self._shown_in = request.body + request.event.body
+
+    def signed(self, **changes: Any) -> dict[str, str]:
+        """Return the headers for a changed request."""
+        try:
+            return sign(self._signer, replace(self._request, **changes))
+        except Exception:  # a signer that reads the body may not know other values
+            return self.headers
+
+    def changed(self, others: dict[str, str]) -> _Places:
+        """Return the parts that depend on a change."""
+        return _differing(self.headers, others) - self.random
+
+    def signatures(self, others: dict[str, str]) -> _Places:
+        """Return the signatures that depend on a change."""
+        return {
+            place
+            for place in self.changed(others)
+            if _may_sign(part := _part(self.headers, place), _part(others, place), self._public)
+            and part.encode() not in self._shown_in
+        }
+
+    def differs_by_signatures(self, others: dict[str, str]) -> bool:
+        """Whether only signatures differ, so that an app can't verify by clear parts alone."""
+        by = self.signatures(others)
+        return bool(by) and by == self.changed(others)
+
+    def may_sign_a_token(self, others: dict[str, str]) -> bool:
+        """Whether a part may be a token that is made of the body, and only that is signed."""
+        parts = [_part(self.headers, place) for place in self.changed(others)]
+        tokens = [
+            part
+            for part in parts
+            if len(part) >= _LONG and part.encode() not in self._shown_in and _json_in(part) is None
+        ]
+        return self.headers.unsigned is not None and len(tokens) > 1
+
+    def with_another_body(
+        self, depending: Callable[[dict[str, str]], _Places]
+    ) -> tuple[int | None, dict[str, str]]:
+        """Return the first field on which some parts depend, and the headers with another value.
+
+        Args:
+            depending: Returns these parts, given other headers. If they already depend on the
+                body's bytes, or on no field, the field is None.
+        """
+        body = self._request.body
+        others = self.signed(body=with_a_space(body))
+        for number, changed in enumerate(() if depending(others) else _changed_fields(body)):
+            others = self.signed(body=changed)
+            if depending(others):
+                return number, others
+        return None, others
+
+
 class Scheme:
     """How a signer signs the requests of one event, as far as its headers show it.
 
@@ -102,76 +173,38 @@ class Scheme:
         is_dated_apart: Whether only ``clocks`` show the timestamp.
     """
 
-    def __init__(  # noqa: PLR0915 - one question after the other
-        self, signer: Signer, request: WebhookRequest, another: Event | None
-    ) -> None:
-        def signed(**changes: Any) -> dict[str, str]:
-            try:
-                return sign(signer, replace(request, **changes))
-            except Exception:  # a signer that reads the body may not know other values
-                return headers
-
-        headers = sign(signer, request)
-        again, old = signed(), signed(timestamp=request.timestamp - DAY)
-        random = _differing(headers, again)
-        public = request.id, *_digests(request.body), *_digests(request.id.encode())
-        shown_in = request.body + request.event.body
-
-        def changed(others: dict[str, str]) -> _Places:
-            return _differing(headers, others) - random
-
-        def signatures(others: dict[str, str]) -> _Places:
-            # Those that depend on what the other headers differ in.
-            return {
-                place
-                for place in changed(others)
-                if _may_sign(part := _part(headers, place), _part(others, place), public)
-                and part.encode() not in shown_in
-            }
-
-        with_other_id = signed(_id=other_id(request.id))
-        by_time, by_id = signatures(old), signatures(with_other_id)
-        with_other_body = signed(body=with_a_space(request.body))
-        self._field: int | None = None  # which one to change in a body; None: its bytes
-        if not signatures(with_other_body):
-            for number, body in enumerate(_changed_fields(request.body)):
-                if signatures(with_other_body := signed(body=body)):
-                    self._field = number
-                    break
-        by_body = signatures(with_other_body)
+    def __init__(self, signer: Signer, request: WebhookRequest, another: Event | None) -> None:
+        original = _Original(signer, request)
+        headers, random = original.headers, original.random
+        old = original.signed(timestamp=request.timestamp - DAY)
+        with_other_id = original.signed(_id=other_id(request.id))
+        by_time, by_id = original.signatures(old), original.signatures(with_other_id)
+        # The field to change in a body; None: its bytes.
+        self._field, with_other_body = original.with_another_body(original.signatures)
+        by_body = original.signatures(with_other_body)
         found = by_body | by_time | by_id
         if not found and another is not None:
             posted = another._posted(another.body)
-            found = signatures(signed(event=another, body=posted, _id=another.id))
-        shown = _names(changed(old))  # the headers that depend on the time
+            with_another = original.signed(event=another, body=posted, _id=another.id)
+            found = original.signatures(with_another)
+        shown = _names(original.changed(old))  # the headers that depend on the time
         self.is_certain: bool = bool(found)
+        self.is_dated: bool = bool(by_time)
         self.signs_body: bool = bool(by_body)
         self.uncovered: str = ""
+        self.random: list[str] = []
+        # Can an app notice another body?
         if found and not by_body:
             event = another or request.event
-            with_another = signed(event=event, body=event._posted(event.body))
-            # If clear parts differ as well, an app may verify the signature by these alone.
-            if not any(
-                (by := signatures(each)) and by == changed(each)
-                for each in (with_other_id, with_another)
-            ):
+            with_another = original.signed(event=event, body=event._posted(event.body))
+            if not any(map(original.differs_by_signatures, (with_other_id, with_another))):
                 self.uncovered = _UNCOVERED
-        elif (
-            headers.unsigned is not None
-            and sum(
-                len(part := _part(headers, place)) >= _LONG
-                and part.encode() not in shown_in
-                and _json_in(part) is None
-                for place in changed(with_other_body)
-            )
-            > 1
-        ):  # one of these may be a token that is made of the body, and only that is signed
+        elif original.may_sign_a_token(with_other_body):
             self.signs_body, self.uncovered = False, _UNCERTAIN
-        self.is_dated: bool = bool(by_time)
-        self.random: list[str] = []
+        # If no signature was found, it is a random part or a key.
         if not found:
-            clear, others = _opened(headers), _opened(again)
-            shown = _names(_differing(clear, _opened(old)) - _differing(clear, others))
+            clear, again = _opened(headers), _opened(original.again)
+            shown = _names(_differing(clear, _opened(old)) - _differing(clear, again))
             found = self._assumed(headers, random, shown)
             self.is_dated = bool(random and shown)
             self._field = 0 if _reads_fields(signer, request) else None
@@ -179,6 +212,7 @@ class Scheme:
             self.signs_body = bool(random) and is_changeable
             if random:
                 self._look_again(signer, request, another, random)
+        # The headers that show it.
         self._places: dict[str, set[int]] = {}  # of what may be the signature, by header
         for name, number in found:
             self._places.setdefault(name, set()).add(number)
@@ -198,7 +232,7 @@ class Scheme:
         if self.is_dated:
             names |= shown
         if by_id:
-            names |= _names(changed(with_other_id))
+            names |= _names(original.changed(with_other_id))
         self.signing: list[str] = [name for name in headers if name in names]
         self.clocks: list[str] = [
             name
@@ -211,33 +245,28 @@ class Scheme:
         self, signer: Signer, request: WebhookRequest, another: Event | None, random: _Places
     ) -> None:
         # Find out what the random parts depend on, with the same random numbers in each call.
-        def repeated(**changes: Any) -> Signature:
+        def repeating(given: WebhookRequest) -> Any:
             with _same_random_numbers():
-                return sign(signer, replace(request, **changes))
+                return signer(given)
 
-        headers = repeated()
-        if repeated() != headers:  # it draws them elsewhere, such as in OpenSSL
-            if headers.unsigned is not None:
+        original = _Original(repeating, request)
+        if original.again != original.headers:  # it draws them elsewhere, such as in OpenSSL
+            if original.headers.unsigned is not None:
                 self.signs_body, self.uncovered = False, _UNCERTAIN
             return
 
-        def differing(**changes: Any) -> _Places:
-            with suppress(Exception):  # a signer that reads the body may not know other values
-                return _differing(headers, repeated(**changes))
-            return set()
+        def depending(others: dict[str, str]) -> _Places:
+            return original.changed(others) & random
 
-        self.signs_body = True
-        if differing(body=with_a_space(request.body)) & random:
-            self._field = None
+        field, with_other_body = original.with_another_body(depending)
+        self.signs_body = bool(depending(with_other_body))
+        if self.signs_body:
+            self._field = field
             return
-        for number, body in enumerate(_changed_fields(request.body)):
-            if differing(body=body) & random:
-                self._field = number
-                return
-        self.signs_body = False
         event = another or request.event
-        by_id = differing(_id=other_id(request.id))
-        by_event = differing(event=event, body=event._posted(event.body))
+        by_id = original.changed(original.signed(_id=other_id(request.id)))
+        with_another = original.signed(event=event, body=event._posted(event.body))
+        by_event = original.changed(with_another)
         if not any(places and places <= random for places in (by_id, by_event)):
             self.uncovered = _UNCOVERED
 

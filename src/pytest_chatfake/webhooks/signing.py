@@ -41,7 +41,7 @@ def check_signer(value: object) -> None:
     if isinstance(value, type):
         name = value.__name__
         raise TypeError(
-            f"signer: expected a function of the request, got the class {name}: call it"
+            f"signer: expected a function of the request, got the class {name} (call it)"
         )
     if value is not None:
         check_function(value, "signer", 'lambda request: {"X-Signature": "..."}', "the request")
@@ -275,7 +275,7 @@ class HmacSigner:
     def _scheme(self) -> str:
         time = f" (with {self._timestamp_header})" if self._timestamp_header else ""
         how = f"HMAC-{self._digest.upper()} in {self._encoding}"
-        return f"{self._header}{time} as {self._format}: {how}"
+        return f"{self._header}{time} as {self._format} by {how}"
 
     def _content_of(self, request: WebhookRequest) -> bytes:
         body = request.body.decode(errors="surrogateescape")  # restores any bytes exactly
@@ -327,7 +327,7 @@ class StandardWebhooksSigner:
         }
 
     _overlaps = True
-    _scheme = "webhook-signature as v1,{signature}: HMAC-SHA256 in base64"
+    _scheme = "webhook-signature as v1,{signature} by HMAC-SHA256 in base64"
 
     def _content_of(self, request: WebhookRequest) -> bytes:
         timestamp = request.timestamp + self._offset

@@ -30,16 +30,16 @@ from .exact_json import encode
 
 #: Other file formats for logs, by the file's first bytes.
 _FORMS = {
-    b"\x1f\x8b": "gzip: decompress it",
-    b"BZh": "bzip2: decompress it",
-    b"\xfd7zXZ": "xz: decompress it",
-    b"\x28\xb5\x2f\xfd": "zstd: decompress it",
-    b"PK\x03\x04": "zip: decompress it",
-    b"\xff\xfe": "UTF-16: convert it",
-    b"\xfe\xff": "UTF-16: convert it",
-    b"{\0": "UTF-16: convert it",
-    b"[\0": "UTF-16: convert it",
-    b"\0": "UTF-16: convert it",
+    b"\x1f\x8b": "gzip; decompress it",
+    b"BZh": "bzip2; decompress it",
+    b"\xfd7zXZ": "xz; decompress it",
+    b"\x28\xb5\x2f\xfd": "zstd; decompress it",
+    b"PK\x03\x04": "zip; decompress it",
+    b"\xff\xfe": "UTF-16; convert it",
+    b"\xfe\xff": "UTF-16; convert it",
+    b"{\0": "UTF-16; convert it",
+    b"[\0": "UTF-16; convert it",
+    b"\0": "UTF-16; convert it",
 }
 
 
@@ -160,11 +160,10 @@ class _Text:
 
     def error(self, problem: str) -> ValueError:
         """Return a ValueError about the text at the position."""
+        column = self._position - self._line_start + 1
         if _NOT_UTF_8.match(self._kept, self._position):
-            problem = "not UTF-8"
-        else:
-            problem = f"not JSON: {problem}"
-        return ValueError(f"{problem} at column {self._position - self._line_start + 1}")
+            return ValueError(f"not UTF-8 at column {column}")
+        return ValueError(f"not JSON ({problem} at column {column})")
 
     def _move(self, position: int) -> None:
         newlines = self._kept.count("\n", self._position, position)
@@ -262,7 +261,7 @@ def _problem(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {_sentence(error)} at column {error.colno}"
+        return f"not JSON ({_sentence(error)} at column {error.colno})"
     return str(error)
 
 
@@ -290,7 +289,7 @@ _LARGEST_EXPONENT = 400
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"not JSON: it has no {constant}")
+    raise ValueError(f"not JSON (it has no {constant})")
 
 
 _DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_refuse)

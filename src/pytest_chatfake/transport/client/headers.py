@@ -51,12 +51,12 @@ def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
 
 def _check(name: object, value: object) -> None:
     if not isinstance(name, str) or not isinstance(value, str):
-        raise TypeError(f"headers: expected pairs of str, got {cited(name)}: {cited(value)}")
+        raise TypeError(f"headers: expected pairs of str, got {cited(name)} with {cited(value)}")
     if not _NAME.fullmatch(name):
         raise ValueError(f"headers: HTTP does not allow the name {cited(name)}")
     if not _VALUE.fullmatch(value):
         shown = repr(tail(value)) if is_secret_header(name) else cited(value)
         raise ValueError(
-            f"headers: HTTP can't carry the value of {name}: {shown}. Encode line breaks, NUL and "
+            f"headers: HTTP can't carry the value {shown} of {name}. Encode line breaks, NUL and "
             f"letters beyond Latin-1, with urllib.parse.quote() for example."
         )

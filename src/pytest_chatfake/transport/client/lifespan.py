@@ -136,7 +136,7 @@ class Lifespan:
         phase = "shutdown" if self._leaving.is_set() else "startup"
         if kind == f"lifespan.{phase}.failed":
             reason = message.get("message", "") or "it gave no reason"
-            self._error = RuntimeError(f"ASGI app: its {phase} failed: {reason}")
+            self._error = RuntimeError(f"the ASGI app's {phase} failed: {reason}")
         elif kind != f"lifespan.{phase}.complete":
             raise RuntimeError(unexpected("ASGI app", f"'lifespan.{phase}...'", kind))
         self._started.set()

@@ -51,7 +51,7 @@ def parse_url(url: str) -> Address:
         host, port = parts.hostname, parts.port
         (host or "").encode("idna")
     except ValueError as error:
-        raise ValueError(f"url: can't parse {cited(url)}: {shortened(str(error))}") from None
+        raise ValueError(f"url: can't parse {cited(url)} ({shortened(str(error))})") from None
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError(unexpected("url", "one such as 'http://127.0.0.1:8000/hooks/chat'", url))
     for is_wrong, problem in (
@@ -84,7 +84,7 @@ def checked_path(path: str) -> str:
         raise ValueError(f"path: {cited(path)} has a fragment, which is never sent. Omit '#...'.")
     if not re.fullmatch(r"[\x21-\x7e]+", path):
         quoted = quote(path, "/?:@!$&'()*+,;=%", errors="surrogatepass")
-        raise ValueError(f"path: {cited(path)} must be percent-encoded: {cited(quoted)}")
+        raise ValueError(f"path: {cited(path)} must be percent-encoded, as in {cited(quoted)}")
     return path
 
 

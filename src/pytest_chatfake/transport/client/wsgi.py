@@ -1,12 +1,10 @@
 """Attempts at a WSGI app, without a socket: the server's side of PEP 3333.
 
-If an app breaks the protocol, ``RuntimeError`` is raised; for a bad status, ``ValueError``; for a
-bad body, ``TypeError``. An app's own exception is raised unchanged.
+An app's exception is raised unchanged.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from contextvars import ContextVar
 from copy import copy
@@ -15,7 +13,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from ...base.arguments import unexpected
 from .django_bridge import connections_kept
 from .headers import Headers, complete_headers
 from .responses import OutgoingRequest, Response
@@ -99,19 +96,32 @@ class WsgiTarget(Target):
         environ["CONTENT_LENGTH"] = str(len(request.body))
         environ["wsgi.input"] = BytesIO(request.body)
         environ["wsgi.errors"] = errors = _Errors()
-        exchange = _Exchange()
-        try:
-            parts = self._app(environ, exchange.start)
+        started: list[str] = []
+        body: list[bytes] = []
+
+        def start_response(
+            status: str, _: object, exc_info: OptExcInfo | None = None, /
+        ) -> Callable[[bytes], object]:
             try:
-                for part in parts:
-                    exchange.write(part)
+                if exc_info and exc_info[1] is not None and any(body):
+                    raise exc_info[1]  # a server would have sent the headers by now
             finally:
-                close = getattr(parts, "close", None)
-                if close is not None:
-                    close()
+                exc_info = None  # breaks the cycle with this frame, as PEP 3333 asks
+            started.append(status)
+            return body.append
+
+        try:
+            parts = self._app(environ, start_response)
+            try:
+                body.extend(parts)  # one by one: the app may call `start_response` in between
+            finally:
+                if hasattr(parts, "close"):
+                    parts.close()
         finally:
             self.printed: str = "".join(errors.parts)
-        return exchange.response()
+        if not started:
+            raise RuntimeError("WSGI app: it returned without calling start_response")
+        return Response(int(started[-1].split()[0]), b"".join(body))
 
 
 @lru_cache(maxsize=128)  # endpoints send the same headers every time
@@ -143,52 +153,3 @@ class _Errors:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-class _Exchange:
-    """What the app has sent so far: by ``start_response``, ``write`` and the body it returned."""
-
-    def __init__(self) -> None:
-        self._status: int | None = None
-        self._body: list[bytes] = []
-        # A server sends the headers with the first bytes of the body, and then can't change them.
-        self._sent = False
-
-    def start(
-        self,
-        status: str,
-        headers: list[tuple[str, str]],  # noqa: ARG002 - a response's headers are not kept
-        exc_info: OptExcInfo | None = None,
-        /,
-    ) -> Callable[[bytes], object]:
-        if exc_info is not None:
-            try:
-                if self._sent and exc_info[1] is not None:
-                    raise exc_info[1].with_traceback(exc_info[2])
-            finally:
-                exc_info = None  # breaks the cycle with this frame, as PEP 3333 asks
-        elif self._status is not None:
-            raise RuntimeError("WSGI app: it called start_response twice, without exc_info")
-        self._status = _status_code(status)
-        return self.write
-
-    def write(self, part: bytes) -> None:
-        if not isinstance(part, bytes):
-            raise TypeError(unexpected("WSGI app", "bytes in its body", part))
-        if self._status is None:
-            raise RuntimeError("WSGI app: it sent its body before it called start_response")
-        if part:
-            self._sent = True
-            self._body.append(part)
-
-    def response(self) -> Response:
-        if self._status is None:
-            raise RuntimeError("WSGI app: it returned without calling start_response")
-        return Response(self._status, b"".join(self._body))
-
-
-def _status_code(status: object) -> int:
-    # Not every app gives a reason: "200 OK", but also "200".
-    if not (isinstance(status, str) and re.fullmatch("[0-9]{3}( .*)?", status)):
-        raise ValueError(unexpected("WSGI app", "a status such as '200 OK'", status))
-    return int(status[:3])

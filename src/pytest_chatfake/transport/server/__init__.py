@@ -1,1 +1,1 @@
-"""The listener: reads requests strictly, writes responses, keeps connections alive."""
+"""The listener: http.server and werkzeug read the requests; connections are kept alive."""

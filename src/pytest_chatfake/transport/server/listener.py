@@ -15,32 +15,26 @@ import re
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from email.errors import (
-    InvalidHeaderDefect,
-    MisplacedEnvelopeHeaderDefect,
-    MissingHeaderBodySeparatorDefect,
-)
-from io import BufferedReader, RawIOBase
+from io import BufferedReader
 from socket import (
     AF_INET,
     MSG_PEEK,
     SHUT_RDWR,
     SO_LINGER,
-    SO_REUSEADDR,
     SOCK_STREAM,
     SOL_SOCKET,
+    SocketIO,
     socket,
 )
-from socketserver import BaseServer
+from socketserver import BaseServer, TCPServer
 from ssl import SSLContext, SSLSocket
 from threading import Event, Thread
-from typing import Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from pytest_httpserver import HTTPServer, HTTPServerError
 from werkzeug import Request, Response
 from werkzeug.exceptions import ClientDisconnected, HTTPException
 from werkzeug.serving import (
-    LISTEN_QUEUE,
     BaseWSGIServer,
     DechunkedInput,
     ThreadedWSGIServer,
@@ -49,22 +43,11 @@ from werkzeug.serving import (
 
 from .replies import Reply, has_hung_up, plain, server_error
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 # How often a running listener checks whether it should stop, in real seconds.
 POLL_SECONDS = 0.02
-
-# http.server only notes these defects, but loses the headers after such a line.
-MALFORMED = (
-    InvalidHeaderDefect,
-    MisplacedEnvelopeHeaderDefect,
-    MissingHeaderBodySeparatorDefect,
-)
-
-#: What no line may contain: a CR in the middle, a NUL, or a leading space, which would continue the
-#: previous header. No two parsers agree about these.
-_STRAY = re.compile(rb"\r(?!\n)|\0|\A[ \t]")
-
-#: The line before a chunk, because ``int()`` would also accept ``0x5``, ``0_5`` and ``+5``.
-_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(;.*)?\r?\n")
 
 #: The first byte of a client that speaks TLS.
 _TLS = b"\x16"
@@ -96,40 +79,28 @@ class Unmatched(Exception):  # noqa: N818 - steers `Listener.respond`, never lea
     """No pytest-httpserver handler matches."""
 
 
-class _Malformed(Exception):  # noqa: N818 - steers `_Connection`, never leaves it
-    """The end of the request is uncertain: 400."""
-
-
-class _Reader(BufferedReader):
-    """Raises a ConnectionAbortedError if a client hangs up in the middle of a line or a chunk.
+class _Stream(SocketIO):
+    """Raises a ConnectionAbortedError where a client hangs up.
 
     Otherwise, http.server would respond to half a request, and werkzeug would read a chunk for
     ever.
     """
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        data = super().read(size)
-        if size is not None and len(data) < size:
+    def readinto(self, b: WriteableBuffer) -> int:
+        count = super().readinto(b)
+        if not count:
             raise ConnectionAbortedError
-        return data
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        line = super().readline(size)
-        if size is not None and len(line) < size and not line.endswith(b"\n"):
-            raise ConnectionAbortedError
-        if _STRAY.search(line):
-            raise _Malformed
-        return line
+        return count
 
 
 class _Chunks(DechunkedInput):
-    """A body that comes in chunks."""
+    """A body that comes in chunks, which may have extensions: werkzeug can't read these."""
 
     def read_chunk_len(self) -> int:
-        size = _CHUNK_SIZE.fullmatch(self._rfile.readline(100))
+        size = re.match(rb"[0-9A-Fa-f]+", self._rfile.readline(100))
         if size is None:
-            raise _Malformed
-        return int(size[1], 16)
+            raise ConnectionAbortedError
+        return int(size[0], 16)
 
 
 class _Connection(WSGIRequestHandler):
@@ -138,35 +109,38 @@ class _Connection(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
     default_request_version = "HTTP/1.0"  # with 0.9, an error would have no status line
     disable_nagle_algorithm = True
-    rbufsize = 0  # `_Reader` buffers
     wbufsize = -1  # sends a response in one piece
 
     # Without Date, because process time may stand still, and without logging.
     send_response = WSGIRequestHandler.send_response_only
 
     def setup(self) -> None:
+        super().setup()
+        self.rfile = self._reader = BufferedReader(_Stream(self.connection, "r"))
+
+    def handle(self) -> None:
+        """Serve a client until one side closes the connection."""
         server = cast("_Server", self.server)
         self._listener, self._stopped = server.listener, server.stopped
         self._is_idle, self._is_retired = True, False
-        self.request.settimeout(None)  # whatever socket.setdefaulttimeout() says
-        super().setup()
-        self.rfile = self._reader = _Reader(cast("RawIOBase", self.rfile))
+        self.connection.settimeout(None)  # whatever socket.setdefaulttimeout() says
         self._listener.connections.add(self)
         if self._stopped.is_set():  # only now, so that `stop` doesn't miss a client
             self.close()
-
-    def handle(self) -> None:
-        context = self._listener.context
-        if context is not None and self.connection.recv(1, MSG_PEEK) == _TLS:
-            self.request = self.connection = context.wrap_socket(
-                self.connection, server_side=True, do_handshake_on_connect=False
-            )
-            if self._stopped.is_set():  # only now, so that `stop` doesn't miss the new socket
-                self.close()
-            self.connection.do_handshake()
-            super().setup()
-            self.rfile = self._reader = _Reader(cast("RawIOBase", self.rfile))
+        if self.connection.recv(1, MSG_PEEK) == _TLS:
+            if self._listener.context is None:
+                return  # the client would wait for ever
+            self._begin_tls(self._listener.context)
         super().handle()
+
+    def _begin_tls(self, context: SSLContext) -> None:
+        self.request = self.connection = context.wrap_socket(
+            self.connection, server_side=True, do_handshake_on_connect=False
+        )
+        if self._stopped.is_set():  # only now, so that `stop` doesn't miss the new socket
+            self.close()
+        self.connection.do_handshake()
+        self.setup()
 
     def finish(self) -> None:
         self._listener.connections.discard(self)
@@ -188,41 +162,21 @@ class _Connection(WSGIRequestHandler):
             self.close()
 
     def handle_one_request(self) -> None:
-        self._is_idle = True
-        self.close_connection = True
+        self._is_idle = self.close_connection = True
         if self._is_retired:  # only now, so that a `retire` isn't missed
             return
-        begin = self._reader.peek(1)[:1]
+        self._reader.peek(1)
         self._is_idle = False
-        if begin not in (b"", _TLS):  # the client hung up, or speaks TLS and would wait for ever
-            try:
-                super().handle_one_request()
-            except _Malformed:
-                self.command = self.requestline = ""  # they may not be set yet
-                self.request_version = self.protocol_version
-                self._refuse(400)
-
-    def _refuse(self, status: int) -> None:
-        self.send_error(status)
-        self.wfile.flush()
-        self.close_connection = True
+        super().handle_one_request()
 
     def handle_expect_100(self) -> bool:
-        # Too early, because `run_wsgi` sends the 100 once the end of the body is certain.
+        super().handle_expect_100()
+        self.wfile.flush()  # the client waits for it
         return True
 
     def run_wsgi(self) -> None:
         """Read a request to its end, so that the next one can begin, and respond."""
-        try:
-            environ = self.make_environ()
-        except ValueError:  # the target is not a URL
-            environ = None
-        if environ is None or not self._has_certain_end():
-            self._refuse(400)
-            return
-        if not self._continues():
-            self._refuse(417)
-            return
+        environ = self.make_environ()
         if isinstance(self.connection, SSLSocket):
             environ["wsgi.url_scheme"] = "https"
         if "wsgi.input_terminated" in environ:
@@ -230,12 +184,7 @@ class _Connection(WSGIRequestHandler):
         if self.requestline.split()[1].startswith("//"):  # http.server merges the slashes
             environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         request = Request(environ, populate_request=False)
-        try:
-            request.get_data()  # caches it for matchers, handlers and the log
-        except ConnectionError:
-            raise
-        except OSError as error:  # from werkzeug, if a chunk is longer than it says
-            raise _Malformed from error
+        request.get_data()  # caches it for matchers, handlers and the log
         reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
@@ -260,34 +209,6 @@ class _Connection(WSGIRequestHandler):
         self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
         os.close(self.connection.detach())
 
-    def _has_certain_end(self) -> bool:
-        # If the end of the headers or the body is uncertain, so is the next request.
-        headers = self.headers
-        if (
-            any(isinstance(defect, MALFORMED) for defect in headers.defects)
-            or headers.get_unixfrom()
-        ):
-            return False
-        lengths, codings = headers.get_all("Content-Length"), headers.get_all("Transfer-Encoding")
-        if codings:
-            is_chunked = [coding.strip(" \t").lower() for coding in codings] == ["chunked"]
-            return is_chunked and not lengths and self.request_version != "HTTP/1.0"
-        return not lengths or (
-            len(lengths) == 1 and bool(re.fullmatch("[0-9]{1,18}", lengths[0].strip(" \t")))
-        )
-
-    def _continues(self) -> bool:
-        # Sends the 100 that a client waits for; returns False if the client expects anything else.
-        expected = self.headers.get_all("Expect", [])
-        if not expected or self.request_version == "HTTP/1.0":
-            return True
-        if [text.strip(" \t").lower() for text in expected] != ["100-continue"]:
-            return False
-        self.send_response_only(100)
-        self.end_headers()
-        self.wfile.flush()
-        return True
-
     def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the base class's
         """Log nothing."""
 
@@ -302,13 +223,21 @@ class _Server(ThreadedWSGIServer):
         stopped: Set once clients are no longer served.
     """
 
-    def __init__(self, listener: Listener, listening: socket) -> None:
+    allow_reuse_address = os.name == "posix"  # elsewhere, two servers could listen on one port
+    allow_reuse_port = False  # the same, and some versions of Python allow it
+
+    def __init__(self, listener: Listener) -> None:
         # Not werkzeug's own, which makes a socket and reads werkzeug's metadata from disk.
-        BaseServer.__init__(self, listening.getsockname(), _Connection)
-        self.host, self.port = listening.getsockname()
-        self.socket = listening
+        BaseServer.__init__(self, (listener.host, listener.port), _Connection)
+        self.socket = socket(AF_INET, SOCK_STREAM)
+        try:
+            TCPServer.server_bind(self)  # not http.server's, which looks up the host's name
+            self.server_activate()
+        except BaseException:
+            self.server_close()
+            raise
         self.socket.setblocking(False)  # a client may be gone before it is accepted
-        self.app = Request.application(listener.application)
+        self.host, self.port = self.socket.getsockname()
         self.ssl_context, self.passthrough_errors = None, False
         self._server_version = "Werkzeug"
         self.listener = listener
@@ -372,7 +301,7 @@ class Listener(HTTPServer):
             raise HTTPServerError("the listener is already running")
         if self.server is not None:
             self.server.server_close()
-        server = _Server(self, _listen(self.host, self.port))
+        server = _Server(self)
         thread = Thread(
             target=server.serve_forever,
             args=(POLL_SECONDS,),
@@ -462,17 +391,3 @@ class Listener(HTTPServer):
             self.add_assertion(error)
         else:
             self.handler_errors.append(cast("Exception", error))
-
-
-def _listen(host: str, port: int) -> socket:
-    # Not `create_server()`, which a mock may replace, and which uses what replaces `socket`.
-    listening = socket(AF_INET, SOCK_STREAM)
-    try:
-        if os.name == "posix":  # elsewhere, it would let two servers listen on one port
-            listening.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(LISTEN_QUEUE)
-    except BaseException:
-        listening.close()
-        raise
-    return listening

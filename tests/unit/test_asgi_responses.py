@@ -1,4 +1,4 @@
-"""What an ASGI app may answer, and what is refused."""
+"""What an ASGI app may respond with, and what is refused."""
 
 import anyio
 import pytest
@@ -8,7 +8,7 @@ from pytest_chatfake.transport.client.responses import Response
 from .asgi_apps import finish, post, start
 from .both_frameworks import BOTH
 
-# What the app may answer
+# What the app may respond with
 
 
 @pytest.mark.parametrize("part", [b"abc", bytearray(b"abc"), memoryview(b"abc")])
@@ -64,7 +64,7 @@ def test_messages_that_are_missing_or_out_of_order_are_refused(run, kinds, messa
         post(app, run=run)
 
 
-def test_an_error_after_the_answer_surfaces_too():
+def test_an_app_s_error_after_its_response_surfaces():
     async def app(scope, receive, send):
         await start(send)
         await finish(send)

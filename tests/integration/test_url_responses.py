@@ -1,4 +1,4 @@
-"""What is posted to a URL, and what comes back: answers of every kind, and none at all."""
+"""What is posted to a URL, and what comes back: responses of every kind, and none at all."""
 
 import shutil
 import socket
@@ -11,9 +11,9 @@ from pytest_chatfake.transport.client.responses import Response
 
 from .raw_server import (
     SECONDS,
-    answer_to,
     keeps_alive,
     post_to,
+    response_to,
     serving,
 )
 
@@ -50,7 +50,7 @@ def test_localhost_is_found_on_whichever_address_the_server_listens():
         assert post_to(f"http://localhost:{server.port}/").status == 200
 
 
-# Answers
+# Responses
 
 
 def in_chunks(body):
@@ -68,11 +68,11 @@ OF_EVERY_KIND = {
 
 
 @pytest.mark.parametrize("data", OF_EVERY_KIND.values(), ids=OF_EVERY_KIND)
-def test_of_a_huge_answer_the_first_64_kib_come_back(data):
-    assert Response(200, HUGE[: 64 * 1024]) == answer_to(b"HTTP/1.1 200 OK\r\n" + data)
+def test_of_a_huge_response_the_first_64_kib_come_back(data):
+    assert Response(200, HUGE[: 64 * 1024]) == response_to(b"HTTP/1.1 200 OK\r\n" + data)
 
 
-def test_a_server_may_answer_before_it_has_read_everything():
+def test_a_server_may_respond_before_it_has_read_everything():
     def refuses(conversation):
         conversation.read_more()
         conversation.send(b"HTTP/1.1 413 Too Much\r\nContent-Length: 2\r\n\r\nno")
@@ -101,9 +101,9 @@ def test_a_refused_connection_is_a_failed_attempt():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 
-    answer = post_to(f"http://127.0.0.1:{port}/")
+    response = post_to(f"http://127.0.0.1:{port}/")
 
-    assert isinstance(answer.error, ConnectionRefusedError)
+    assert isinstance(response.error, ConnectionRefusedError)
 
 
 def test_a_host_without_an_address_is_a_failed_attempt(monkeypatch):

@@ -1,4 +1,4 @@
-"""What a WSGI app may answer, what is refused, and what is closed."""
+"""What a WSGI app may respond with, what is refused, and what is closed."""
 
 import sys
 from wsgiref.validate import validator
@@ -26,7 +26,7 @@ class Parts:
         self.closed += 1
 
 
-# What the app may answer
+# What the app may respond with
 
 
 @pytest.mark.parametrize(
@@ -34,15 +34,6 @@ class Parts:
 )
 def test_a_status_may_come_without_a_reason(said, status):
     assert Response(status, b"") == post(App(said, []))
-
-
-@pytest.mark.parametrize(
-    "status",
-    ["", "OK", "20", "2000 OK", "20x", "-20", "\uff1200 OK", "200\tOK", 200, b"200 OK", None],
-)
-def test_a_status_without_a_number_is_refused(status):
-    with pytest.raises(ValueError, match="WSGI app: expected a status such as '200 OK', got "):
-        post(App(status))
 
 
 def test_a_generator_may_start_the_response_when_it_is_first_asked():
@@ -54,14 +45,6 @@ def test_a_generator_may_start_the_response_when_it_is_first_asked():
     assert Response(202, b"later, but not too late") == post(app)
 
 
-def test_empty_parts_may_not_come_before_the_response_starts_either():
-    def app(environ, start_response):
-        yield b""
-
-    with pytest.raises(RuntimeError, match="it sent its body before it called start_response"):
-        post(app)
-
-
 def test_written_parts_come_before_returned_ones():
     def app(environ, start_response):
         write = start_response("200 OK", [("Content-Type", "text/plain")])
@@ -70,24 +53,6 @@ def test_written_parts_come_before_returned_ones():
         return [b"three"]
 
     assert Response(200, b"one two three") == post(validator(app))
-
-
-@pytest.mark.parametrize("part", ["text", bytearray(b"x"), 7, None])
-def test_a_part_that_is_not_bytes_is_refused(part):
-    parts = Parts(part)
-    with pytest.raises(TypeError, match="WSGI app: expected bytes in its body, got "):
-        post(App(parts=parts))
-    assert parts.closed == 1
-
-
-def test_a_second_start_without_exc_info_is_refused():
-    def app(environ, start_response):
-        start_response("200 OK", [])
-        start_response("500 Oh", [])
-        return []
-
-    with pytest.raises(RuntimeError, match="called start_response twice, without exc_info"):
-        post(app)
 
 
 def test_an_error_page_replaces_a_response_that_is_not_sent_yet():
@@ -144,7 +109,7 @@ def test_a_body_that_fails_half_way_is_closed_and_its_error_surfaces():
     assert parts.closed == 1
 
 
-def test_a_body_without_an_answer_is_closed_too():
+def test_a_body_without_a_response_is_closed_too():
     parts = Parts()
     with pytest.raises(RuntimeError, match="without calling start_response"):
         post(lambda environ, start_response: parts)
