@@ -279,7 +279,7 @@ def test_an_app_that_fails_at_each_image_from_people_is_not_ok(run):
 TestImages
 FAILED   people_write
            the app accepted an image from a person, but logged LookupError: no
-           such message at test_it.py:29
+           such message at test_it.py:29\
 """)
 
 
