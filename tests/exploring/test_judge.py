@@ -96,6 +96,37 @@ skipped  around_midnight: test_snapshot_is_right fails\
     assert "Hint:" not in result.stdout.str()
 
 
+def test_a_long_timeline_keeps_the_message_that_is_wrong(run):
+    result = run(
+        """
+    class TestForgetsOne(Shop):
+        def snapshot(self):
+            return sorted(self.prices)
+
+        def take(self, id, price):
+            if not id.endswith("9"):
+                super().take(id, price)
+
+        def scenario(self, chat_fake):
+            for to in range(15):
+                yield chat_fake.send_text(to=f"+{to}").deliver()
+                yield chat_fake.clock.advance(minutes=to)
+
+        def expected(self, chat_fake):
+            return [message.id for message in chat_fake.messages]
+    """,
+        "is_right",
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "E   AssertionError: *; snapshot: one missing ('m9'); 14 items; expected: 15",
+            "E     ... * left out: *",
+            "E * event    delivered m9",
+            "E     ... * left out: *",
+        ]
+    )
+
+
 #: How an app keeps a price, and what the failure says of it.
 KEPT = {
     "float(price)": "a float can't hold this amount exactly",

@@ -12,6 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 import time_machine
+from aiohttp.web_protocol import RequestHandler
 from inline_snapshot import snapshot
 
 from pytest_chatfake import explore
@@ -132,8 +133,8 @@ def send(connection, *words):
     connection.send_packed_command([b"".join(b"%s\r\n" % word for word in words)])
 
 
-async def later(seconds):
-    asyncio.get_running_loop().call_later(seconds, print).cancel()
+async def later(seconds, callback=print):
+    asyncio.get_running_loop().call_later(seconds, callback).cancel()
 
 
 def dynamodb(lib, service="dynamodb"):
@@ -170,6 +171,9 @@ FOLLOWS = {
     "fakeredis": lambda lib: send(lib.fakeredis.FakeConnection(), b"SET", b"id", b"EX", b"60"),
     "async-lru without a ttl": lambda lib: asyncio.run(lib.async_lru._LRUCacheWrapper(None)("id")),
     "a timeout": lambda _: asyncio.run(later(300)),
+    "the keep-alive of aiohttp's server": lambda _: asyncio.run(
+        later(3630, RequestHandler._process_keepalive)
+    ),
     "DynamoDB without an expiry": lambda lib: dynamodb(lib)._make_api_call(
         "PutItem", {"Item": {"id": "evt_1", "at": int(time.time())}}
     ),

@@ -230,8 +230,91 @@ def test_the_books_decide_what_the_snapshot_has_to_be(run):
     )
     assert failed(result) == {"TestRight": [], "TestWrong": ["a_refused_send"]}
     assert first_lines(result) == [
-        "a_refused_send: as written; [\"order-1\"]: 'm1'; expected: missing"
+        "a_refused_send: even when nothing goes wrong; [\"order-1\"]: 'm1'; expected: missing"
     ]
+
+
+def test_an_amount_that_is_not_in_the_books_is_explained(run):
+    result = run(
+        """
+    class TestSpends(Direct):
+        def connect(self, chat_fake):
+            super().connect(chat_fake)
+            return lambda: {"spent": 0.1 + 0.2 if self.sent else 0}
+
+        def expected(self, chat_fake):
+            return {"spent": 6 * chat_fake.balance.held}
+    """,
+        "-k",
+        "a_refused_send",
+    )
+    result.stdout.fnmatch_lines(
+        [
+            'E   AssertionError: even when *; [[]"spent"]: 0.30000000000000004; expected: 0.30',
+            "E   The fake's books:",
+            "E     m1 was not charged: no delivery yet (§1)",
+            "E   Hint: a float can't hold this amount exactly. *",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "refusal"),
+    [
+        (
+            """
+        def expected(self, chat_fake):
+            pass
+    """,
+            "expected(): expected what the snapshot has to be, got None; did you forget `return`?",
+        ),
+        (
+            """
+        def connect(self, chat_fake):
+            super().connect(chat_fake)
+
+        def expected(self, chat_fake):
+            return {}
+    """,
+            (
+                "connect(): expected a snapshot to compare with expected(), got None; return a "
+                "function that returns your app's state, as in lambda: dict(app.states)"
+            ),
+        ),
+    ],
+)
+def test_what_can_not_be_compared_with_the_books_is_refused(run, body, refusal):
+    result = run(
+        f"""
+    class TestSends(Direct):
+        {body.strip()}
+    """,
+        "-k",
+        "a_refused_send",
+    )
+    assert first_lines(result) == [f"a_refused_send: ChatFakeError: {refusal}"]
+
+
+def test_the_printed_test_compares_with_what_is_expected(run):
+    result = run(
+        """
+    class TestCountsTries(Direct):
+        def connect(self, chat_fake):
+            super().connect(chat_fake)
+            return lambda: len(chat_fake.api.requests)
+
+        def expected(self, chat_fake):
+            return len(chat_fake.messages)
+    """,
+        "-k",
+        "a_refused_send",
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "E           self.play(chat_fake)",
+            "E           assert snapshot() == self.expected(chat_fake)",
+        ]
+    )
 
 
 def test_the_printed_test_fails_like_the_world(run, pytester):

@@ -1388,6 +1388,40 @@ skipped  duplicates_at_once
     assert result.stdout.str().count(limit) == 2
 
 
+def test_behind_a_url_no_crash_point_is_asked_for(run):
+    result = run(
+        """
+    import threading
+    from werkzeug.serving import make_server
+    from pytest_chatfake import WebhookTests
+
+    class TestByUrl(WebhookTests):
+        def connect(self, chat_fake):
+            seen = set()
+
+            def app(environ, start):
+                seen.add(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+                start("204 No Content", [])
+                return []
+
+            server = make_server("127.0.0.1", 0, app, threaded=True)
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            chat_fake.webhooks.connect(f"http://127.0.0.1:{server.port}")
+            yield lambda: len(seen)
+            server.shutdown()
+            thread.join()
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text()
+    """,
+        "-k",
+        "duplicates_at_once",
+    )
+    note = "1 world; by chance, because your app is connected by its URL"
+    assert " ".join(cards(result).split()).endswith(note)
+
+
 #: Async apps that refuse an event while they handle it.
 BUSY = """
     import asyncio

@@ -475,6 +475,52 @@ def test_the_page_has_the_card_of_ready_made_tests_and_what_they_explored(pytest
     assert "<h3>Exploration of scenario()</h3>" in page
 
 
+def test_the_page_says_what_was_expected_and_explains_the_money(pytester):
+    body = """
+    from urllib.request import Request, urlopen
+
+    from pytest_chatfake import SendTests, WebhookTests
+
+    class TestShop(WebhookTests):
+        def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda _: None)
+            return lambda: {"spent": 0}
+
+        def expected(self, chat_fake):
+            return {"spent": chat_fake.balance.charged}
+
+    class TestOrders(SendTests):
+        def connect(self, chat_fake):
+            chat_fake.send_endpoint()
+            return lambda: {"reserved": 0}
+
+        def send(self, chat_fake):
+            text = b'{"to": "+1", "type": "text", "text": {"body": "Hi"}}'
+            headers = {**chat_fake.headers, "Content-Type": "application/json"}
+            url = f"{chat_fake.base_url}/v2/messages"
+            urlopen(Request(url, text, headers), timeout=10).close()
+
+        def expected(self, chat_fake):
+            return {"reserved": chat_fake.balance.held}
+    """
+    run(pytester, "--chat-fake-report=page.html", "-k", "is_right or a_refused_send", body=body)
+    page = html.unescape(page_of(pytester))
+
+    wrong = {
+        "is_right": 'the scenario as written ends wrong; ["spent"]: 0; expected: 0.2145',
+        "refused": 'even when nothing goes wrong; ["reserved"]: 0; expected: 0.05',
+    }
+    for finding in wrong.values():
+        assert f'<td class="FAILED">FAILED</td><td>{finding}</td>' in page
+        assert f'<span class="reason">{finding}</span>' in page
+    books = re.findall(r"The fake's books:\nE +(.*)", page)
+    assert books == [
+        "m1 was not charged: no delivery yet (§1)",
+        "m1 was charged 0.0715: the first delivery in c1 starts its session and costs 0.0715 (§1)",
+    ]
+    assert "<li>m2 was not charged" not in page  # the books have said so
+
+
 def test_pictures_that_can_t_be_drawn_spoil_no_report(pytester):
     body = """
     def test_it(chat_fake):

@@ -119,10 +119,8 @@ class Baseline:
             return
         error = self.error_about(cause, inside.difference(expected, value, "expected"))
         self.is_judged = True
-        explanations = Explanations(inside.story, inside.story.labels)
-        charges = [*explanations.charges(*inside.account.messages)]
-        if (how := hint(expected, value)) is not None:
-            error.add_note("\n  ".join(["The fake's books:", *charges]) + how)
+        if books_say := books_about(expected, value, inside):
+            error.add_note(books_say)
         raise error
 
     def error_about(self, cause: str, lines: list[str]) -> AssertionError:
@@ -213,6 +211,17 @@ class Baseline:
         """Name an error's cause, if the error says that a snapshot differs."""
         if self.differs_by(error):
             error.args = (because(cause, self._differing[1]),)
+
+
+def books_about(expected: object, value: object, inside: Inside) -> str:
+    """Return the fake's books, if a snapshot has other amounts than expected; else nothing."""
+    how = hint(expected, value)
+    if how is None:
+        return ""
+    messages, story = inside.account.messages, inside.story
+    story.explained.update(messages)
+    charges = Explanations(story, story.labels).charges(*messages)
+    return "\n  ".join(["The fake's books:", *charges]) + how
 
 
 def has_background(inside: Inside) -> bool:

@@ -724,8 +724,10 @@ class Exploration:
             self._found.note(hint)
         if hint := world.inside.key_hint:
             self._found.note(f"Hint: {hint}.")
-        self._found.stories.append(world.inside.story)
-        self._found.note(f"What happened in this world:\n{timeline_text(world.inside.story)}")
+        story = world.inside.story
+        self._found.stories.append(story)
+        timeline = timeline_text(story, mentioned=story.mentioned)
+        self._found.note(f"What happened in this world:\n{timeline}")
 
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth

@@ -32,6 +32,9 @@ Call: TypeAlias = Mapping[str, Any]
 #: The real seconds past which something planned is a memory, and no longer a network timeout.
 _LONG: Final = 600
 
+#: The module whose timers close idle connections to aiohttp's server, after an hour.
+_KEEP_ALIVE: Final = "aiohttp.web_protocol"
+
 #: In seconds, 30 days: memcached takes a longer time for a moment.
 _LONGEST: Final = 30 * 86_400
 
@@ -78,6 +81,8 @@ def _asks_for_absence(call: Call) -> bool:
 
 def _is_long(call: Call) -> bool | None:
     seconds = call.get("interval", call.get("delay", 0))
+    if getattr(call.get("callback"), "__module__", "") == _KEEP_ALIVE:
+        return None
     if "when" in call:
         seconds = call["when"] - call["self"].time()
     return seconds > _LONG or None

@@ -296,6 +296,13 @@ def check_class(
             raise ValueError(f"{what}: expected one of {sorted(known)}, got {cited(min(unknown))}")
 
 
+def check_expected(expected: object) -> None:
+    if expected is None:
+        raise ChatFakeError(
+            "expected(): expected what the snapshot has to be, got None; did you forget `return`?"
+        )
+
+
 def item_of(mapping: Any, name: str) -> Any:
     """Return a mapping's value; None for what isn't a mapping, which is refused later."""
     return mapping.get(name) if hasattr(mapping, "get") else None

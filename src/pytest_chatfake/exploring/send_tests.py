@@ -17,13 +17,13 @@ from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, check_snapshot
-from .baseline import Baseline
+from .baseline import Baseline, books_about
 from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
 from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
 from .printed_test import NoTestError, Written, as_code
-from .ready_made import Connected, ReadyMade, Run, check_class, own_line
+from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line
 from .recorder import baseline_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, messages_as_code, with_names
@@ -389,7 +389,7 @@ class _SendRun(Run[SendTests]):
         fake: ChatFake,
         snapshot: Snapshot | None,
         sending: Sending,
-        cause: str = "as written",
+        cause: str = "even when nothing goes wrong",
     ) -> None:
         inside = Inside(fake)
         books = Books.of(inside)
@@ -400,7 +400,7 @@ class _SendRun(Run[SendTests]):
             self._learn(books, sending, is_undecided=is_undecided)
         known = self._known[sending.is_doubled]
         lines = [*books.repeats(known.messages)]
-        is_about_messages = bool(lines)
+        is_about_messages, books_say = bool(lines), ""
         if sending.endless:
             lines = [f"{sending.endless} called the API more than 100 times, and would go on"]
         elif self._rejects:
@@ -413,13 +413,21 @@ class _SendRun(Run[SendTests]):
             named = with_names(value, books.names)
             if is_first:
                 self._known[sending.is_doubled] = known = known._replace(value=named)
-            lines += await self._differing(fake, value, named, known)
+            if _writes(self._tests, "expected"):
+                differing, books_say = await self._unexpected(fake, snapshot, value)
+                lines += differing
+            elif named != known.value:
+                lines += inside.difference(known.value, named, "as written")
         if lines:
             for call, error in (("send()", sending.told), ("work()", sending.swallowed)):
                 if error is not None:
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
             self._failing = known.messages if is_about_messages else None
-            raise baseline.error_about(cause, lines)
+            failure = baseline.error_about(cause, lines)
+            baseline.is_judged = _writes(self._tests, "expected")
+            if books_say:
+                failure.add_note(books_say)
+            raise failure
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
@@ -443,12 +451,22 @@ class _SendRun(Run[SendTests]):
         self._quotes_ids = books.quotes_ids
         self._send_calls = books.send_calls
 
-    async def _differing(self, fake: ChatFake, value: Any, named: Any, known: _Known) -> list[str]:
+    async def _unexpected(
+        self, fake: ChatFake, snapshot: Snapshot | None, value: Any
+    ) -> tuple[list[str], str]:
+        # Where the snapshot isn't what expected() returns, and what the fake's books say of that.
+        if snapshot is None:
+            raise ChatFakeError(
+                "connect(): expected a snapshot to compare with expected(), got None; return a "
+                "function that returns your app's state, as in lambda: dict(app.states)"
+            )
+        expected = await awaited(self._tests.expected(fake))
+        check_expected(expected)
+        if value == expected:
+            return [], ""
         inside = Inside(fake)
-        if _writes(self._tests, "expected"):
-            expected = await awaited(self._tests.expected(fake))
-            return [] if value == expected else inside.difference(expected, value, "expected")
-        return [] if named == known.value else inside.difference(known.value, named, "as written")
+        lines = inside.difference(expected, value, "expected")
+        return lines, books_about(expected, value, inside)
 
     def _unending(self, fake: ChatFake, books: Books) -> list[str]:
         end = fake.clock.now - timedelta(hours=_LAST_ROUNDS)
@@ -463,6 +481,7 @@ class _SendRun(Run[SendTests]):
     def _as_written(self, baseline: Baseline) -> Written:
         imports, names = list[str](), self._own.__globals__
         lines = [f"{'await ' * self._is_async}self.play(chat_fake)"]
+        taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
         if self._rejects:
             imports.append("from datetime import timedelta")
             lines += [
@@ -472,9 +491,11 @@ class _SendRun(Run[SendTests]):
             ]
         elif self._failing is not None:
             lines += messages_as_code(self._failing, quotes_ids=self._quotes_ids)
+        elif baseline.is_judged:
+            waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
+            lines.append(f"assert {taken_here} == {waits}self.expected(chat_fake)")
         elif baseline.values and (expected := as_code(baseline.values[0], names, imports)):
-            taken = f"{'await ' * self._awaits_snapshot}snapshot()"
-            lines.append(f"assert {taken} == {expected}  # as written; is it right?")
+            lines.append(f"assert {taken_here} == {expected}  # as written; is it right?")
         else:
             raise NoTestError("the snapshot has values that can't be written as code")
         return self._pasted(lines, imports)

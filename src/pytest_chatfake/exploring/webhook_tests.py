@@ -20,7 +20,7 @@ from ..base.tracebacks import text_of
 from ..base.views import counted, listed
 from ..domain.messages import DEFAULT_PRICE
 from ..fake.config import ChatFakeConfig
-from ..fake.details import chosen_path, is_posted, let_retry, never_disable, was_made
+from ..fake.details import chosen_path, is_posted, let_retry, never_disable, target_of, was_made
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
@@ -33,7 +33,15 @@ from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
 from .first_tests import CHANGE, FIRST, RIGHT, has_failed
 from .printed_test import NoTestError, Written, as_code
-from .ready_made import Connected, ReadyMade, Run, check_class, item_of, own_line
+from .ready_made import (
+    Connected,
+    ReadyMade,
+    Run,
+    check_class,
+    check_expected,
+    item_of,
+    own_line,
+)
 from .recorder import Recorder, baseline_of
 from .search import WorldLog
 from .send_judge import Books, Content, messages_as_code
@@ -304,7 +312,10 @@ class WebhookTests(ReadyMade):
         if meetings := exploration._meetings:
             webhook_run.note(meetings)
         elif any(had_threads):
-            webhook_run.note(f"by chance, because the attempts ran in threads{advice}")
+            why = f"the attempts ran in threads{advice}"
+            if not webhook_run.runs_here:
+                why = "your app is connected by its URL"
+            webhook_run.note(f"by chance, because {why}")
 
     def test_another_order(self, webhook_run: _WebhookRun) -> None:
         """Handle events that arrive out of order: late, or retried after a refusal on the way."""
@@ -466,6 +477,7 @@ class _WebhookRun(Run[WebhookTests]):
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
         self._has_to_be_right = False  # whether the first world has to be as expected() says
+        self.runs_here: bool = True  # whether an app runs in this process
         self.judges: bool = False  # whether it is, so that expected() judges other worlds as well
 
     async def count_events(self, fake: ChatFake, _: Snapshot | None) -> None:
@@ -485,7 +497,7 @@ class _WebhookRun(Run[WebhookTests]):
             pytest.skip(_NO_CALL if self._can_deduplicate else f"{_NO_CALL}, or {_NO_KEY}")
         if reason := exploration._why_nothing:
             pytest.skip(reason)
-        self._note_tried(exploration, advice)
+        self._note_tried(exploration, advice if self.runs_here else "")
         return exploration
 
     def compare_sends(self) -> None:
@@ -589,11 +601,7 @@ class _WebhookRun(Run[WebhookTests]):
             return
         await inside.settle()
         expected = await self._returned("expected()", self._tests.expected(fake))
-        if expected is None:
-            raise ChatFakeError(
-                "expected(): expected what the snapshot has to be, got None; did you forget "
-                "`return`?"
-            )
+        check_expected(expected)
         await baseline.judge(expected, snapshot, inside, cause)
 
     async def _returned(self, method: str, made: Any) -> Any:
@@ -691,6 +699,7 @@ class _WebhookRun(Run[WebhookTests]):
                 "connect(): expected it to connect the app, got no endpoint; call "
                 "chat_fake.webhooks.connect(...) in it"
             )
+        self.runs_here = any(target_of(each).in_process for each in inside.connected)
         for endpoint in inside.connected:
             endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
             never_disable(endpoint)  # the test's own faults must not count as failures

@@ -30,7 +30,7 @@ from ..webhooks.observing import Observer
 from ..webhooks.queue import is_late_duplicate
 from .fake import ChatFake
 from .forgery_check import ForgeryCheck
-from .snapshots import Snapshot, difference, expect_idempotent, taken
+from .snapshots import Snapshot, difference, expect_idempotent, named, taken
 from .waits import pause
 
 #: The verbs after which a message is no longer ``sent``; people cause them as well.
@@ -155,8 +155,14 @@ class Inside:
         return self._engine.check("assert_idempotent()", check)
 
     def difference(self, before: object, after: object, then: str) -> list[str]:
-        """Return a line for each place where two snapshots differ, as :func:`.difference` does."""
-        return difference(before, after, then, self._engine)
+        """Return what :func:`.difference` does, with m1 for a message's id.
+
+        Timelines and pictures keep the rows of these messages.
+        """
+        text = "\n".join(difference(before, after, then, self._engine))
+        messages = self.account.messages
+        self.story.mentioned += [each for each in messages if each.id in text]
+        return named(text, messages).split("\n")
 
     # Endpoints
 

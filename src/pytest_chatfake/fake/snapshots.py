@@ -63,7 +63,7 @@ def because(cause: str, lines: Sequence[str]) -> str:
 
 
 def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
-    """Return a line for each place where two snapshots differ, with m1 for a message's id.
+    """Return a line for each place where two snapshots differ.
 
     Args:
         before: The snapshot to compare with.
@@ -76,7 +76,7 @@ def difference(before: Any, after: Any, then: str, engine: Engine) -> list[str]:
         lines[0] += f" ({_LEAVE_OUT})"
     if len(lines) > _LISTED:
         lines[_LISTED - 1 :] = [f"and {len(lines) - _LISTED + 1} more"]
-    return named("\n".join(lines), engine.account.messages).split("\n")
+    return lines
 
 
 def named(text: str, messages: Iterable[MessageState]) -> str:
@@ -269,6 +269,7 @@ async def expect_idempotent(
         if state != after and not changed:
             lines = difference(state, after, "before", engine)
             changed = because(f"redelivering {event._name} changed the snapshot", lines)
+            changed = named(changed, engine.account.messages)
             if not (works_by_itself or _may_work_by_itself(engine)):
                 raise AssertionError(changed)
         state = after
