@@ -265,7 +265,7 @@ FAILED   duplicates_under_another_id
 """)
 
 
-def test_people_may_write_something_that_the_app_can_t_handle_yet(run):
+def test_an_app_that_fails_at_each_image_from_people_is_not_ok(run):
     code = """
     class TestImages(Shop):
         __test__ = True
@@ -277,9 +277,9 @@ def test_people_may_write_something_that_the_app_can_t_handle_yet(run):
     """
     assert cards(run(code, "people_write")) == snapshot("""\
 TestImages
-ok       people_write
-           2 messages; the app accepted chat.inbound_message.received #2, but
-           logged LookupError: no such message at test_it.py:29
+FAILED   people_write
+           the app accepted an image from a person, but logged LookupError: no
+           such message at test_it.py:29\
 """)
 
 

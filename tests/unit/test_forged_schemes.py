@@ -315,9 +315,62 @@ class OldAndNew(Scheme):
         return given, hmac.new(b"secret", body, "sha256").hexdigest(), None
 
 
+class NewOrOld(OldAndNew):
+    """The same, but the old one will do if the new one is missing."""
+
+    def signature(self, headers, body):
+        if "X-Hub-sha256" in headers:
+            return super().signature(headers, body)
+        given = headers["X-Hub-sha1"].removeprefix("sha1=")
+        return given, hmac.new(b"secret", body, "sha1").hexdigest(), None
+
+
+class Envelope(Scheme):
+    """The signer makes the whole body: the event in base64, and its signature."""
+
+    def sign(self, request):
+        payload = b64(request.body)
+        return {}, {"payload": payload, "signature": mac(payload).hexdigest()}
+
+    def signature(self, headers, body):
+        fields = json.loads(body)
+        return str(fields["signature"]), mac(fields["payload"]).hexdigest(), None
+
+
+class Notification(Scheme):
+    """The event is text in JSON, with spaces of its own, next to a time."""
+
+    dated = True
+
+    def sign(self, request):
+        text, at = json.dumps(request.json(), indent=1), str(request.timestamp)
+        return {}, {"message": text, "meta": {"at": at, "sign": mac(at, text).hexdigest()}}
+
+    def signature(self, headers, body):
+        fields = json.loads(body)
+        at, given = str(fields["meta"]["at"]), str(fields["meta"]["sign"])
+        return given, mac(at, fields["message"]).hexdigest(), int(at)
+
+
+class Assertion(Scheme):
+    """The whole body is a token that says the event."""
+
+    dated = True
+
+    def sign(self, request):
+        claims = json.dumps({"iat": request.timestamp, "event": request.json()})
+        signed = f"{b64(b'{}')}.{b64(claims.encode())}"
+        return {}, {"assertion": f"{signed}.{b64(mac(signed).digest())}"}
+
+    def signature(self, headers, body):
+        signed, _, given = json.loads(body)["assertion"].rpartition(".")
+        claims = json.loads(base64.urlsafe_b64decode(signed.partition(".")[2]))
+        return given, b64(mac(signed).digest()), claims["iat"]
+
+
 SCHEMES = [Nonce, NonceAndTime, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFields]
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
-SCHEMES += [OldAndNew]
+SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
 
 

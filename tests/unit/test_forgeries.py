@@ -102,7 +102,7 @@ def got_through(lines):
 
 @pytest.mark.parametrize(
     ("app", "signer", "forged"),
-    [(App(), SIGNER, 16), (Library(), StandardWebhooksSigner("c2VjcmV0"), 17)],
+    [(App(), SIGNER, 17), (Library(), StandardWebhooksSigner("c2VjcmV0"), 18)],
 )
 def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(play, app, signer, forged):
     app.ids.clear()
@@ -121,7 +121,7 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(play, app, signer,
         assert "forgery" not in to_look_at
         before[5] += forged  # attempts
         del before[6], after[6]  # the records of these
-        assert (after, len(set(app.ids))) == (before, 3)
+        assert (after, len(set(app.ids))) == (before, 4)
 
     play(scenario)
 
@@ -322,17 +322,17 @@ def test_a_genuine_event_that_is_refused_hides_no_forgery_that_got_through(fake)
 
 
 @pytest.mark.parametrize(
-    ("signer", "genuine", "says"),
+    ("signer", "app", "says"),
     [
-        (None, 204, r"signer=HmacSigner(secret)"),
-        (SIGNER, 401, "can't tell: sent m1"),
-        (SIGNER, 204, ""),
+        (None, lambda _: 204, r"signer=HmacSigner(secret)"),
+        (SIGNER, lambda _: 401, "can't tell: sent m1"),
+        (SIGNER, App(), ""),
     ],
 )
-def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(signer, genuine, says):
+def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(signer, app, says):
     def scenario(fake):
-        statuses = iter([500, genuine])
-        fake.webhooks.connect(handler=lambda _: next(statuses, 401))
+        failures = iter([500])
+        fake.webhooks.connect(handler=lambda request: next(failures, None) or app(request))
         fake.webhooks.receiver()
         fake.send_text()
         with pytest.raises(ChatFakeError, match=re.escape(says)) if says else nullcontext():
@@ -340,6 +340,23 @@ def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(signer, 
 
     (warning,) = warnings_at_the_end(scenario, signer=signer)
     assert warning.startswith("1 attempt failed")
+
+
+@pytest.mark.parametrize("status", [401, 403, 503])
+def test_an_app_that_a_forgery_locks_proves_nothing(fake, status):
+    app, refused = App(), []
+
+    def lock(request):
+        made = status if refused else app(request)
+        refused.extend([made] * (made == 401))
+        return made
+
+    fake.webhooks.connect(handler=lock, signer=SIGNER)
+    fake.send_text()
+    with pytest.raises(
+        (ChatFakeError, AssertionError), match=f"a genuine copy was refused as well, .*{status}"
+    ):
+        fake.webhooks.assert_rejects_forgeries()
 
 
 @pytest.mark.parametrize("id", ["7", "evt-7", "0b1c3a"])
@@ -522,7 +539,7 @@ def test_an_app_that_refuses_duplicates_gets_another_message_s_event(sends, firs
         ids = [parse_qs(body.decode())["Sid"][0] for body in app.seen]
 
         assert got == []
-        assert (len({*ids}), len(fake.messages)) == (2, sends)
+        assert (len({*ids}), len(fake.messages)) == (3, sends)
 
 
 @pytest.mark.parametrize(

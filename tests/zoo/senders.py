@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sqlite3
+import threading
 import time
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException
@@ -273,6 +274,23 @@ class GetsStuck(Outbox):
             self.save(id, "sent")
 
 
+class GetsStuckDaysLater(GetsStuck):
+    """Does so with a message that is due in two days."""
+
+    def __init__(self, path, url, key):
+        super().__init__(path, url, key)
+        self.db.execute("CREATE TABLE IF NOT EXISTS due (id PRIMARY KEY, at)")
+
+    def add(self, orders=ORDERS):
+        at = time.time() + 50 * 3600
+        self.db.executemany("INSERT OR IGNORE INTO due VALUES (?, ?)", [(id, at) for id in orders])
+        super().add(orders)
+
+    def ready(self):
+        due = self.db.execute("SELECT id FROM due WHERE at <= ?", (time.time(),)).fetchall()
+        return [id for id in super().ready() if (id,) in due]
+
+
 class SendsWhatAnotherSends(NeverTwice):
     """Looks which rows are new, and then sends them, whoever has begun to do so meanwhile."""
 
@@ -280,6 +298,16 @@ class SendsWhatAnotherSends(NeverTwice):
 
     def claim(self, id):
         return super().claim(id) or self.bug
+
+
+class LocksItsProcess(SendsWhatAnotherSends):
+    """Does so as well, but not in the same process."""
+
+    lock = threading.Lock()
+
+    def work(self):
+        with self.lock:
+            super().work()
 
 
 class LosesTheRun(Outbox):
@@ -445,6 +473,13 @@ FAILED = {
         ["a_crash"],
         (
             "the app crashed before the API call (senders.py) in work(), which was called "
+            "again; the message 'order-1 is on its way' to +1 was never sent"
+        ),
+    ),
+    GetsStuckDaysLater: (
+        ["a_crash"],
+        (
+            "the app crashed before the API call (senders.py) in work() #23, which was called "
             "again; the message 'order-1 is on its way' to +1 was never sent"
         ),
     ),

@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from ..exploring.cards import cards, failed, outcomes
-from . import apps, crashes, days, forged_apps, judged, races, unproven_apps
+from . import apps, bots, crashes, days, forged_apps, judged, races, unproven_apps
 from .apps import correct
 
 #: The rows of the card that an app fails, for each kind of bug that a row finds.
@@ -80,6 +80,12 @@ def test_what_proves_nothing_is_not_ok_or_says_so_and_its_twin_is(pytester, monk
     result = pytester.runpytest("-p", "no:inline_snapshot", "-k", rows)
 
     assert cards(result) == snapshot("""\
+TestExpectsTexts
+ok       snapshot_changes: 5 of 6 events changed it
+ok       another_order: 16 worlds
+FAILED   people_write
+           the app accepted an image from a person, but logged KeyError: 'text'
+           at unproven_apps.py:81
 TestHolds
 ok       snapshot_changes: 2 of 2 events changed it
 ok       another_order: 2 worlds
@@ -104,17 +110,17 @@ ok       people_write: 2 messages
 TestSwallowsEverything
 FAILED   snapshot_changes
            the app accepted sent m1, but logged LookupError: no such shop at
-           unproven_apps.py:88, and the snapshot did not change: it was {}
+           unproven_apps.py:102, and the snapshot did not change: it was {}
            before and after the scenario
 skipped  another_order: test_snapshot_changes fails
 FAILED   people_write
-           the app accepted what people wrote, but logged an error each time:
+           the app accepted a text and an image from a person, but logged
            KeyError: 'chatMessage' at unproven_apps.py:66
 TestSwallowsWhatPeopleWrite
 ok       snapshot_changes: 5 of 6 events changed it
 ok       another_order: 16 worlds
 FAILED   people_write
-           the app accepted what people wrote, but logged an error each time:
+           the app accepted a text and an image from a person, but logged
            KeyError: 'chatMessage' at unproven_apps.py:66
 TestTakesTheFirstEvent
 ok       snapshot_changes: 1 of 6 events changed it
@@ -123,6 +129,25 @@ FAILED   another_order
            'sent'
 ok       people_write: 2 messages\
 """)
+
+
+BOTS = """
+from tests.zoo import bots
+
+for app in bots.FAILED:
+    for make in (app, bots.correct(app)):
+        name = f"Test{make.__name__}"
+        globals()[name] = type(name, (bots.BotTests,), {"make": make})
+"""
+
+
+def test_replies_are_counted_though_the_snapshot_lacks_them(pytester):
+    pytester.makepyfile(BOTS)
+    rows = "(duplicates and not at_once) or crash or error or failing"
+    result = pytester.runpytest("-k", rows)
+
+    bugs = {f"Test{app.__name__}": rows for app, rows in bots.FAILED.items()}
+    assert failed(result) == bugs | {f"Test{app.__name__}Correct": [] for app in bots.FAILED}
 
 
 #: How the row of webhooks before the response ends, and the end of what it says.

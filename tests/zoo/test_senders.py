@@ -48,6 +48,19 @@ def test_three_right_senders_pass_all_tests(pytester):
     pytester.runpytest().assert_outcomes(passed=24)
 
 
+def test_a_lock_of_one_process_is_named(pytester, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    pytester.makepyfile("""
+        from tests.zoo.senders import LocksItsProcess, TestNeverTwice
+
+        class TestLock(TestNeverTwice):
+            make = LocksItsProcess
+    """)
+    result = pytester.runpytest("-k", "TestLock and two_at_once")
+
+    assert "one waited while the other was held before the API call" in cards(result)
+
+
 def test_a_reply_that_is_dropped_is_found_by_webhook_tests(pytester, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     pytester.makepyfile("from tests.zoo.senders import TestDropsReplies, TestReplies")

@@ -69,6 +69,20 @@ class TestSwallowsWhatPeopleWrite(Shop):
             logging.getLogger("shop").exception("could not handle it")
 
 
+class TestExpectsTexts(Shop):
+    """Takes each message from a person for a text, logs its own error, and goes on."""
+
+    __test__ = True
+
+    def receive(self, request):
+        super().receive(request)
+        message = request.event.json().get("chatInboundMessage", {"text": {"body": ""}})
+        try:
+            message["text"]["body"].strip()
+        except Exception:
+            logging.getLogger("shop").exception("could not handle it")
+
+
 class TestIgnoresWhatPeopleWrite(Shop):
     __test__ = True
 

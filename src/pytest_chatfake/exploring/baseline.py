@@ -52,6 +52,8 @@ class Baseline:
         had_background: Whether the app's code may have run by itself, as of the last snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
         is_judged: Whether the last difference was from what the snapshot has to be.
+        messages: What was sent in the first world, each as often.
+        is_about_messages: Whether the last difference was from that.
     """
 
     def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
@@ -71,6 +73,8 @@ class Baseline:
         self.had_background: bool = False
         self.is_restless: bool = False
         self.is_judged: bool = False
+        self.messages: Counter[tuple[str, str, str]] = Counter()
+        self.is_about_messages: bool = False
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
     def begin(self, *, compares: bool, judges: bool) -> None:
@@ -122,7 +126,7 @@ class Baseline:
     def error_about(self, cause: str, lines: list[str]) -> AssertionError:
         """Return the error which says what differs in this world."""
         error = AssertionError(because(cause, lines))
-        self._differing, self.is_judged = (error, lines), False
+        self._differing, self.is_judged, self.is_about_messages = (error, lines), False, False
         return error
 
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:
@@ -158,7 +162,7 @@ class Baseline:
         if not self.until:
             return await inside.taken(snapshot)
         if self.learning:
-            if _has_background(inside):
+            if has_background(inside):
                 await inside.pause(_PATIENCE * _APART)
             value = await self._quiet(snapshot, inside)
             self.is_restless = value is _RESTLESS
@@ -170,7 +174,7 @@ class Baseline:
     async def _quiet(self, snapshot: Snapshot, inside: Inside) -> Any:
         # A snapshot that was the same twice, if the app may be busy in the background.
         value = await self._now(snapshot, inside)
-        self.had_background = _has_background(inside)
+        self.had_background = has_background(inside)
         for _ in range(_PATIENCE * self.had_background):
             await inside.pause(_APART)
             before, value = value, await self._now(snapshot, inside)
@@ -181,7 +185,7 @@ class Baseline:
     async def _patient(self, snapshot: Snapshot, inside: Inside, expected: Any, pauses: int) -> Any:
         # A snapshot that is as expected, if the app gets there by itself.
         value = await self._now(snapshot, inside)
-        self.had_background = _has_background(inside)
+        self.had_background = has_background(inside)
         for _ in range(pauses * self.had_background):
             if value == expected:
                 break
@@ -220,8 +224,8 @@ def books_about(expected: object, value: object, inside: Inside) -> str:
     return "\n  ".join(["The fake's books:", *charges]) + how
 
 
-def _has_background(inside: Inside) -> bool:
-    # Whether the app's code may run by itself: in a thread, a task, or another process.
+def has_background(inside: Inside) -> bool:
+    """Return whether the app's code may run by itself: in a thread, a task or another process."""
     here = threading.current_thread(), threading.main_thread()
     return (
         has_other_tasks()

@@ -247,18 +247,19 @@ class Exploration:
     @property
     def _meetings(self) -> str:
         # Where two attempts at the same time were held for each other; empty: nowhere.
-        def places(*wanted: str) -> str:
-            ends = self._environment.ends
-            points = (point for point in ends if not ends[point].isdisjoint(wanted))
-            words = dict.fromkeys(str(point._replace(nth=1)) for point in points)
-            return listed(words) if words else ""
-
-        if met := places("met"):
+        if met := self._places("met"):
             return f"both attempts met {met}"
-        if held := places("left", "limit"):
+        if held := self._places("left", "limit"):
             return f"one attempt was held {held}, while the other waited or ended"
-        on_a_loop = places("on a loop")
+        on_a_loop = self._places("on a loop")
         return f"nothing was held {on_a_loop}, on the event loop" * bool(on_a_loop)
+
+    def _places(self, *wanted: str) -> str:
+        # Where meetings ended in one of these ways; empty: nowhere.
+        ends = self._environment.ends
+        points = (point for point in ends if not ends[point].isdisjoint(wanted))
+        words = dict.fromkeys(str(point._replace(nth=1)) for point in points)
+        return listed(words) if words else ""
 
     def _require_awaited(self) -> None:
         if self._is_pending:

@@ -18,6 +18,7 @@ from ..http_api.account_api import ApiRequest
 from ..report.entries import is_repeated
 from ..webhooks.attempts import Attempt
 from .deviations import Call
+from .printed_test import NoTestError
 
 #: The recipient, the type and the content of a message, with names for ids.
 Content: TypeAlias = tuple[str, str, str]
@@ -81,6 +82,11 @@ class Books(NamedTuple):
         """The paths and methods of the calls that sent messages."""
         found = (Call.of(call.path, call.method) for call in self._sends)
         return list(dict.fromkeys(filter(None, found)))
+
+    @property
+    def is_sent_by_app(self) -> bool:
+        """Whether the app itself sent one of the messages."""
+        return any(map(self.inside.send_call_of, self.messages))
 
     def repeats(self, written: Counter[Content]) -> Iterator[str]:
         """Name the messages that were sent more often than as written, and why they could be."""
@@ -158,6 +164,17 @@ class Books(NamedTuple):
             name = name_of(attempt.event)
             why += f"; one {name} made {counted(len(posts), 'POST')}"
         return why
+
+
+def messages_as_code(messages: Counter[Content], *, quotes_ids: bool) -> list[str]:
+    """Return lines of a test that compare what was sent with messages."""
+    if quotes_ids:
+        raise NoTestError("the messages contain ids, which differ in each run")
+    contents = sorted((to, body) for to, _, body in messages.elements())
+    return [
+        "sent = [each for each in chat_fake.messages if each.status != 'failed']",
+        f"assert sorted((each.to, each.body) for each in sent) == {contents!r}",
+    ]
 
 
 def _said(message: MessageState) -> str:

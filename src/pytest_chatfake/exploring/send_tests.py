@@ -25,9 +25,9 @@ from .explorer import Explorer
 from .printed_test import NoTestError, Written, as_code
 from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line
 from .recorder import baseline_of
-from .search import CALLS, WorldLog
-from .send_judge import Books, Content, with_names
-from .sending import ROUNDS, Sending, awaited, performed
+from .search import CALLS, LoggedAttempt, WorldLog
+from .send_judge import Books, Content, messages_as_code, with_names
+from .sending import DAYS, ROUNDS, Sending, awaited, performed
 
 #: The methods that a subclass may write, with their parameters and a hint.
 _METHODS: Final = (
@@ -57,7 +57,12 @@ _BY_WEBHOOKS: Final = (
     "test it with WebhookTests, whose test_a_failing_api does this"
 )
 
-#: A ``work()`` is tried so often; in later rounds, it does the same again.
+_A_LOCK: Final = (
+    "one waited while the other was held {}: other processes only do so if the lock is in the "
+    "database or a file, and not a threading.Lock"
+)
+
+#: Of all calls, and of those that call the API, so many are tried; later ones do the same again.
 _CALLS_TRIED: Final = 3
 
 #: How many calls of one query are tried.
@@ -147,7 +152,9 @@ class SendTests(ReadyMade):
     def work(self, chat_fake: ChatFake) -> Any:
         """Do what a scheduler does now and then, such as sending what is in the outbox.
 
-        It is called after ``send()``, and then every hour for 20 hours. Its errors are swallowed.
+        It is called after ``send()``, and then every hour for 20 hours. If nothing was sent by
+        then, it is called every day until something is, for 31 days at most, and again for 20
+        hours. Its errors are swallowed.
         """
 
     def undecided(self, snapshot: Any) -> Any:
@@ -231,6 +238,7 @@ class _SendRun(Run[SendTests]):
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
         self._failing: Counter[Content] | None = None  # what should have been sent, if that differs
         self._quotes_ids = False  # whether messages say ids, which can't be written as code
+        self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._can_decide = False  # whether a right app can know if a call took effect
 
@@ -249,6 +257,8 @@ class _SendRun(Run[SendTests]):
             self.note(f"{listed(unclear)} was not tried: {_NO_KEY}")
         if meetings := exploration._meetings:
             self.note(meetings)
+        if waits := exploration._places("limit"):
+            self.note(_A_LOCK.format(waits))
 
     def compare_at_once(self) -> None:
         self._explore(sends=partial(self._sends, twice=True))
@@ -335,7 +345,7 @@ class _SendRun(Run[SendTests]):
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
     ) -> Sending:
         works = _writes(self._tests, "work")
-        return Sending(self._tests, fake, works=works, twice=twice, remedy=remedy)
+        return Sending(self._tests, fake, works=works, twice=twice, remedy=remedy, days=self._days)
 
     def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
         call = deviation.call
@@ -349,8 +359,9 @@ class _SendRun(Run[SendTests]):
             return call.method != "GET" or deviation.start <= _QUERIES_TRIED
         if not self._can_decide and deviation.kind == "crash":
             return False
-        own = [each.number for each in log.attempts if each is not None and each.is_call]
-        if deviation.start not in own[:_CALLS_TRIED] or not deviation.place:
+        own = [each for each in log.attempts if each is not None and each.is_call]
+        tried = own[:_CALLS_TRIED] + [each for each in own if _calls_out(each)][:_CALLS_TRIED]
+        if all(each.number != deviation.start for each in tried) or not deviation.place:
             return False
         ((kind, name),) = deviation.place
         if kind == "line":  # a request may be on its way, and take effect at any time
@@ -424,8 +435,9 @@ class _SendRun(Run[SendTests]):
             raise sending.swallowed
         if not books.messages:
             raise ChatFakeError(
-                "send(): expected it to send a message, or work() after it, got none; call "
-                "chat_fake.send_endpoint() in connect(), and let the app call chat_fake.base_url"
+                f"send(): expected it to send a message, or work() within {DAYS} days, got none; "
+                f"call chat_fake.send_endpoint() in connect(), and let the app call "
+                f"chat_fake.base_url"
             )
         if all(owner is None or owner.event.type not in CALLS for owner in owners):
             pytest.skip(_BY_WEBHOOKS)
@@ -434,6 +446,7 @@ class _SendRun(Run[SendTests]):
         if self._name == "test_a_lost_response" and (shared := books.shared_key()):
             raise AssertionError(shared)
         self._can_decide = books.can_deduplicate or _writes(self._tests, "undecided")
+        self._days = sending.days
         self._known[sending.is_doubled] = _Known(books.contents)
         self._quotes_ids = books.quotes_ids
         self._send_calls = books.send_calls
@@ -477,13 +490,7 @@ class _SendRun(Run[SendTests]):
                 "assert [each for each in late if each.method != 'GET'] == []",
             ]
         elif self._failing is not None:
-            if self._quotes_ids:
-                raise NoTestError("the messages contain ids, which differ in each run")
-            contents = sorted((to, body) for to, _, body in self._failing.elements())
-            lines += [
-                "sent = [each for each in chat_fake.messages if each.status != 'failed']",
-                f"assert sorted((each.to, each.body) for each in sent) == {contents!r}",
-            ]
+            lines += messages_as_code(self._failing, quotes_ids=self._quotes_ids)
         elif baseline.is_judged:
             waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
             lines.append(f"assert {taken_here} == {waits}self.expected(chat_fake)")
@@ -492,6 +499,11 @@ class _SendRun(Run[SendTests]):
         else:
             raise NoTestError("the snapshot has values that can't be written as code")
         return self._pasted(lines, imports)
+
+
+def _calls_out(attempt: LoggedAttempt) -> bool:
+    # Whether the app called the API, or a function of crash_points, and not only its database.
+    return any(kind != "line" for kind, *_ in attempt.points)
 
 
 def _writes(tests: SendTests, method: str) -> bool:

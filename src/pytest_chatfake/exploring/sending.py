@@ -32,6 +32,9 @@ SEND, WORK = CALLS
 ROUNDS: Final = 20
 _APART: Final = 60
 
+#: If nothing was sent by then, ``work()`` is called every day, at most so often.
+DAYS: Final = 31
+
 #: How many minutes pass before the caller of ``send()`` calls again.
 _AGAIN: Final = 10
 
@@ -51,7 +54,8 @@ class Sending:
         fake: The fake.
         works: Whether there is a ``work()``.
         twice: Whether each call is made twice, one after the other.
-        remedy: Called once before the caller calls again, to end what made the send fail.
+        remedy: Called once, after the app has called the API, to end what made the send fail.
+        days: On how many days nothing is sent; None: find out.
 
     Attributes:
         told: The error of the last ``send()``; None: its caller was not told of any.
@@ -59,6 +63,7 @@ class Sending:
         endless: The call that never stopped calling the API; empty: there was none.
         is_doubled: Whether ``send()`` was called twice, although nothing was wrong.
         key_reads: How often the app's code asked for the account's key.
+        days: On how many days nothing was sent.
     """
 
     def __init__(
@@ -69,7 +74,9 @@ class Sending:
         works: bool,
         twice: bool = False,
         remedy: Callable[[], object] | None = None,
+        days: int | None = None,
     ) -> None:
+        self.days: int | None = days
         self.told: Exception | None = None
         self.swallowed: Exception | None = None
         self.endless: str = ""
@@ -80,6 +87,7 @@ class Sending:
         self._inside = Inside(fake)
         self._twice = twice
         self._remedy = remedy
+        self._is_remedied = False
         self._names: list[str] = [SEND, *[WORK] * works]
         self._test_thread = threading.get_ident()
         self._lock = threading.Lock()
@@ -120,22 +128,45 @@ class Sending:
         with self._limit():
             await self._call(SEND)
             await self._call(WORK)
-            if self._remedy is not None:
-                await performed(self._fake, self._remedy())
             await self.continue_sending()
 
     async def continue_sending(self) -> None:
         """Let the caller send again if it was told of an error, and the scheduler work."""
+        await self._end_trouble()
         if self.told is not None:
             await performed(self._fake, self._fake.clock.advance(minutes=_AGAIN))
             await self._call(SEND)
-        for _ in range(ROUNDS):
-            await performed(self._fake, self._fake.clock.advance(minutes=_APART))
-            await self._call(WORK)
+        await self._work_for_hours()
+        if self.days is None:
+            self.days = 0
+            while WORK in self._names and not self._inside.account.messages and self.days < DAYS:
+                await self._work_after(days=1)
+                self.days += 1
+        else:
+            for _ in range(self.days):
+                await self._work_after(days=1)
+        if self.days:
+            await self._work_for_hours()
         if self._has_restarted:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # no process closes anything as it crashes
                 gc.collect()
+
+    async def _work_for_hours(self) -> None:
+        for _ in range(ROUNDS):
+            await self._work_after(minutes=_APART)
+
+    async def _work_after(self, **time: float) -> None:
+        await performed(self._fake, self._fake.clock.advance(**time))
+        await self._call(WORK)
+        await self._end_trouble()
+
+    async def _end_trouble(self) -> None:
+        # A query, such as one for the balance, meets none.
+        calls = (call for call in self._inside.calls if call.method not in {"GET", "HEAD"})
+        if self._remedy is not None and not self._is_remedied and any(calls):
+            self._is_remedied = True
+            await performed(self._fake, self._remedy())
 
     async def make_anew(self) -> None:
         """Restart the app."""

@@ -26,7 +26,7 @@ from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
-from .baseline import HARMLESS, Baseline
+from .baseline import HARMLESS, Baseline, has_background
 from .changes import ChangeCount
 from .deviations import EARLY, POSTED, Deviation
 from .exploration import Exploration, ReadyMadeTest
@@ -44,8 +44,8 @@ from .ready_made import (
 )
 from .recorder import Recorder, baseline_of
 from .search import WorldLog
-from .send_judge import Books, Content
-from .sending import performed
+from .send_judge import Books, Content, messages_as_code
+from .sending import ROUNDS, performed
 
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
 
@@ -70,6 +70,24 @@ _NO_CALL: Final = "your app makes no API call while it handles a webhook"
 
 _NO_KEY: Final = "it can't know whether a call took effect: pass send_endpoint(idempotency_header=)"
 
+_NOT_COUNTED: Final = (
+    "sent messages were not counted: after a crash or an error, your app can't know whether a call "
+    "took effect: pass send_endpoint(idempotency_header=)"
+)
+
+#: Tests in whose worlds a right app sends no message more often than as written.
+_SEND_ONCE: Final = frozenset(
+    {
+        "test_duplicates",
+        "test_duplicates_under_another_id",
+        "test_duplicates_at_once",
+        "test_webhooks_before_the_response",
+    }
+)
+
+#: The same if the app can know whether a call took effect.
+_SEND_ONCE_IF_CLEAR: Final = frozenset({"test_a_crash", "test_an_error"})
+
 _UNDELIVERED: Final = (
     "nothing was delivered for 31 days (if a job of your app notices that, run it in the snapshot)"
 )
@@ -85,6 +103,9 @@ _UNKNOWN: Final = (
     "If the app only knows messages that it sent itself, let it send them in scenario(self, "
     "chat_fake). If it answers people, write chat_fake.recipient('+1').writes('Hello') there."
 )
+
+#: Real seconds for work in the background, in each round in which a message is missing.
+_PAUSE: Final = 0.05
 
 _PERSON: Final = "+4915550003"
 
@@ -247,7 +268,11 @@ class WebhookTests(ReadyMade):
             webhook_run.tried(_events_of(fake))
             two_days_later = partial(webhook_run.age, fake, days=2)
             await two_days_later()
+            if snapshot is not None:  # it may send what is due by then
+                await Inside(fake).taken(snapshot)
+            sent = Books.of(Inside(fake)).contents
             await performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
+            webhook_run.require_no_repeats(fake, sent, "all events came again two days later")
             if webhook_run.judges:
                 await webhook_run.judge(fake, snapshot, "all events came again two days later")
             if snapshot is not None:  # it is as before, and so as written
@@ -401,12 +426,15 @@ class WebhookTests(ReadyMade):
             if not any(_listens(fake, kind) for kind in kinds):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
             webhook_run.tried(counted(len(others), "message"))
-            accepted = [each for each in inside.attempts if each.ok and each.event in others]
-            if accepted and all(map(logged_error, accepted)):
-                raise AssertionError(
-                    f"the app accepted what people wrote, but logged an error each time: "
-                    f"{logged_error(accepted[0])}"
-                )
+            names = dict(zip(others, ("a text", "an image"), strict=False))
+            errors = {
+                names[each.event]: error
+                for each in inside.attempts
+                if each.ok and each.event in names and (error := logged_error(each))
+            }
+            if errors:
+                what, error = listed(errors), next(iter(errors.values()))
+                raise AssertionError(f"the app accepted {what} from a person, but logged {error}")
 
         webhook_run.explore(ending=write)
 
@@ -444,6 +472,8 @@ class _WebhookRun(Run[WebhookTests]):
         self._is_alone = False  # whether it only does what the test to paste does
         self._changes: ChangeCount | None = None
         self._has_snapshot = True
+        self._counts = False  # whether messages have to be as in the first world
+        self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
         self._has_to_be_right = False  # whether the first world has to be as expected() says
@@ -474,13 +504,23 @@ class _WebhookRun(Run[WebhookTests]):
         """Let API calls fail that the app makes while it handles an event, and count messages."""
         self._fails_calls, written = True, list[Counter[Content]]()
 
-        async def count_messages(fake: ChatFake, _: Snapshot | None) -> None:
-            books = Books.of(Inside(fake))
+        async def count_messages(fake: ChatFake, snapshot: Snapshot | None) -> None:
+            inside = Inside(fake)
+            books = Books.of(inside)
+            for _ in range(ROUNDS * bool(written)):
+                if not [*books.missing(written[0])]:
+                    break
+                # A worker, such as one in the snapshot, may send it later.
+                await inside.pause(_PAUSE * has_background(inside))
+                await performed(fake, fake.clock.advance(hours=1))
+                if snapshot is not None:
+                    await inside.taken(snapshot)
+                await inside.settle()
+                books = Books.of(inside)
             written.append(books.contents)
             self._can_deduplicate = books.can_deduplicate
             lines = [*books.repeats(written[0]), *books.missing(written[0])]
-            if lines:
-                raise baseline_of(Inside(fake)).error_about("an API call failed", lines)
+            self._require_none(lines, books, written[0], "an API call failed")
 
         self.compare("api.fail", "api.rate_limit", "api.lose_response", ending=count_messages)
 
@@ -613,9 +653,44 @@ class _WebhookRun(Run[WebhookTests]):
             await self.judge(fake, snapshot)
         if looks and snapshot is not None:
             await performed(fake, fake.assert_order_independent(snapshot))
+        if looks:
+            self._count_messages(fake)
         if not self._is_alone:
             await performed(fake, fake.settle())
             Inside(fake).checks.require_accepted()
+
+    def _count_messages(self, fake: ChatFake) -> None:
+        # The app's own books may hide that it sent a message twice.
+        inside = Inside(fake)
+        baseline, books = baseline_of(inside), Books.of(inside)
+        may_lose = self._name in _SEND_ONCE_IF_CLEAR
+        if baseline.learning:
+            baseline.messages = books.contents
+            self._counts = self._name in _SEND_ONCE or (may_lose and books.can_deduplicate)
+            if may_lose and books.is_sent_by_app and not self._counts:
+                self.note(_NOT_COUNTED)
+        elif self._counts and baseline.compares and not baseline.until:
+            lines = [*books.repeats(baseline.messages)]
+            # In the background, the app may still be about to send.
+            if may_lose and not has_background(inside):
+                lines += books.missing(baseline.messages)
+            self._require_none(lines, books, baseline.messages, "other messages were sent")
+
+    def require_no_repeats(self, fake: ChatFake, sent: Counter[Content], cause: str) -> None:
+        """Fail if messages were sent more often than they had been."""
+        books = Books.of(Inside(fake))
+        self._require_none([*books.repeats(sent)], books, sent, cause)
+
+    def _require_none(
+        self, lines: list[str], books: Books, sent: Counter[Content], cause: str
+    ) -> None:
+        if not lines:
+            return
+        baseline = baseline_of(books.inside)
+        baseline.messages, self._quotes_ids = sent, books.quotes_ids
+        error = baseline.error_about(cause, lines)
+        baseline.is_about_messages = True
+        raise error
 
     def _check(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         inside = Inside(fake)
@@ -718,7 +793,9 @@ class _WebhookRun(Run[WebhookTests]):
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{'await ' * self._is_async}self.play(chat_fake{steps})"]
         taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
-        if baseline.is_judged:
+        if baseline.is_about_messages:
+            lines += messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
+        elif baseline.is_judged:
             waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
             lines.append(f"assert {taken_here} == {waits}self.expected(chat_fake)")
         elif self._has_snapshot and baseline.compares:

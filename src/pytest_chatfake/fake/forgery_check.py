@@ -44,11 +44,12 @@ class _Case(NamedTuple):
 
 
 class _Posting(NamedTuple):
-    """What the attempts of a case have in common."""
+    """What the attempts of a case have in common, and whether each is another event to the app."""
 
     case: _Case
     verb: Record
     content: _Content | None
+    are_new: bool
 
 
 @dataclass
@@ -60,6 +61,7 @@ class _Found:
         doubtful: The headers of which the app accepted other values as well, by forgery.
         limited: The forgeries that got a 429, which says nothing about their signatures.
         is_judged: Whether there are other forgeries.
+        is_open: Whether the app accepted the last forgery, so that it can't be locked.
     """
 
     forgeries: dict[str, tuple[Forgery, str]] = field(
@@ -68,6 +70,7 @@ class _Found:
     doubtful: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     limited: list[str] = field(default_factory=list[str])
     is_judged: bool = False
+    is_open: bool = False
 
 
 class ForgeryCheck:
@@ -189,7 +192,7 @@ class ForgeryCheck:
         verb = self._engine.note(f"{FORGING}{skipped}", calling_line())
         if left_out:
             self._leave_out(left_out, case)
-        posting = _Posting(case, verb, await self._accepted_content(case, verb))
+        posting = await self._posted_genuine(case, verb)
         before = await taken(self._snapshot, self._engine)
         found = _Found()
         try:
@@ -200,12 +203,26 @@ class ForgeryCheck:
             self._report(case, found)
         if found.limited:
             await self._leave_out_limited(posting, found)
+        elif posting.are_new and not found.is_open:
+            await self._require_open(posting)
+
+    async def _require_open(self, posting: _Posting) -> None:
+        # An app may lock the service out after a forgery.
+        case = posting.case
+        made, _ = await self._attempt(GENUINE, cast("Forged", case.forgeries[GENUINE]), posting)
+        if not made.ok and made.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+            raise ChatFakeError(
+                f"{FORGING} can't tell: after the forgeries of {case.event._name}, a genuine copy "
+                f"was refused as well, {made._end}. Does a forgery lock the service out? Switch "
+                f"that off in this test"
+            )
 
     async def _try_one(
         self, what: str, forged: Forged, posting: _Posting, before: object, found: _Found
     ) -> object:
         # Note whether the forgery got through, and return the snapshot afterwards.
         made, forgery, flaw, after = await self._try(what, forged, posting, before)
+        found.is_open = made.ok
         if not flaw and made.status_code == HTTPStatus.TOO_MANY_REQUESTS:
             found.limited.append(what)
             self._limited.add(what)
@@ -217,6 +234,8 @@ class ForgeryCheck:
             self._accepted.add(what)
             self.notes.append(f"known: {what} ({self._known[what]})")
         else:
+            if await self._has_substitute(what, forged, posting, made):
+                return await taken(self._snapshot, self._engine)
             found.forgeries[what] = forgery, flaw
             if forged.control is not None:
                 control = Forged(forged.control)
@@ -225,6 +244,18 @@ class ForgeryCheck:
                 if made.ok:
                     found.doubtful[what] = forged.assumed
         return after
+
+    async def _has_substitute(
+        self, what: str, forged: Forged, posting: _Posting, accepted: Attempt
+    ) -> bool:
+        # Whether the app verified another signature, which was genuine.
+        if forged.without_them is None:
+            return False
+        made, _ = await self._attempt(f"control for {what}", Forged(forged.without_them), posting)
+        if is_refused := accepted.ok and _is_refused(made, forged):
+            why = f"the app then verifies {listed(forged.substitutes)}, which is genuine"
+            self._leave_out(f"{what} ({why})", posting.case)
+        return is_refused
 
     def _report(self, case: _Case, found: _Found) -> None:
         passed = {*found.forgeries, *self._accepted}
@@ -269,7 +300,7 @@ class ForgeryCheck:
     def _leave_out(self, what: str, case: _Case) -> None:
         self.notes.append(redacted(f"left out: {what}, at {case.endpoint.label}"))
 
-    async def _accepted_content(self, case: _Case, verb: Record) -> _Content | None:
+    async def _posted_genuine(self, case: _Case, verb: Record) -> _Posting:
         # Post the genuine event first: an app that refuses even that proves nothing. If a request
         # shows no id, a copy would be a duplicate, so it comes last.
         event, outbox = case.event, self._outbox
@@ -286,12 +317,14 @@ class ForgeryCheck:
         contents |= {} if case.has_id else {"unchanged": None}
         genuine, end = cast("Forged", case.forgeries[GENUINE]), ""
         for what, content in contents.items():
-            made, _ = await self._attempt(GENUINE, genuine, _Posting(case, verb, content))
-            if made.ok and what in {"with another status", "unchanged"}:
+            are_new = what not in {"with another status", "unchanged"}
+            posting = _Posting(case, verb, content, are_new)
+            made, _ = await self._attempt(GENUINE, genuine, posting)
+            if made.ok and not are_new:
                 label = redacted(case.endpoint.label)
                 self.notes.append(f"forged as duplicates, as {label} refuses other messages")
             if made.ok:
-                return content
+                return posting
             end = made._end
         raise ChatFakeError(
             f"{FORGING} can't tell: {event._name} {', then '.join(contents)} was refused {end}, "

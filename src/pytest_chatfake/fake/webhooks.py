@@ -801,7 +801,8 @@ class Webhooks:
         Raises:
             AssertionError: Forgeries got through; the error has a line for each.
             ChatFakeError: No app is connected with a signer, or such an app got no event, refused
-                a genuine one, or refused all forgeries with 429.
+                a genuine one, before the forgeries or after them, or refused all forgeries with
+                429.
             TypeError: The snapshot can't be copied.
             ValueError: ``known`` names something that is not tried.
         """

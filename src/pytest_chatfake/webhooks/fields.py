@@ -67,7 +67,8 @@ def _rewritten(value: Any, name: str, change: Callable[[str, Any], Any]) -> Any:
     anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
     match value:
         case str() if (inner := json_in(value)) is not None:
-            return encode(_rewritten(inner, name, change))
+            new = _rewritten(inner, name, change)
+            return value if new == inner else encode(new)  # its bytes may be signed
         case list():
             found = enumerate(anything)
             return [_rewritten(each, f"{name}[{at}]", change) for at, each in found]

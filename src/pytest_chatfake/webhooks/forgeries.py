@@ -48,6 +48,9 @@ class Forged:
             but accepts that, it is wrong to assume that these headers belong to the signature, so
             this forgery may be no forgery. None: nothing is assumed.
         assumed: The names of these headers.
+        substitutes: The names of headers that an app may verify in place of what is missing.
+        without_them: Signs a forgery in which these are wrong. An app that refuses it does verify
+            them, so this forgery is none.
         may_break: Whether an error is as good as a refusal, because it lets nobody in, and a
             provider's own SDK may raise it. Other forgeries find an app that breaks.
     """
@@ -56,6 +59,8 @@ class Forged:
     tampered: Callable[[bytes], bytes] | None = None
     control: _Sign | None = None
     assumed: tuple[str, ...] = ()
+    substitutes: tuple[str, ...] = ()
+    without_them: _Sign | None = None
     may_break: bool = False
 
 
@@ -91,7 +96,9 @@ def forgery_of(attempt: Attempt) -> Forgery | None:
     return next((fault for fault in faults if isinstance(fault, Forgery)), None)
 
 
-def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forged | str]:
+def forgeries(  # noqa: PLR0915 - one forgery after the other
+    request: WebhookRequest, another: Event | None
+) -> dict[str, Forged | str]:
     """Return how each forgery of a request is made, or why it is impossible here.
 
     Args:
@@ -110,6 +117,16 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
 
     def without(*names: str) -> Forged:
         return Forged(lambda request: {k: v for k, v in signed(request).items() if k not in names})
+
+    def without_one(name: str) -> Forged:
+        others = tuple(scheme.substitutes.get(name, ()))
+
+        def spoilt(request: WebhookRequest) -> dict[str, str]:
+            found = signed(request)
+            wrong = scheme.wrong(found)
+            return {k: wrong[k] if k in others else v for k, v in found.items() if k != name}
+
+        return replace(without(name), substitutes=others, without_them=spoilt if others else None)
 
     def replaced(
         change: Callable[[dict[str, str]], dict[str, str]], *, may_break: bool = False
@@ -135,6 +152,10 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
 
         return assuming(clocks if scheme.is_dated_apart else random, Forged(forge))
 
+    def changed(request: WebhookRequest) -> dict[str, str]:
+        on = signed(request, body=scheme.changed(request.body))
+        return scheme.moved(signed(request), on)
+
     def another_secret(request: WebhookRequest) -> dict[str, str]:
         return guessed(signer, request) or {}
 
@@ -156,7 +177,7 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
         for name in signing:
             # An app may read the time or the id somewhere else, such as beside the signature.
             is_signature = name in scheme.signatures
-            found[f"{WITHOUT}{name}"] = assuming([name], without(name), is_sure=is_signature)
+            found[f"{WITHOUT}{name}"] = assuming([name], without_one(name), is_sure=is_signature)
     found["with empty headers"] = replaced(emptied)
     is_long = headers | malformed(headers) != headers
     found["with malformed headers"] = replaced(malformed) if is_long else ""
@@ -167,7 +188,7 @@ def forgeries(request: WebhookRequest, another: Event | None) -> dict[str, Forge
     is_ours = guessed(signer, request) is not None
     found["signed with another secret"] = Forged(another_secret) if is_ours else ""
     found["changed after it was signed"] = (
-        assuming(random, Forged(signed, scheme.changed)) if scheme.signs_body else scheme.uncovered
+        assuming(random, Forged(changed, scheme.changed)) if scheme.signs_body else scheme.uncovered
     )
     shorter = replaced(scheme.cut, may_break=not scheme.is_certain)
     found["with its signature cut off"] = assuming([*cut], shorter) if cut else ""
@@ -213,7 +234,9 @@ def _signed_for_another(
         is_other = any(found.get(name) != headers[name] for name in scheme.signing)
         is_sure = scheme.is_certain or (scheme.random and other.body != request.body)
         if is_other and is_sure:
-            return lambda request: sign(signer, replace(request, **changes(request)))
+            return lambda request: scheme.moved(
+                sign(signer, replace(request, **changes(request))), sign(signer, request)
+            )
     return None
 
 

@@ -31,7 +31,7 @@ from ..domain.ids import lookalike, other_id
 from .endpoints import Signer, WebhookRequest
 from .events import Event
 from .faults import with_a_space
-from .signing import Signature, sign
+from .signing import Signature, is_field, sign
 
 #: How far the timestamp of an old forgery is off, in seconds.
 DAY: Final = 86_400
@@ -167,6 +167,8 @@ class Scheme:
             a key that is always the same.
         alternatives: If several headers have signatures, their names, because an app may need only
             one of them.
+        substitutes: By the name of each of these, others whose signatures cover as much, because an
+            app may verify one of them in its place.
         random: If it is uncertain, the names of the headers with random parts.
         is_dated_apart: Whether only ``clocks`` show the timestamp.
     """
@@ -215,6 +217,16 @@ class Scheme:
         for name, number in found:
             self._places.setdefault(name, set()).add(number)
         self.alternatives: list[str] = [*self._places] if len(self._places) > 1 else []
+        covered = [_names(by_body), _names(by_time), _names(by_id)]
+        self.substitutes: dict[str, list[str]] = {
+            name: [
+                other
+                for other in self.alternatives
+                if other != name and all(other in by for by in covered if name in by)
+            ]
+            for name in self.alternatives
+            if self.is_certain
+        }
         self.signatures: frozenset[str] = frozenset(self._places)
         names = {*self._places}
         if self.is_dated:
@@ -279,6 +291,23 @@ class Scheme:
             name: _rewritten(headers[name], numbers, _with_another_end)
             for name, numbers in self._places.items()
         }
+
+    def moved(self, signature: Mapping[str, str], signed: Mapping[str, str]) -> dict[str, str]:
+        """Return a signature on something else: what a signer has written into ``signed``.
+
+        A signer that makes the whole body writes the event as well, such as in base64, and perhaps
+        into the same field.
+        """
+        moved = {**signature}
+        for name in filter(is_field, signed):
+            parts = _PART.findall(signature.get(name, ""))
+            others = [*_PART.finditer(signed[name])]
+            moved[name] = signed[name]
+            if len(parts) == len(others):
+                for number in sorted(self._places.get(name, ()), reverse=True):
+                    start, end = others[number].span()
+                    moved[name] = moved[name][:start] + parts[number] + moved[name][end:]
+        return moved
 
     def bare(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return wrong signatures without what usually surrounds them; empty if nothing does."""

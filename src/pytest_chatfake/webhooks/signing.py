@@ -60,11 +60,11 @@ class Signature(dict[str, str]):
 
     @property
     def fields(self) -> dict[str, str]:
-        return {name: value for name, value in self.items() if _is_field(name)}
+        return {name: value for name, value in self.items() if is_field(name)}
 
     @property
     def headers(self) -> dict[str, str]:
-        return {name: value for name, value in self.items() if not _is_field(name)}
+        return {name: value for name, value in self.items() if not is_field(name)}
 
 
 def sign(signer: Signer, request: WebhookRequest) -> Signature:
@@ -97,13 +97,16 @@ def forged_body(signer: Signer, request: WebhookRequest, forged: Mapping[str, st
         if name not in genuine:
             return value
         new = forged.get(name, GONE)
+        if new == genuine[name]:
+            return value  # of the same type, so that the text around it stays the same
         is_number = isinstance(value, int) and isinstance(new, str) and new.isdecimal()
         return int(cast("str", new)) if is_number else new
 
     return rewritten(genuine.body, change)
 
 
-def _is_field(name: str) -> bool:
+def is_field(name: str) -> bool:
+    """Return whether this names a field of the body, not a header."""
     return name.startswith(("body.", "body["))
 
 
