@@ -11,7 +11,7 @@ OF_PDB = {"asyncio", "ssl"} if sys.version_info >= (3, 14) else set()
 HEAVY = {"pydantic", "werkzeug.wrappers", "http.client", "asyncio", "ssl", "trio", "zoneinfo"}
 HEAVY -= OF_PDB
 
-LIGHT = {f"pytest_chatfake.{name}" for name in ("base", "hooks", "options")}
+LIGHT = {f"pytest_chatfake.{name}" for name in ("base", "exploring.hooks", "hooks", "options")}
 LIGHT |= {f"pytest_chatfake.base.{name}" for name in ("current_test", "preloading")}
 LIGHT |= {*PLUGINS, *(name.rpartition(".")[0] for name in PLUGINS)}
 

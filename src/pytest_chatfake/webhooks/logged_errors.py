@@ -62,7 +62,7 @@ class ErrorLog:
 
     def __init__(self, core: Core[FakeState]) -> None:
         self._core = core
-        self._known: Final = ref(self)
+        self._known: ref[ErrorLog] = ref(self)
         self._errors: dict[Attempt, list[tuple[int, LoggedError]]] = {}
         # After an attempt at a URL: the thread and the task that made it, and the attempt itself if
         # nothing explains a 500.
