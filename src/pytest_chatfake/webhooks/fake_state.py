@@ -16,6 +16,7 @@ from ..domain.schedule import Schedule
 from .endpoints import Endpoint, Signer
 from .faults import Fault
 from .outbox import Outbox
+from .queue import Queue
 
 _T = TypeVar("_T")
 
@@ -67,7 +68,7 @@ class FakeState:
         self.history = history
         self.account = account
         self.outbox = outbox
-        self.queue = outbox.queue
+        self.queue: Queue = outbox.queue
         self.faults: list[Fault] = []
         self.signers: dict[Endpoint, list[Signer | None]] = {}
         self.failures: dict[Endpoint, int] = {}
