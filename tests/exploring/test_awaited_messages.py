@@ -124,3 +124,26 @@ def test_a_reply_that_is_lost_in_an_error_fails(run):
         *("-k", "an_error"),
     )
     assert "the message 'We will call you' to +1 was never sent" in " ".join(cards(result).split())
+
+
+def test_what_an_app_sends_as_time_passes_did_not_come_with_duplicates(run):
+    result = run(
+        """
+    class TestFollows(Replies):
+        '''Writes to a colleague after two hours, and to another one once that is sent.'''
+
+        def receive(self, request):
+            super().receive(request)
+            message = request.event.json().get("chatMessage", {})
+            if message.get("text") == {"body": "Call them"}:
+                post(self.fake, message["id"], "We asked somebody to call them", to="+3")
+
+        def work(self):
+            for key, (at, _) in [*self.due.items()]:
+                if at - timedelta(hours=1) <= self.fake.clock.now:
+                    post(self.fake, f"{key}-late", "Call them", to="+2")
+            return len(self.due)
+    """,
+        *("-k", "days_later"),
+    )
+    assert card(result) == {"duplicates_days_later": "ok"}

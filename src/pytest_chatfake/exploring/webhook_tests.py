@@ -268,8 +268,7 @@ class WebhookTests(ReadyMade):
             webhook_run.tried(_events_of(fake))
             two_days_later = partial(webhook_run.age, fake, days=2)
             await two_days_later()
-            if snapshot is not None:  # it may send what is due by then
-                await Inside(fake).taken(snapshot)
+            await _take(snapshot, Inside(fake))  # it may send what is due by then
             sent = Books.of(Inside(fake)).contents
             await performed(fake, Inside(fake).expect_idempotent(snapshot or list, two_days_later))
             webhook_run.require_no_repeats(fake, sent, "all events came again two days later")
