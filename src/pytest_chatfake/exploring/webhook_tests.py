@@ -26,6 +26,7 @@ from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
+from ..webhooks.events import Event
 from .baseline import HARMLESS, Baseline, has_background
 from .changes import ChangeCount
 from .deviations import EARLY, POSTED, Deviation
@@ -407,25 +408,31 @@ class WebhookTests(ReadyMade):
         """Handle what people write to you."""
 
         async def write(fake: ChatFake, snapshot: Snapshot | None) -> None:
-            inside, before = Inside(fake), len(fake.events)
+            inside = Inside(fake)
             settings = inside.settings
             if settings.outbound is not None and settings.inbound is None:
                 pytest.skip(
                     "outbound= shapes only status events: to shape what people write, pass inbound="
                 )
-            person = fake.recipient(_PERSON)
-            await performed(fake, person.writes("STOP"))
-            if snapshot is not None:  # the snapshot may wait for a reply
-                await performed(fake, fake.settle())
-                await inside.taken(snapshot)
-            await performed(fake, person.sends("image", {"link": "https://example.test/1"}))
+            person, names = fake.recipient(_PERSON), dict[Event, str]()
+            verbs = {
+                "a text": partial(person.writes, "STOP"),
+                "an image": partial(person.sends, "image", {"link": "https://example.test/1"}),
+            }
+            for name, verb in verbs.items():
+                known = len(fake.events)
+                await performed(fake, verb())
+                # Later ones may be the person's replies to what the app sends.
+                written = (each for each in fake.events[known:] if each.message_id is None)
+                names[next(written)] = name
+                if snapshot is not None:  # the snapshot may wait for a reply
+                    await performed(fake, fake.settle())
+                    await inside.taken(snapshot)
             await _settled(fake)
-            others = [e for e in fake.events[before:] if e.message_id is None]
-            kinds = [event.type for event in others]
+            kinds = [event.type for event in names]
             if not any(_listens(fake, kind) for kind in kinds):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
-            webhook_run.tried(counted(len(others), "message"))
-            names = dict(zip(others, ("a text", "an image"), strict=False))
+            webhook_run.tried(counted(len(names), "message"))
             errors = {
                 names[each.event]: error
                 for each in inside.attempts
