@@ -481,3 +481,70 @@ def test_a_point_that_a_thread_calls_without_the_context_accuses_nobody(run):
     assert "Direct.post was only called in a thread without the context of send() or work(): " in (
         cards(result)
     )
+
+
+WITH_A_TOKEN = """
+    class WithAToken(Direct):
+        __test__ = False
+        after = 3
+
+        def connect(self, chat_fake):
+            @chat_fake.route("/tokens", methods=["POST"])
+            def token(call):
+                return {"token": "t"}
+
+            snapshot = super().connect(chat_fake)
+            self.orders, self.key, self.runs = {}, chat_fake.api_key, 0
+            requests.post(f"{self.fake.base_url}/tokens", headers=self.fake.headers, timeout=60)
+            return snapshot
+
+        def send(self, chat_fake):
+            self.orders["order-1"] = "new"
+
+        def work(self, chat_fake):
+            self.runs += 1
+            for order in [each for each in self.orders if self.orders[each] == "new"]:
+                if self.runs > self.after:
+                    try:
+                        self.post(order)
+                    except Exception as error:
+                        self.failed(order, error)
+                    else:
+                        self.orders[order] = "sent"
+
+        def failed(self, order, error):
+            pass
+"""
+
+
+def test_a_call_of_connect_does_not_end_the_trouble_before_a_send(run):
+    result = run(
+        WITH_A_TOKEN
+        + """
+    class TestRight(WithAToken):
+        pass
+
+    class TestGivesUp(WithAToken):
+        def failed(self, order, error):
+            self.orders[order] = "failed"
+    """,
+        *("-k", "rotated_key or out_of_funds"),
+    )
+    assert failed(result) == {"TestGivesUp": ["a_rotated_key", "out_of_funds"], "TestRight": []}
+
+
+def test_what_connect_sends_is_not_the_send_that_comes_days_later(run):
+    result = run(
+        WITH_A_TOKEN
+        + """
+    class TestSends(WithAToken):
+        after = 24
+
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            chat_fake.send_text("set-up")
+            return snapshot
+    """,
+        *("-k", "rotated_key"),
+    )
+    assert card(result) == {"a_rotated_key": "ok"}

@@ -27,7 +27,7 @@ from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, 
 from .recorder import baseline_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, messages_as_code, with_names
-from .sending import DAYS, ROUNDS, Sending, awaited, performed
+from .sending import DAYS, Sending, awaited, performed
 
 #: The methods that a subclass may write, with their parameters and a hint.
 _METHODS: Final = (
@@ -344,8 +344,15 @@ class _SendRun(Run[SendTests]):
     def _sending(
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
     ) -> Sending:
-        works = _writes(self._tests, "work")
-        return Sending(self._tests, fake, works=works, twice=twice, remedy=remedy, days=self._days)
+        return Sending(
+            self._tests,
+            fake,
+            works=_writes(self._tests, "work"),
+            twice=twice,
+            remedy=remedy,
+            sends=self._send_calls,
+            days=self._days,
+        )
 
     def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
         call = deviation.call
@@ -473,8 +480,8 @@ class _SendRun(Run[SendTests]):
         if all(call.at <= end for call in books.posts):
             return []
         times = counted(len(books.posts), "time")
-        hours = ROUNDS - _LAST_ROUNDS
-        return [f"it still tried after {hours} hours, {times} in all: a 400 never ends by itself"]
+        last = f"in the last {_LAST_ROUNDS} hours"
+        return [f"it still tried {last}, {times} in all: a 400 never ends by itself"]
 
     # The test to paste
 

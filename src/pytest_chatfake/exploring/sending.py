@@ -11,7 +11,7 @@ import gc
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from functools import partial
@@ -22,6 +22,7 @@ from ..base.triggers import Trigger
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from .client_calls import POINTS, client_calls
+from .deviations import Call
 from .meetings import away
 from .search import CALLS
 from .tripwires import set_tripwire
@@ -54,7 +55,8 @@ class Sending:
         fake: The fake.
         works: Whether there is a ``work()``.
         twice: Whether each call is made twice, one after the other.
-        remedy: Called once, after the app has called the API, to end what made the send fail.
+        remedy: Called once, after the app has tried to send, to end what made the send fail.
+        sends: The calls that send.
         days: On how many days nothing is sent; None: find out.
 
     Attributes:
@@ -74,6 +76,7 @@ class Sending:
         works: bool,
         twice: bool = False,
         remedy: Callable[[], object] | None = None,
+        sends: Collection[Call] = (),
         days: int | None = None,
     ) -> None:
         self.days: int | None = days
@@ -88,6 +91,10 @@ class Sending:
         self._twice = twice
         self._remedy = remedy
         self._is_remedied = False
+        self._sends = sends
+        # What connect() did is no part of the send.
+        self._calls_before = len(self._inside.calls)
+        self._messages_before = len(self._inside.account.messages)
         self._names: list[str] = [SEND, *[WORK] * works]
         self._test_thread = threading.get_ident()
         self._lock = threading.Lock()
@@ -139,7 +146,7 @@ class Sending:
         await self._work_for_hours()
         if self.days is None:
             self.days = 0
-            while WORK in self._names and not self._inside.account.messages and self.days < DAYS:
+            while WORK in self._names and not self._has_sent and self.days < DAYS:
                 await self._work_after(days=1)
                 self.days += 1
         else:
@@ -162,9 +169,10 @@ class Sending:
         await self._end_trouble()
 
     async def _end_trouble(self) -> None:
-        # A query, such as one for the balance, meets none.
-        calls = (call for call in self._inside.calls if call.method not in {"GET", "HEAD"})
-        if self._remedy is not None and not self._is_remedied and any(calls):
+        # Other calls, such as one for a token, meet none.
+        calls = [*self._inside.calls][self._calls_before :]
+        has_tried = any(Call.of(call.path, call.method) in self._sends for call in calls)
+        if self._remedy is not None and not self._is_remedied and has_tried:
             self._is_remedied = True
             await performed(self._fake, self._remedy())
 
@@ -214,6 +222,10 @@ class Sending:
             self.told = error
         else:
             raise error
+
+    @property
+    def _has_sent(self) -> bool:
+        return len(self._inside.account.messages) > self._messages_before
 
     @property
     def _has_faults(self) -> bool:
