@@ -434,6 +434,48 @@ def test_an_app_that_goes_on_without_a_signature_is_found(scheme):
     assert got[0] == "unsigned"
 
 
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        (9, "the app then verifies X-Hub-sha256, which is genuine"),
+        (1, "accepted, but a 429 hides whether the app then verifies X-Hub-sha256"),
+    ],
+)
+def test_a_429_does_not_show_that_another_signature_is_verified(limit, why):
+    scheme, refused = NewOrOld(), count()
+
+    def receive(request):
+        if scheme.accepts(request, ""):
+            return 204
+        return 401 if next(refused) < limit else 429
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=receive, signer=scheme.sign)
+        fake.send_text()
+        assert verdict(fake) == []
+        notes = fake.webhooks._forgery_check.notes
+
+    assert f"left out: without X-Hub-sha1 ({why}), at receive()" in notes
+
+
+@every_scheme
+def test_one_429_at_any_time_accuses_no_right_app(scheme):
+    def verdict_with(turn):
+        requests = count()
+
+        def receive(request):
+            if next(requests) == turn:
+                return 429
+            return 204 if scheme.accepts(request, "") else 401
+
+        with frozen_fake(outbound=scheme.outbound) as fake:
+            fake.webhooks.connect(handler=receive, signer=scheme.sign)
+            fake.send_text()
+            return verdict(fake)
+
+    assert [lines for turn in range(2, 20) if (lines := verdict_with(turn))] == []
+
+
 # -- signatures that don't cover the body ----------------------------------------------------------
 
 

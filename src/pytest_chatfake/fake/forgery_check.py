@@ -210,7 +210,7 @@ class ForgeryCheck:
         # An app may lock the service out after a forgery.
         case = posting.case
         made, _ = await self._attempt(GENUINE, cast("Forged", case.forgeries[GENUINE]), posting)
-        if not made.ok and made.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+        if not made.ok and not _is_limited(made):
             raise ChatFakeError(
                 f"{FORGING} can't tell: after the forgeries of {case.event._name}, a genuine copy "
                 f"was refused as well, {made._end}. Does a forgery lock the service out? Switch "
@@ -223,7 +223,7 @@ class ForgeryCheck:
         # Note whether the forgery got through, and return the snapshot afterwards.
         made, forgery, flaw, after = await self._try(what, forged, posting, before)
         found.is_open = made.ok
-        if not flaw and made.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        if not flaw and _is_limited(made):
             found.limited.append(what)
             self._limited.add(what)
             return after
@@ -243,6 +243,10 @@ class ForgeryCheck:
                 after = await taken(self._snapshot, self._engine)
                 if made.ok:
                     found.doubtful[what] = forged.assumed
+                elif _is_limited(made):
+                    del found.forgeries[what]
+                    why = f"a 429 hides whether the app accepts any {listed(forged.assumed)}"
+                    self._leave_out(f"{what} ({flaw}, but {why})", posting.case)
         return after
 
     async def _has_substitute(
@@ -252,10 +256,14 @@ class ForgeryCheck:
         if forged.without_them is None:
             return False
         made, _ = await self._attempt(f"control for {what}", Forged(forged.without_them), posting)
-        if is_refused := accepted.ok and _is_refused(made, forged):
-            why = f"the app then verifies {listed(forged.substitutes)}, which is genuine"
-            self._leave_out(f"{what} ({why})", posting.case)
-        return is_refused
+        others = listed(forged.substitutes)
+        if not accepted.ok or not _is_refused(made, forged):
+            return False
+        why = f"the app then verifies {others}, which is genuine"
+        if _is_limited(made):
+            why = f"accepted, but a 429 hides whether the app then verifies {others}"
+        self._leave_out(f"{what} ({why})", posting.case)
+        return True
 
     def _report(self, case: _Case, found: _Found) -> None:
         passed = {*found.forgeries, *self._accepted}
@@ -281,7 +289,7 @@ class ForgeryCheck:
     async def _leave_out_limited(self, posting: _Posting, found: _Found) -> None:
         case = posting.case
         made, _ = await self._attempt(GENUINE, cast("Forged", case.forgeries[GENUINE]), posting)
-        is_locked = made.status_code == HTTPStatus.TOO_MANY_REQUESTS
+        is_locked = _is_limited(made)
         why = (
             "the app refuses everything for a while, even a genuine copy"
             if is_locked
@@ -383,3 +391,8 @@ def _is_refused(made: Attempt, forged: Forged) -> bool:
     if forged.may_break and not made.ok:
         return True
     return 400 <= (made.status_code or 0) <= 499
+
+
+def _is_limited(made: Attempt) -> bool:
+    # A rate limit refuses whatever the signature is.
+    return made.status_code == HTTPStatus.TOO_MANY_REQUESTS
