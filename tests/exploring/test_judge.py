@@ -298,13 +298,13 @@ FAILED   snapshot_is_right
 ok       duplicates_under_another_id: 10 worlds
 TestFixture
 FAILED   snapshot_is_right
-           TypeError: TestFixture: expected expected(self, chat_fake); connect()
-           can set what it needs, as in self.app = ...; got: missing a required
-           argument: 'database'
+           TypeError: TestFixture: expected expected(self, chat_fake), got other
+           parameters (missing a required argument: 'database'); connect() can
+           set what it needs, as in self.app = ...
 FAILED   duplicates_under_another_id
-           TypeError: TestFixture: expected expected(self, chat_fake); connect()
-           can set what it needs, as in self.app = ...; got: missing a required
-           argument: 'database'
+           TypeError: TestFixture: expected expected(self, chat_fake), got other
+           parameters (missing a required argument: 'database'); connect() can
+           set what it needs, as in self.app = ...
 TestNoSnapshot
 skipped  snapshot_is_right
            connect() returned no snapshot, so only responses were checked;

@@ -466,9 +466,9 @@ FAILED   duplicates_days_later
            scenario() are, got an async def
 TestTakesMore
 FAILED   duplicates_days_later
-           TypeError: TestTakesMore: expected forget(self); connect() can set
-           what it needs, as in self.cache = ...; got: missing a required
-           argument: 'chat_fake'
+           TypeError: TestTakesMore: expected forget(self), got other parameters
+           (missing a required argument: 'chat_fake'); connect() can set what it
+           needs, as in self.cache = ...
 TestYields
 FAILED   duplicates_days_later
            TypeError: forget(): expected a function without yield\

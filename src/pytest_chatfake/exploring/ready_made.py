@@ -280,7 +280,7 @@ def check_class(
         except TypeError as error:
             expected = ", ".join(["self", *given])
             raise TypeError(
-                f"{name}: expected {method}({expected}); {hint}; got: {error}"
+                f"{name}: expected {method}({expected}), got other parameters ({error}); {hint}"
             ) from None
     for what in ("expected_failures", "known_forgeries"):
         for key, reason in check_mapping(getattr(tests, what, {}), f"{name}.{what}").items():

@@ -72,8 +72,8 @@ _NO_CALL: Final = "your app makes no API call while it handles a webhook"
 _NO_KEY: Final = "it can't know whether a call took effect: pass send_endpoint(idempotency_header=)"
 
 _NOT_COUNTED: Final = (
-    "sent messages were not counted: after a crash or an error, your app can't know whether a call "
-    "took effect: pass send_endpoint(idempotency_header=)"
+    "sent messages were not counted, because your app can't know after a crash or an error whether "
+    "a call took effect; pass send_endpoint(idempotency_header=)"
 )
 
 #: Tests in whose worlds a right app sends no message more often than as written.
