@@ -319,7 +319,7 @@ class Engine:
                 attempts may take, because the app may hold a lock until it gets the response.
 
         Raises:
-            TimeoutError: The attempts are not finished, and go on.
+            TimeoutError: The attempts are not finished. In sync mode, they go on.
         """
         if self.mode == "sync" and not apart:
             self.drain.attempt()
@@ -337,7 +337,9 @@ class Engine:
                 with suppress(RuntimeError):  # it goes on
                     worker.close()
         elif self._test_loop is not None and running_framework() is None:
-            self.state.blocked |= not self._test_loop.run(self.drain.attempt_async)
+            state = self.state
+            if not self._test_loop.run(self.drain.attempt_async):
+                state.blocked = True
 
     def await_retries(self) -> None:
         """Make ``settle()`` move the clock to retries from now on."""

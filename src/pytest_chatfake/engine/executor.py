@@ -107,12 +107,11 @@ class Executor:
     def _deliver_rest(
         self, state: FakeState, verb: Deliver, line: Line, now: int
     ) -> tuple[list[Fact], list[Event]]:
-        message, rest = verb.message, verb.devices
+        message, rest, early = verb.message, verb.devices, state.early[verb.message]
         facts, events = list[Fact](), list[Event]()
-        if rest is None:
-            rest = state.account.devices_left(message)
-        else:
-            rest -= state.early[message]
+        if rest is None:  # all that are left, without those that were early, but at least one
+            rest = max(state.account.devices_left(message) + early, 1)
+        rest -= early
         if rest > 0 and message.state != "read":  # by an autopilot
             facts, events = self._decide(state, replace(verb, devices=rest), line, now)
         if rest < 0:

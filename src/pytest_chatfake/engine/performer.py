@@ -26,7 +26,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
 from ..base.errors import NotAwaited
-from ..transport.client.loops import checkpoint, new_event
+from ..transport.client.loops import checkpoint, new_event, running_task
 from ..webhooks.core import Core
 from ..webhooks.drain import Drain
 from .plan import Plan, PlannedStep
@@ -130,7 +130,7 @@ class Performer:
         except BaseException:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
-            plan.drop_chain(message)
+            plan.drop_chain(message, running_task())
             raise
         if waiter.error is not None:
             raise NotAwaited(

@@ -116,8 +116,9 @@ class ProcessTime:
             # freezegun's time_ns() goes through a float, so every third value is a millisecond off,
             # and it gives real time to threads with a short stack; datetime.now() does neither.
             now = nanoseconds(datetime.now(UTC))
-        if now == self._seen:
-            return self._seen  # while time is frozen, all records share one integer
+        seen = self._seen
+        if now == seen:
+            return seen  # while time is frozen, all records share one integer
         self._seen = now
         return now
 
@@ -157,7 +158,7 @@ class ProcessTime:
 
     def stop(self) -> None:
         """Give the process its real time back, if the fake froze it."""
-        self.stopped_at = self.stopped_at or self.read()
+        self.stopped_at = self.read() if self.stopped_at is None else self.stopped_at
         self._own.end()
 
 

@@ -362,7 +362,7 @@ class AccountApi:
         # The route raised, so there was no response to damage.
         with self._core.lock:
             for fault in faults:
-                fault.fired -= 1
+                fault._take_back()
             faults.clear()
 
     # Faults

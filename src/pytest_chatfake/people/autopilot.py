@@ -253,8 +253,10 @@ class Autopilots:
                 reading = None  # the reading is invisible, or the same as the delivery
         self._move(plan, "autopilot", delivery, after)
         self._move(plan, "reading", reading, after)
-        seen = message.read_at or (message.delivered_at if reading is None else None)
-        self._move(plan, "reply", seen + plan.pause if reply and seen else None, after)
+        seen = message.read_at
+        if seen is None and reading is None:
+            seen = message.delivered_at
+        self._move(plan, "reply", seen + plan.pause if reply and seen is not None else None, after)
         return reading if delivery is None else delivery
 
     def _move(self, plan: FlightPlan, kind: DueKind, due: int | None, after: int) -> None:
