@@ -163,7 +163,7 @@ class Engine:
         # test's, because no receiver can have seen such a message.
         if not self._acts_at_once():
             return True
-        return message is not None and not message.is_known and self.plan.is_to_begin(message)
+        return message is not None and not message.is_known and self.plan.is_pending(message)
 
     def _changing(self, verb: Verb, what: str, line: Line) -> Iterator[None]:
         while not self._change(verb, what, line):
@@ -212,7 +212,7 @@ class Engine:
         """Move time, or plan to; ``target_of`` maps the present to the target, in nanoseconds."""
         return self._move(partial(self.due_runner.move_to, target_of, what, calling_line(3)), what)
 
-    def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> Pending[None]:
+    def run_until(self, predicate: Callable[[], bool], length: int, what: str) -> Pending[None]:
         """Move time, or plan to, until the predicate is true; at most ``length`` nanoseconds.
 
         The predicate is called in the middle of a step, so it must not change anything.

@@ -21,7 +21,7 @@ from ..domain.facts import Fact
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import DueKind
-from ..domain.verbs import ARRIVALS, Deliver, MessageVerb
+from ..domain.verbs import PHONE_VERBS, Deliver, MessageVerb
 from ..webhooks.attempts import Attempt
 from ..webhooks.core import Core
 from ..webhooks.events import CustomEvent, Event
@@ -99,7 +99,7 @@ class Executor:
         else:
             facts, events = self._decide(state, verb, line, now)
         record = self.note(what, line, message, now)
-        record.is_by_person = isinstance(verb, ARRIVALS)
+        record.is_by_person = isinstance(verb, PHONE_VERBS)
         self._apply(state, facts, events, record)
         if state.account.people or state.watchers:
             self.finish(state, facts, record)

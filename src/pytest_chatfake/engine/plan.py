@@ -65,9 +65,9 @@ class Plan:
         """Return whether a current or pending step is about ``subject``."""
         if self.current is not None and self.current.subject is subject:
             return True
-        return self.is_to_begin(subject)
+        return self.is_pending(subject)
 
-    def is_to_begin(self, subject: object) -> bool:
+    def is_pending(self, subject: object) -> bool:
         """Return whether a step about ``subject`` is pending."""
         return any(step.subject is subject for step in self._steps)
 

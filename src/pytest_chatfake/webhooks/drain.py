@@ -176,8 +176,8 @@ class Drain:
             if any(isinstance(each, DuringCall) and not each._is_removed for each in state.faults):
                 caused = state.history.effects_of(call)
                 for attempt in [*ready]:
-                    is_asked = attempt._cause or attempt._wait or attempt.event in caused
-                    if not (is_asked or self._is_next(attempt, in_batch=False)):
+                    stays = attempt._cause or attempt._wait or attempt.event in caused
+                    if not (stays or self._is_next(attempt, in_batch=False)):
                         ready.remove(attempt)
             return state.queue.take_for(call)
 
