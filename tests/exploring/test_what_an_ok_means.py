@@ -283,6 +283,42 @@ FAILED   people_write
 """)
 
 
+def test_an_image_counts_although_a_person_answers_what_the_app_replies(run):
+    code = """
+    import json
+    from urllib.request import Request, urlopen
+
+    class TestImages(Shop):
+        __test__ = True
+
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            chat_fake.send_endpoint()
+            chat_fake.autopilot(
+                to="+4915550003", deliver_after=0, replies=lambda message, random: "Fine"
+            )
+            self.fake = chat_fake
+            return snapshot
+
+        def receive(self, request):
+            super().receive(request)
+            if b'"STOP"' in request.body:
+                message = request.event.json()["chatInboundMessage"]
+                order = {"to": message["from"], "type": "text", "text": {"body": "You left"}}
+                headers = {**self.fake.headers, "Content-Type": "application/json"}
+                url = f"{self.fake.base_url}/v2/messages"
+                urlopen(Request(url, json.dumps(order).encode(), headers)).close()
+            if b'"image"' in request.body:
+                log()
+    """
+    assert cards(run(code, "people_write")) == snapshot("""\
+TestImages
+FAILED   people_write
+           the app accepted an image from a person, but logged LookupError: no
+           such message at test_it.py:29\
+""")
+
+
 def test_two_attempts_that_both_logged_an_error_took_no_event_at_once(run):
     code = """
     class TestLocked(Shop):
