@@ -15,6 +15,9 @@ verb. It is not held while the user's code runs, because that may call the fake 
 for the end of the attempt or the test's next call. A callback runs in the middle of a verb, so it
 can't call verbs.
 
+*Who calls* is only known from the scope. A thread that an app has started has none, and nor has a
+server's task in the test's own loop; while a thread drains, a call from it counts as the app's.
+
 *Due work* (:class:`.DueRunner`) runs in order of time: while the fake's clock moves, or at the next
 use of the fake if another library has moved time.
 

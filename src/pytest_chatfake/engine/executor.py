@@ -5,6 +5,13 @@ verb happens as a whole or not at all. Its consequences (an open chat reads a de
 follow immediately, at the same moment, with the same line and cause. By then, the verb has
 happened, so its consequences can't be refused: if the ``extra=`` function fails for one of them,
 the event is sent without the extra fields, and the error is raised after the last consequence.
+
+``extra=`` and ``outbound=`` are functions of the test, so the lock is released while they run, and
+another thread may change the account. So a verb is decided again after each of them, until nothing
+is left to ask.
+
+A delivery that ``webhooks_first(delivered=)`` has made before its response is *early*: the test's
+later ``deliver()`` is counted against it, device by device.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Process time: the time that the code under test sees, and the only way to move it."""
+"""Process time: the time that the code under test sees, and the only way to move it.
+
+time-machine keeps a stack of travellers, and only the top one can be moved. It may be the fake's
+own, another plugin's or the test's, and it may have changed since the last look; so it is looked up
+anew whenever the stack has changed. Freezegun replaces functions of modules instead, and gives real
+time to some threads, so with freezegun time is read as the test's code reads it, and can't be
+moved.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 Everything is drawn and scheduled when a message is sent, and depends only on the seed and the
 message's number. The autopilot leaves messages with a script alone. If the test or the person is
 faster, the autopilot adapts or does nothing, so it never fails a test.
+
+A message's plan stays in a table until nothing of it is left. Whenever the message or its person
+changes, its steps are moved: those that can't happen any more are cancelled, and those that wait
+for another (a reading for its delivery) are scheduled once that has happened.
 """
 
 from __future__ import annotations

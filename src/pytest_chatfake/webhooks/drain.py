@@ -7,10 +7,18 @@ listens. The drain takes it, asks the faults about it, and carries out their dec
 made now, it *begins*: it is added to the history and gets a :class:`.Post`, which lives until its
 *end*. Between the two, the :class:`.Poster` makes it.
 
+*Batches.* Usually one attempt is made at a time. Several are made at the same time if the test's
+``concurrently()`` block put them together, if a fault repeats an attempt at once (its *twin*), or
+if attempts of earlier events have waited for this one (its *partners*). An attempt of which the
+faults were asked has a ``_cause``, and they are asked once.
+
 *No lock is held* meanwhile, because a receiver may call back. Only one thread or task at a time
 drains; everybody else adds to the queue, which the draining one checks again before it stops. The
 test's own thread waits for another one that drains. Other threads don't, because an attempt may be
 waiting for them.
+
+*Ends.* A response may be late, a fault may have ended the attempt, or a crash may have stopped the
+app, which is then made anew. ``_result_of`` and ``_got`` decide which of these counts.
 
 *Errors.* An in-process app's error is raised in the test once the event's other endpoints and its
 repeats had their turn; the rest of the queue stays. A cancellation or an interrupt is raised at

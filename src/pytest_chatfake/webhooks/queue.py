@@ -4,6 +4,10 @@ What is *ready* stands in one deque, in the order in which it will be made. What
 stands in the fake's schedule, next to drops and scripts, so that whatever is due at the same moment
 happens in the order of its scheduling. Everything else waits in one list: for other attempts, for a
 barrier, or for the test.
+
+That list is sorted by *turn*: how many attempts of the fake must have been made before this one.
+The queue counts those that were made, so the first entry tells whether anything's turn has come.
+What waits for something else has a turn that never comes, at the end of the list.
 """
 
 from __future__ import annotations
