@@ -1,4 +1,4 @@
-"""Check recorded events, infer a configuration from them, and merge the results of runs."""
+"""Print the schema of events, and compare recordings with it; extras add commands."""
 
 from __future__ import annotations
 

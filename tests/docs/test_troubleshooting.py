@@ -85,7 +85,7 @@ def test_everything_that_a_test_may_overlook_has_a_row():
 
 def test_the_section_of_a_report_and_its_parts_are_named_as_printed():
     parts = first_names("The report of a failed test", OPTIONS)
-    assert parts == ["What to look at", "What happened", "A route raised"]
+    assert parts == ["What to look at", "What happened", "Not raised in the test yet"]
     assert {*parts, "chat_fake timeline"} <= texts()
 
 

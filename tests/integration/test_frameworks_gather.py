@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+from decimal import Decimal
+from functools import partial
 
 import anyio
 import pytest
@@ -211,3 +213,27 @@ async def test_a_cancellation_of_who_waits_ends_its_chain_and_no_other():
         with pytest.raises(asyncio.CancelledError):
             await waits
         assert (await performs, one.status, two.status) == (two, "delivered", "delivered")
+
+
+@pytest.mark.asyncio
+async def test_a_cancelled_settle_leaves_the_steps_of_another_task():
+    with ChatFake(mode="async") as fake:
+        await fake.send_text()
+        gate = asyncio.Event()
+
+        async def gated(_):
+            await gate.wait()
+
+        async def awaiting(call):
+            await call()
+
+        fake.webhooks.connect(handler=gated)
+        calls = fake.messages[0].deliver, fake.settle, partial(fake.top_up, 5)
+        performs, settles, tops_up = (asyncio.ensure_future(awaiting(call)) for call in calls)
+        await asyncio.sleep(0.01)
+
+        settles.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(performs, tops_up)
+        assert fake.balance.available == Decimal("104.95")

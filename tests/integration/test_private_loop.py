@@ -196,6 +196,13 @@ def test_an_app_that_stops_or_closes_the_loop_spoils_it_for_nobody(portal):
     assert not portal.run(where())[0].is_closed()
 
 
+def test_a_loop_that_an_app_has_closed_has_no_tasks_left_to_run():
+    with contextlib.closing(private_loop.PrivateLoop()) as private:
+        loop, _ = private.run(where(), None)
+        loop.close()
+        assert not private.run_idle(lambda: asyncio.sleep(0))
+
+
 # Pauses
 
 

@@ -97,7 +97,7 @@ def test_what_to_look_at_comes_first_then_the_failure_then_the_timeline():
         "Finding",
         "Test to paste",
         "Failure",
-        "A route raised",
+        "Not raised in the test yet",
         "Timeline",
     ]
 

@@ -500,6 +500,15 @@ def test_an_early_delivery_replaces_the_next_one_and_uses_up_no_tick(devices):
         fake.assert_charged("0.05", message=message)
 
 
+@pytest.mark.parametrize("delivered", [2, (1, 1)])
+def test_early_deliveries_replace_as_many_devices_of_later_ones(delivered):
+    with fake_with_receiver() as (fake, _):
+        assert early(fake, delivered) == "sent, delivered, delivered"
+        (message,) = fake.messages
+        counts = [len(message.deliver().events) for _ in range(4)]
+        assert counts == [3, 3, 4, 5]
+
+
 @pytest.mark.parametrize(
     ("delivered", "calls"),
     [

@@ -592,3 +592,20 @@ def test_a_settle_inside_a_receiver_moves_no_time(fake):
     fake.webhooks.duplicate(pause=60)
     fake.send_text()
     assert stages(fake) == "sent | sent duplicate +60"
+
+
+def test_a_disabled_endpoint_gets_no_attempt_that_was_to_be_simultaneous(fake):
+    async def refuse(_):
+        return 500
+
+    async def accept(_):
+        return 200
+
+    refusing = fake.webhooks.connect(handler=refuse, disable_after=1)
+    fake.webhooks.connect(handler=accept)
+    fake.webhooks.concurrently(by=3, endpoint=refusing)
+    fake.send_text().deliver()
+    fake.settle()
+
+    ends = [each.status_code for each in fake.webhooks.attempts if each.endpoint is refusing]
+    assert ends == [500, None]

@@ -161,6 +161,19 @@ def test_in_async_mode_it_counts_when_the_steps_are_performed():
         asyncio.run(chain(fake))
 
 
+def test_in_async_mode_no_event_of_before_is_emitted_after_the_reset():
+    async def chain(fake):
+        before = await fake.send_text("before")
+        fake.reset()
+        fake.webhooks.emit(before, "read")
+        with pytest.raises(ClosedError, match="the fake was reset after it was sent"):
+            await fake.settle()
+        assert list(fake.events) == []
+
+    with frozen_fake(mode="async") as fake:
+        asyncio.run(chain(fake))
+
+
 def test_in_async_mode_a_check_looks_at_what_came_after_the_reset():
     async def chain(fake):
         fake.webhooks.connect(handler=App("accepts everything"), signer=SIGNER)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode
 
 import pytest
 
-from pytest_chatfake import ChatFakeError, WebhookRequest
+from pytest_chatfake import ChatFakeError, UndeliveredWebhooks, WebhookRequest
 
 from .fakes import fake_with_receiver, frozen_fake, received_bodies
 
@@ -256,3 +256,13 @@ def test_the_snapshot_of_a_request_has_the_signed_body(scheme):
 def test_an_app_that_refuses_a_genuine_event_proves_nothing():
     with pytest.raises(ChatFakeError, match="can't tell"):
         forged(sns, signed_as_by_sns, lambda _: 403)
+
+
+def test_a_signature_inside_the_body_is_said_to_be_there(fake):
+    def sign(request):
+        return {}, request.body[:-1] + b',"signature":"1"}'
+
+    fake.webhooks.connect(handler=lambda _: 401, signer=sign)
+    fake.send_text()
+    with pytest.raises(UndeliveredWebhooks, match="signed in its body by the signer= function"):
+        fake.close()

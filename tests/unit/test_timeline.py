@@ -370,3 +370,12 @@ def test_a_clock_move_names_the_duplicate_that_it_is_for_even_if_lost(fake):
     fake.settle()
 
     assert "clock    duplicate(pause=60) by 1 min" in str(fake.timeline)
+
+
+def test_a_retry_that_a_fault_has_caused_is_none_of_the_endpoint_s(fake):
+    fake.webhooks.connect(handler=lambda _: 503, retry_after=[10, 60])
+    fake.webhooks.refuse()
+    fake.send_text()
+    fake.clock.advance(10)
+
+    assert re.findall(r"\[retry .*?\]", str(fake.timeline)) == ["[retry 1]", "[retry 2]"]

@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
     Attributes:
         file: The path of the file: the test's, if known. Empty if one of the app's threads made the
-            call, and its stack has none of the user's lines.
+            call while no test is known, and its stack has none of the user's lines.
         number: The line number.
         via: The path and line number of the helper that the test called, if any.
         by_app: Whether a thread other than the test's made the call. If its stack has none of the
@@ -79,9 +79,9 @@ def _own_code(test: CurrentTest) -> CodeType | None:
     return None if code is None or _is_library(code.co_filename) else code
 
 
-def is_by_package(depth: int = 2) -> bool:
-    """Return whether this package made the call, ``depth`` frames up."""
-    return sys._getframe(depth).f_code.co_filename.startswith(_PACKAGE)
+def is_by_package() -> bool:
+    """Return whether this package called the caller."""
+    return sys._getframe(2).f_code.co_filename.startswith(_PACKAGE)
 
 
 def calling_line(depth: int = 2) -> Line:
@@ -193,9 +193,8 @@ def is_ours(frame: FrameType) -> bool:
 
 @cache
 def _is_library(file: str) -> bool:
-    if file.startswith(
-        "<"
-    ):  # SQLAlchemy and attrs call code that they generate "<... generated ...>"
+    # SQLAlchemy and attrs call code that they generate "<... generated ...>".
+    if file.startswith("<"):
         return file.startswith("<frozen ") or " generated " in file
     installed = {path for path in sys.path if Path(path).name in _INSTALLED}
     return file.startswith(tuple(path + os.sep for path in _LIBRARIES | installed))

@@ -11,7 +11,8 @@ class Mark(NamedTuple):
     """One deviation, as reports show it: ``[duplicate: test_sale.py:12]``.
 
     Attributes:
-        kind: What asked for it: the kind of a fault, ``redeliver`` or ``forgery``.
+        kind: What asked for it: the kind of a fault, ``paused``, ``emit``, ``redeliver``,
+            ``disable`` or ``forgery``.
         text: A word or two, such as ``duplicate``.
         line: The line of the test that asked for it.
     """

@@ -12,7 +12,7 @@ from .history import Record
 
 @dataclass(slots=True, eq=False)
 class Callback:
-    """A call of a function from the configuration: a price, ``extra=``, an autopilot's delay.
+    """A call of a test's function that may only read the fake: a price, ``extra=``, a predicate.
 
     Attributes:
         function: The name of the function in an error.

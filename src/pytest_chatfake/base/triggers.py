@@ -86,7 +86,7 @@ class Trigger(Record):
         self.fired += 1
 
     def _take_back(self) -> None:
-        self.fired -= 1  # there was nothing to change
+        self.fired -= 1  # it had no effect
 
 
 def verb_of(kind: type[Trigger]) -> str:

@@ -1,6 +1,6 @@
 """The account: the service's verbs and their rules.
 
-First, a verb is *decided*: it is refused or turned into facts, without changing anything. Then its
+First, a verb is *decided*: it is refused or turned into facts, without visible changes. Then its
 events are written. Then each fact is *applied*, which can't fail. So a verb that fails has changed
 nothing.
 

@@ -120,7 +120,7 @@ _NOTHING_EACH = Reason(
 _ITS_HOLD = _assumed("its hold, {held}, lasted until now and is released")
 _LATE = _assumed("the session of {conversation} is over, so it costs nothing", "charge_per=")
 _AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")
-_PRIVATE = _assumed("it was read without read receipts: the service only sees a delivery", "")
+_PRIVATE = _assumed("it was read without read receipts: the service only sees a delivery")
 
 #: What a message's first arrival does to the money, prefixed with ``each-`` if each message is
 #: charged.

@@ -88,4 +88,4 @@ class Fail:
 MessageVerb: TypeAlias = Accept | Reject | Deliver | Arrive | Read | Fail
 
 #: The phone's verbs that a test calls: a message arrives, or is shown.
-ARRIVALS: Final = (Deliver, Read)
+PHONE_VERBS: Final = (Deliver, Read)

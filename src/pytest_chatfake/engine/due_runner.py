@@ -38,7 +38,7 @@ class DueRunner:
         self._ran = 0
 
     def next_due(self) -> int | None:
-        """Return when the next work is due, in nanoseconds; None if nothing is due."""
+        """Return when the next work is due, in nanoseconds; None if nothing is pending."""
         with self._core.lock:  # because reading removes cancelled work
             return self._core.state.schedule.next_due()
 

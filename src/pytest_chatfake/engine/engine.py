@@ -15,6 +15,9 @@ verb. It is not held while the user's code runs, because that may call the fake 
 for the end of the attempt or the test's next call. A callback runs in the middle of a verb, so it
 can't call verbs.
 
+*Who calls* is only known from the scope. A thread that an app has started has none, and nor has a
+server's task in the test's own loop; while a thread drains, a call from it counts as the app's.
+
 *Due work* (:class:`.DueRunner`) runs in order of time: while the fake's clock moves, or at the next
 use of the fake if another library has moved time.
 
@@ -163,7 +166,7 @@ class Engine:
         # test's, because no receiver can have seen such a message.
         if not self._acts_at_once():
             return True
-        return message is not None and not message.is_known and self.plan.is_to_begin(message)
+        return message is not None and not message.is_known and self.plan.is_pending(message)
 
     def _changing(self, verb: Verb, what: str, line: Line) -> Iterator[None]:
         while not self._change(verb, what, line):
@@ -212,7 +215,7 @@ class Engine:
         """Move time, or plan to; ``target_of`` maps the present to the target, in nanoseconds."""
         return self._move(partial(self.due_runner.move_to, target_of, what, calling_line(3)), what)
 
-    def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> Pending[None]:
+    def run_until(self, predicate: Callable[[], bool], length: int, what: str) -> Pending[None]:
         """Move time, or plan to, until the predicate is true; at most ``length`` nanoseconds.
 
         The predicate is called in the middle of a step, so it must not change anything.
@@ -319,7 +322,7 @@ class Engine:
                 attempts may take, because the app may hold a lock until it gets the response.
 
         Raises:
-            TimeoutError: The attempts are not finished, and go on.
+            TimeoutError: The attempts are not finished. In sync mode, they go on.
         """
         if self.mode == "sync" and not apart:
             self.drain.attempt()
@@ -337,7 +340,9 @@ class Engine:
                 with suppress(RuntimeError):  # it goes on
                     worker.close()
         elif self._test_loop is not None and running_framework() is None:
-            self.state.blocked |= not self._test_loop.run(self.drain.attempt_async)
+            state = self.state
+            if not self._test_loop.run(self.drain.attempt_async):
+                state.blocked = True
 
     def await_retries(self) -> None:
         """Make ``settle()`` move the clock to retries from now on."""

@@ -5,6 +5,13 @@ verb happens as a whole or not at all. Its consequences (an open chat reads a de
 follow immediately, at the same moment, with the same line and cause. By then, the verb has
 happened, so its consequences can't be refused: if the ``extra=`` function fails for one of them,
 the event is sent without the extra fields, and the error is raised after the last consequence.
+
+``extra=`` and ``outbound=`` are functions of the test, so the lock is released while they run, and
+another thread may change the account. So a verb is decided again after each of them, until nothing
+is left to ask.
+
+A delivery that ``webhooks_first(delivered=)`` has made before its response is *early*: the test's
+later ``deliver()`` is counted against it, device by device.
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ from ..domain.facts import Fact
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import DueKind
-from ..domain.verbs import ARRIVALS, Deliver, MessageVerb
+from ..domain.verbs import PHONE_VERBS, Deliver, MessageVerb
 from ..webhooks.attempts import Attempt
 from ..webhooks.core import Core
 from ..webhooks.events import CustomEvent, Event
@@ -99,7 +106,7 @@ class Executor:
         else:
             facts, events = self._decide(state, verb, line, now)
         record = self.note(what, line, message, now)
-        record.is_by_person = isinstance(verb, ARRIVALS)
+        record.is_by_person = isinstance(verb, PHONE_VERBS)
         self._apply(state, facts, events, record)
         if state.account.people or state.watchers:
             self.finish(state, facts, record)
@@ -107,12 +114,11 @@ class Executor:
     def _deliver_rest(
         self, state: FakeState, verb: Deliver, line: Line, now: int
     ) -> tuple[list[Fact], list[Event]]:
-        message, rest = verb.message, verb.devices
+        message, rest, early = verb.message, verb.devices, state.early[verb.message]
         facts, events = list[Fact](), list[Event]()
-        if rest is None:
-            rest = state.account.devices_left(message)
-        else:
-            rest -= state.early[message]
+        if rest is None:  # all that are left, without those that were early, but at least one
+            rest = max(state.account.devices_left(message) + early, 1)
+        rest -= early
         if rest > 0 and message.state != "read":  # by an autopilot
             facts, events = self._decide(state, replace(verb, devices=rest), line, now)
         if rest < 0:

@@ -9,7 +9,8 @@ where the resulting events are attempted. Sync mode runs the same generator at o
 *One performs.* The task that awaits first performs every pending step, including those of other
 tasks, in the order in which they were added: change state, attempt, go on. Another task that awaits
 meanwhile has to wait. It continues as soon as no step about its own message is left; if the first
-task stops early, the waiting task performs the rest itself.
+task stops early, the waiting task performs the rest itself. If a waiting task is cancelled, the
+steps about its message are dropped; of those about no message, such as ``top_up()``, only its own.
 
 *Inside.* Code inside an attempt or a response, such as a receiver that calls back, would wait for
 itself. So its verbs act at once, and its ``await`` returns at once.
@@ -26,7 +27,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
 from ..base.errors import NotAwaited
-from ..transport.client.loops import checkpoint, new_event
+from ..transport.client.loops import checkpoint, new_event, running_task
 from ..webhooks.core import Core
 from ..webhooks.drain import Drain
 from .plan import Plan, PlannedStep
@@ -130,7 +131,7 @@ class Performer:
         except BaseException:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
-            plan.drop_chain(message)
+            plan.drop_chain(message, running_task())
             raise
         if waiter.error is not None:
             raise NotAwaited(

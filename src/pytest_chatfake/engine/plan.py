@@ -65,9 +65,9 @@ class Plan:
         """Return whether a current or pending step is about ``subject``."""
         if self.current is not None and self.current.subject is subject:
             return True
-        return self.is_to_begin(subject)
+        return self.is_pending(subject)
 
-    def is_to_begin(self, subject: object) -> bool:
+    def is_pending(self, subject: object) -> bool:
         """Return whether a step about ``subject`` is pending."""
         return any(step.subject is subject for step in self._steps)
 
@@ -100,9 +100,16 @@ class Plan:
         if step.subject is not None and not any(step.subject is other for other in awaited):
             self._refused.setdefault(id(step.subject), f"{step.what} at {step.line} {why}")
 
-    def drop_chain(self, subject: object) -> None:
-        """Forget the steps about ``subject``, because their ``await`` was cancelled."""
-        self._steps = deque(step for step in self._steps if step.subject is not subject)
+    def drop_chain(self, subject: object, task: object = None) -> None:
+        """Forget a task's steps about ``subject``, because their ``await`` was cancelled.
+
+        A chain about a message is awaited as a whole. What is about none is each task's own.
+        """
+        self._steps = deque(
+            step
+            for step in self._steps
+            if step.subject is not subject or (subject is None and step.task is not task)
+        )
 
     # Refusals and reports
 

@@ -1,4 +1,11 @@
-"""Process time: the time that the code under test sees, and the only way to move it."""
+"""Process time: the time that the code under test sees, and the only way to move it.
+
+time-machine keeps a stack of travellers, and only the top one can be moved. It may be the fake's
+own, another plugin's or the test's, and it may have changed since the last look; so it is looked up
+anew whenever the stack has changed. Freezegun replaces functions of modules instead, and gives real
+time to some threads, so with freezegun time is read as the test's code reads it, and can't be
+moved.
+"""
 
 from __future__ import annotations
 
@@ -116,8 +123,9 @@ class ProcessTime:
             # freezegun's time_ns() goes through a float, so every third value is a millisecond off,
             # and it gives real time to threads with a short stack; datetime.now() does neither.
             now = nanoseconds(datetime.now(UTC))
-        if now == self._seen:
-            return self._seen  # while time is frozen, all records share one integer
+        seen = self._seen
+        if now == seen:
+            return seen  # while time is frozen, all records share one integer
         self._seen = now
         return now
 
@@ -157,7 +165,7 @@ class ProcessTime:
 
     def stop(self) -> None:
         """Give the process its real time back, if the fake froze it."""
-        self.stopped_at = self.stopped_at or self.read()
+        self.stopped_at = self.read() if self.stopped_at is None else self.stopped_at
         self._own.end()
 
 

@@ -1,4 +1,4 @@
-"""The other verbs: they move money or emit events, and no message changes its state."""
+"""The other verbs: of money, of events, and of people."""
 
 from __future__ import annotations
 
@@ -84,6 +84,7 @@ class Emit(OtherVerb):
         self, executor: Executor, state: FakeState, what: str, line: Line, now: int, /
     ) -> None:
         outbox, message, status = state.outbox, self.message, self.status
+        state.account.check_current(message)
         fields = "" if executor.fields_of is None else executor.fields_of(message, status)
         while True:
             fact = state.account.shown(message, status, now)

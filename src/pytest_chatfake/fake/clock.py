@@ -189,4 +189,4 @@ class Clock:
                 )
             return bool(found)
 
-        return self._engine.wait_until(look, parse_delay(limit, "limit"), "run_until()")
+        return self._engine.run_until(look, parse_delay(limit, "limit"), "run_until()")

@@ -20,7 +20,7 @@ from ..base.redaction import redacted, redacted_place
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
 from ..transport.client.portal import Portal
-from ..transport.client.targets import HandlerTarget, Target, UrlTarget
+from ..transport.client.targets import HandlerTarget, Target, UrlTarget, is_async
 from ..transport.client.url import parse_url
 from ..transport.client.wsgi import WsgiTarget
 from ..webhooks.endpoints import PathFunction
@@ -83,7 +83,7 @@ def target_of(
         check_function(place, "path", 'lambda event: f"/{event.message_id}"', "the event")
     if wsgi is not None:
         _check_callable(wsgi, "wsgi")
-        if _is_async(wsgi):
+        if is_async(wsgi):
             raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
         _check_app(wsgi, "wsgi", "environ", "start_response")
         target: Target = WsgiTarget(wsgi, path=path, client=client)
@@ -137,11 +137,6 @@ def _title(app: object) -> str:
     # FastAPI apps have a title.
     title = getattr(app, "title", None)
     return title if isinstance(title, str) else ""
-
-
-def _is_async(app: Callable[..., Any]) -> bool:
-    called = getattr(app, "__call__", None)  # noqa: B004 - to see if it is async
-    return inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called)
 
 
 def event_types(events: Iterable[str]) -> frozenset[str]:

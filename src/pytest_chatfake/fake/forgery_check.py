@@ -1,4 +1,16 @@
-"""Checks that each app refuses forgeries, for ``assert_rejects_forgeries()``."""
+"""Checks that each app refuses forgeries, for ``assert_rejects_forgeries()``.
+
+A genuine copy is posted first: if the app refuses it, nothing is proven. Then comes each forgery,
+and one that was accepted *got through*, unless
+
+- it is *known* to the test;
+- the app has verified a *substitute*, another signature that is genuine, as a control shows;
+- it is *doubtful*: it rests on an assumption about the scheme, and its control, a change that no
+  app has to notice, was accepted as well;
+- it was refused by a rate *limit* (429), so that its signature may never have been looked at.
+
+At the end, another genuine copy shows whether the forgeries have locked the service out.
+"""
 
 from __future__ import annotations
 

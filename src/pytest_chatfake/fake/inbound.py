@@ -62,7 +62,7 @@ class Write(OtherVerb):
     Attributes:
         message: The message that the person answers, if the verb is a message's.
         engine: The engine of the fake.
-        people: The people, as the test knows them.
+        account: The account whose people the test knows.
         address: The person's address.
         kind: The type of what is written.
         text: The content and the extra fields, as JSON.

@@ -221,7 +221,7 @@ class Inside:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether a verb was called while the app's event loop was blocked."""
+        """Whether webhooks stayed queued because the test's loop was blocked by their cause."""
         return self._engine.state.blocked
 
     @property

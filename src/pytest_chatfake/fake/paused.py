@@ -185,9 +185,8 @@ class Paused(HeldBack):
         line = calling_line()
 
         def run() -> Iterator[None]:
-            now = (
-                self._engine.catch_up()
-            )  # without the lock, because it may call the test's functions
+            # Without the lock, because it may call the test's functions.
+            now = self._engine.catch_up()
             with self._engine.core.lock:
                 held = self._held
                 indices = self._indices(len(held), order, seed)

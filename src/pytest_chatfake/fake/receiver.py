@@ -44,11 +44,12 @@ class Receiver:
 
     def __call__(self, request: WebhookRequest) -> int:
         """Record a webhook, and return the status of the response."""
-        if not self._engine.state.history.has(request.event):
+        state = self._engine.state  # read once, because a reset replaces it
+        if not state.history.has(request.event):
             return 200  # a reset has overtaken it
-        part = self._part
+        part = state.part(self, _Part)
         part.requests.append(request)
-        self._engine.state.unused.pop(self, None)
+        state.unused.pop(self, None)
         try:
             return part.responses.popleft()
         except IndexError:  # another thread may have taken the last one

@@ -156,13 +156,13 @@ def _other_items(before: Any, after: Any, then: str) -> str:
         return "the same items in a different order (sort them in the snapshot?)" * is_list
     if missing and more and isinstance(after, _SEQUENCES):
         return ""
-    named = [
+    found = [
         f"{'one' if len(items) == 1 else f'{len(items):,}'} {what} "
         f"({shortened(', '.join(map(_text, items[:_LISTED])))}{', ...' * (len(items) > _LISTED)})"
         for what, items in (("more", more), ("missing", missing))
         if items
     ]
-    return "; ".join([*named, counted(len(after), "item"), f"{then}: {len(before):,}"])
+    return "; ".join([*found, counted(len(after), "item"), f"{then}: {len(before):,}"])
 
 
 def _without(items: Any, others: Any) -> list[Any]:
@@ -206,9 +206,7 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
         value = await value
     if inspect.iscoroutine(value):
         value.close()  # or Python warns that it was never awaited
-        raise TypeError(
-            "snapshot: expected a plain function (`def`, not `async def`), in sync mode"
-        )
+        raise TypeError("snapshot: expected a plain function in sync mode (`def`, not `async def`)")
     cause: Exception | None = None
     try:
         kept = copy.deepcopy(value)

@@ -11,7 +11,7 @@ from ..domain.instants import instant
 from ..report.entries import kind_of, number_of
 from ..report.story import Story
 from ..report.svg import svg
-from ..report.timeline_text import entry_text, marks_of, timeline_text
+from ..report.timeline_text import entry_text, shown_marks, timeline_text
 from .handles import Message
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Timeline(Sequence[TimelineEntry]):
     def _shown(self, entry: Record) -> TimelineEntry:
         labels = self._story.labels
         message = None if entry._message is None else Message(self._story.engine, entry._message)
-        text = " ".join([entry_text(entry, labels), *marks_of(entry, labels)])
+        text = " ".join([entry_text(entry, labels), *shown_marks(entry, labels)])
         at = instant(entry._began)
         cause = None if entry._cause is None else number_of(entry._cause)
         return TimelineEntry(number_of(entry), at, kind_of(entry), text, message, cause)

@@ -1,4 +1,12 @@
-"""``fake.api``: one account's part of the HTTP API, with its responses, log and faults."""
+"""``fake.api``: one account's part of the HTTP API, with its responses, log and faults.
+
+A call is answered in this order: it is recorded; the faults that match it are chosen, and of these
+the last one decides what damages the response; the newest route responds, or passes the call on to
+an older one, and at last to the fake's own handler; with ``webhooks_first``, the webhooks that the
+call has caused are attempted; then those that a ``during_call()`` held back for it; then the
+response is damaged. If a route raises, there is no response to damage, so the faults count as not
+fired.
+"""
 
 from __future__ import annotations
 
@@ -362,7 +370,7 @@ class AccountApi:
         # The route raised, so there was no response to damage.
         with self._core.lock:
             for fault in faults:
-                fault.fired -= 1
+                fault._take_back()
             faults.clear()
 
     # Faults

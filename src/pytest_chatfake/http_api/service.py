@@ -175,7 +175,7 @@ class Service:
     def _asked(
         self, headers: Headers, method: str, path: str, in_process: bool
     ) -> tuple[AccountApi | None, ApiRequest]:
-        for account in self._open():
+        for account in self._open_accounts():
             if account._key_header.key_in(headers) == account._key:
                 return account, ApiRequest(method, path, account._tail, True, in_process=in_process)
         return None, ApiRequest(method, path, "", False, in_process=in_process)
@@ -198,7 +198,7 @@ class Service:
 
     def _refusal(self) -> Reply:
         # The description's own body (§7.1) and, if keys come in other headers, their names.
-        shown = {account._key_header.shown for account in self._open()}
+        shown = {account._key_header.shown for account in self._open_accounts()}
         if not shown - {"X-API-Key"}:
             return INVALID_KEY
         body = json.loads(INVALID_KEY.body)
@@ -210,7 +210,7 @@ class Service:
         if (complete := request.environ.get(COMPLETE)) is not None:
             complete(status, body)
 
-    def _open(self) -> list[AccountApi]:
+    def _open_accounts(self) -> list[AccountApi]:
         accounts = [reference() for reference in self._accounts.valuerefs()]  # a copy
         return [account for account in accounts if account is not None]
 
@@ -218,7 +218,7 @@ class Service:
         self, asked: ApiRequest, headers: Headers, status: int | None, body: bytes = b""
     ) -> None:
         # A key of no account may have been meant for any account.
-        for account in self._open():
+        for account in self._open_accounts():
             header = account._key_header
             key, hint = tail(header.key_in(headers)), hint_about(headers, account._key)
             account._record(

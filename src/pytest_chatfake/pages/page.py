@@ -152,7 +152,7 @@ def _test(test: Result, *, is_pictured: bool) -> Iterator[str]:
         yield _scrolling("Finding", finding["text"])
         yield _scrolling("Test to paste", finding["test"])
     yield _scrolling("Failure", test.failure)
-    yield from (_scrolling("A route raised", text) for text in test.raised)
+    yield from (_scrolling("Not raised in the test yet", text) for text in test.raised)
     more = [shown for finding in test.findings for shown in finding["timelines"]]
     timelines = [*(test.sections or test.timelines), *more]
     for text, picture in timelines:

@@ -3,6 +3,10 @@
 Everything is drawn and scheduled when a message is sent, and depends only on the seed and the
 message's number. The autopilot leaves messages with a script alone. If the test or the person is
 faster, the autopilot adapts or does nothing, so it never fails a test.
+
+A message's plan stays in a table until nothing of it is left. Whenever the message or its person
+changes, its steps are moved: those that can't happen any more are cancelled, and those that wait
+for another (a reading for its delivery) are scheduled once that has happened.
 """
 
 from __future__ import annotations
@@ -253,8 +257,10 @@ class Autopilots:
                 reading = None  # the reading is invisible, or the same as the delivery
         self._move(plan, "autopilot", delivery, after)
         self._move(plan, "reading", reading, after)
-        seen = message.read_at or (message.delivered_at if reading is None else None)
-        self._move(plan, "reply", seen + plan.pause if reply and seen else None, after)
+        seen = message.read_at
+        if seen is None and reading is None:
+            seen = message.delivered_at
+        self._move(plan, "reply", seen + plan.pause if reply and seen is not None else None, after)
         return reading if delivery is None else delivery
 
     def _move(self, plan: FlightPlan, kind: DueKind, due: int | None, after: int) -> None:

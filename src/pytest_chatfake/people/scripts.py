@@ -15,7 +15,7 @@ from ..base.views import counted
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.schedule import DueKind
-from ..domain.verbs import ARRIVALS
+from ..domain.verbs import PHONE_VERBS
 from ..engine.due_runner import LAST
 from ..engine.engine import Engine
 from ..engine.executor import Executor, OtherVerb, Verb
@@ -110,7 +110,7 @@ class _Schedule(OtherVerb):
         step = ScheduledVerb(self.verb, message, what, line)
         step.key = state.schedule.add(moment, "step", step)
         message.script = message.script or {}
-        message.script[step.key] = isinstance(self.verb, ARRIVALS)
+        message.script[step.key] = isinstance(self.verb, PHONE_VERBS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,7 @@ def amount_failure(
         causes = diagnosis.of_charge(message) if what == "charged" else diagnosis.of_hold(message)
         name = f"{diagnosis.labels.message(message)}, message {message.id}"
         story.mentioned.append(message)
-    entries = [
-        entry for entry in ledger.entries if message is None or entry.message_id == message.id
-    ]
+    entries = [entry for entry in ledger.entries if message is None or entry._message is message]
     verb = {"available": "Available on", "held": "Held for", "charged": "Charged to"}[what]
     heading = f"{verb} {name}, according to the ledger:"
     return _money_failure(diagnosis, what, expected, found, causes, heading, entries)
@@ -77,7 +75,7 @@ def _money_failure(
     engine, labels = diagnosis.story.engine, diagnosis.labels
 
     def row(entry: LedgerEntry) -> list[str]:
-        message = engine.account.find(entry.message_id or "")
+        message = entry._message
         name = "" if message is None else labels.message(message)
         return [stamp(entry.moment), entry.kind, number(entry.amount), name]
 

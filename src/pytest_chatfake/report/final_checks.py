@@ -91,7 +91,7 @@ class FinalChecks:
             raise raised_at(error, attempts[0].event.line)
 
     def check_attempts(self) -> None:
-        """Raise the app's errors, or UndeliveredWebhooks if a strict test has overlooked any."""
+        """Raise the app's errors; in a strict test, UndeliveredWebhooks for overlooked attempts."""
         self._engine.core.raise_errors()
         failed = list(overlooked(self._engine))
         if failed and self._strict:

@@ -42,7 +42,7 @@ from .hints import (
 from .labels import Labels
 from .pending import pending_lines
 from .story import Story
-from .timeline_text import entry_text, marks_of
+from .timeline_text import entry_text, shown_marks
 from .trace import Trace
 
 #: The maximum number of lines of each kind, and of characters about what happened.
@@ -158,7 +158,7 @@ class Highlights:
             text = f"{text[:most].rstrip()} ..."
         where = line_of(entry)
         line = "" if where is None else f" {where.place}"
-        marks = marks_of(entry, self.labels)
+        marks = shown_marks(entry, self.labels)
         if isinstance(entry, Attempt) and entry.error is not None:
             text += hint(entry)
         if isinstance(entry, Attempt) and (entry.event, entry.endpoint) in self._retried:
@@ -329,7 +329,11 @@ def _is_about_money(error: BaseException | None) -> bool:
 
 
 def _error(error: BaseException) -> str:
-    what = "a step of a script failed:" if isinstance(error, ChatFakeError) else "a route raised"
+    what = (
+        "a step of a script failed:"
+        if isinstance(error, ChatFakeError)
+        else "not raised in the test yet:"
+    )
     frames = traceback.extract_tb(tracebacks.from_outside(error).__traceback__)
     where = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
     return f"{what} {type(error).__name__}: {tracebacks.text_of(error)}{where}"

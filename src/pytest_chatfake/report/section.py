@@ -61,7 +61,7 @@ class Section:
             parts += ["What happened since the section above" if self._start else "What happened"]
         parts += [self.timeline]
         for text in self.raised:
-            parts += ["", "A route raised", text]
+            parts += ["", "Not raised in the test yet", text]
         return "\n".join(parts)
 
     def picture(self, *, styled: bool) -> str:

@@ -1,23 +1,17 @@
-"""``Story``: a fake's data for reports.
-
-Every test has a story but few tests fail, so the code that writes reports is imported late.
-"""
+"""``Story``: a fake's data for reports."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..http_api.account_api import AccountApi
 from ..webhooks.attempts import Attempt
 from .labels import Labels
-
-if TYPE_CHECKING:
-    from .trace import Trace
+from .trace import Trace
 
 _sequence = itertools.count()
 
@@ -45,8 +39,6 @@ class Story:
 
     @property
     def trace(self) -> Trace:
-        from .trace import Trace
-
         return self.engine.state.part(Trace, partial(Trace, self.engine))
 
     def attempt_of(self, error: BaseException) -> Attempt | None:

@@ -53,12 +53,12 @@ def entry_text(entry: Record, labels: Labels, *, hinted: bool = False) -> str:
     return labels.clean_line(_text(entry, labels, hinted))
 
 
-def marks_of(entry: Record, labels: Labels) -> list[str]:
+def shown_marks(entry: Record, labels: Labels) -> list[str]:
     """Return what a fault, a block or a retry did to an entry, each in square brackets."""
     marks = [str(mark) for mark in entry._marks]
     if isinstance(entry, Attempt) and is_retry(entry):
         retry, planned = entry.number - 1, len(entry.endpoint._retries)
-        of = f" of {planned}" if retry <= planned else ""
+        of = f" of {planned}" if retry == entry._retried else ""  # or a fault has caused one
         marks.append(f"[retry {retry}{of}]")
     if is_unused(entry):
         marks.append("[unused]")
@@ -206,7 +206,7 @@ def cells_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[tuple[
             text = text.rjust(len(text) + width - len(number(amount)))
         if (line := line_of(entry)) is not None:
             text += f"  {line.place}"
-        what = " ".join([text, *marks_of(entry, labels)])
+        what = " ".join([text, *shown_marks(entry, labels)])
         rows.append((str(number_of(entry)), "" if time == before else time, kind_of(entry), what))
         before = time
     return rows

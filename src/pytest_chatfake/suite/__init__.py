@@ -1,1 +1,1 @@
-"""What a pytest run shows about its fakes: sections in failure reports, and cards."""
+"""What a pytest run shows about its fakes: a test's configuration, and failure sections."""

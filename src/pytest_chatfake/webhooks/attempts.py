@@ -2,7 +2,7 @@
 
 An :class:`Attempt` is created when its event is emitted, and stays the same object until the test
 reads its result. It is *queued* until it is its turn, and ``_wait`` says what it waits for. It
-*begins* when the drain takes it from the queue, and is part of the history from then on. It has
+*begins* when the drain makes it, and is part of the history from then on. It has
 *ended* when its response is known. A retry is another attempt, and so is a repeat that a fault
 causes.
 """

@@ -83,7 +83,8 @@ class AtCall(NamedTuple):
     fault: Trigger
 
 
-class AtBarrier(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AtBarrier:
     """A barrier comes, and nothing else waits for it."""
 
 

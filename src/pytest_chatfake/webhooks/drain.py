@@ -7,10 +7,18 @@ listens. The drain takes it, asks the faults about it, and carries out their dec
 made now, it *begins*: it is added to the history and gets a :class:`.Post`, which lives until its
 *end*. Between the two, the :class:`.Poster` makes it.
 
+*Batches.* Usually one attempt is made at a time. Several are made at the same time if the test's
+``concurrently()`` block put them together, if a fault repeats an attempt at once (its *twin*), or
+if attempts of earlier events have waited for this one (its *partners*). An attempt of which the
+faults were asked has a ``_cause``, and they are asked once.
+
 *No lock is held* meanwhile, because a receiver may call back. Only one thread or task at a time
 drains; everybody else adds to the queue, which the draining one checks again before it stops. The
 test's own thread waits for another one that drains. Other threads don't, because an attempt may be
 waiting for them.
+
+*Ends.* A response may be late, a fault may have ended the attempt, or a crash may have stopped the
+app, which is then made anew. ``_result_of`` and ``_got`` decide which of these counts.
 
 *Errors.* An in-process app's error is raised in the test once the event's other endpoints and its
 repeats had their turn; the rest of the queue stays. A cancellation or an interrupt is raised at
@@ -176,8 +184,8 @@ class Drain:
             if any(isinstance(each, DuringCall) and not each._is_removed for each in state.faults):
                 caused = state.history.effects_of(call)
                 for attempt in [*ready]:
-                    is_asked = attempt._cause or attempt._wait or attempt.event in caused
-                    if not (is_asked or self._is_next(attempt, in_batch=False)):
+                    stays = attempt._cause or attempt._wait or attempt.event in caused
+                    if not (stays or self._is_next(attempt, in_batch=False)):
                         ready.remove(attempt)
             return state.queue.take_for(call)
 
@@ -287,13 +295,13 @@ class Drain:
         attempt._cause = attempt.event
         return self._ask_faults(attempt, in_batch)
 
-    def _ask_faults(self, attempt: Attempt, is_taken: bool) -> bool:
+    def _ask_faults(self, attempt: Attempt, in_batch: bool) -> bool:
         # Decisions that combine with others come first, then the first of the other ones, unless
         # the attempt is in one of the test's batches. Returns whether to make it now.
         chosen: Decision | None = None
         for fault in self._state.faults:
             decision = fault._asked(attempt)
-            if decision is None or not (decision.combines or (chosen is None and not is_taken)):
+            if decision is None or not (decision.combines or (chosen is None and not in_batch)):
                 continue
             fault._fire()
             if decision.combines:
@@ -402,7 +410,7 @@ class Drain:
             if post.outcome is None and isinstance(ended, Exception):
                 post.outcome = ended
             stopped = self._record(post)
-            interrupt = interrupt or stopped
+            interrupt = stopped if interrupt is None else interrupt
         if interrupt is not None:
             raise interrupt
 
@@ -487,7 +495,7 @@ class Drain:
         was_called = post.is_posted or (post.attendant and post.attendant.stopped)
         raised = f"by {endpoint._shown} on" if was_called else f"before {endpoint._shown} got"
         error.add_note(f"raised {raised} {attempt.event._name} (caused {attempt.event.line.place})")
-        self._raised = self._raised or error
+        self._raised = error if self._raised is None else self._raised
         return None
 
     def _result_of(self, post: Post) -> tuple[Response, BaseException | None]:
@@ -496,14 +504,15 @@ class Drain:
         if isinstance(outcome, Response):
             response = outcome
         else:
-            response = Response(None, b"", outcome or InterruptedError(_INTERRUPTED))
-            error = outcome
+            cause = InterruptedError(_INTERRUPTED) if outcome is None else outcome
+            response, error = Response(None, b"", cause), outcome
         if post.is_late and not post.is_broken_off:  # a late response counts as none
             overdue = timed_out(self.overdue.limit, endpoint._stopped)
             response = Response(None, b"", overdue, response.status)
         if post.attendant is not None and post.attendant.stopped is not None:
             # A stopped app is replaced; if that fails, its error is the attempt's.
-            error = self._restart(endpoint, post.attendant.effect) or error
+            failed = self._restart(endpoint, post.attendant.effect)
+            error = error if failed is None else failed
             post.is_posted = error is None  # False: the error is raised in the test in any case
         return response, error
 

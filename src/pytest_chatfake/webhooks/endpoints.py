@@ -65,7 +65,7 @@ class Endpoint:
 
     @property
     def _shown(self) -> str:
-        return redacted_place(self.name)  # its name in reports
+        return redacted_place(self.name)  # whole, but without secrets
 
     @property
     def disabled(self) -> bool:

@@ -27,6 +27,7 @@ from typing import Any, Final
 from weakref import ref
 
 from ..base.calling_line import Line, is_users_file
+from ..base.forks import new_lock
 from ..base.tracebacks import LoggedError
 from ..transport.client.loops import running_task
 from .attempts import Attempt
@@ -49,7 +50,7 @@ _FRAME: Final = re.compile(r'File "(.+)", line (\d+)')
 #: closed. It is read without the lock, or a log record could wait for a thread that is gone after a
 #: fork.
 _watching: Final[list[ref[ErrorLog]]] = []
-_lock: Final = threading.Lock()
+_lock: Final = new_lock()
 
 
 class ErrorLog:

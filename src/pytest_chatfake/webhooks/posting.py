@@ -129,8 +129,9 @@ def _write(post: Post) -> None:
     event, own = attempt.event, attempt.endpoint.signer
     signer = own
     if callable(attempt.endpoint._path):
-        attempt._place = f" {redacted_place(request.path)}"
-        post.target.go_to(request.path)
+        path = request.path  # asked once, because it may be another one each time
+        attempt._place = f" {redacted_place(path)}"
+        post.target.go_to(path)
     for change in changes:
         if change.content is not None:
             request.body = event._seen(change.content(request.body), request.body)

@@ -4,6 +4,10 @@ What is *ready* stands in one deque, in the order in which it will be made. What
 stands in the fake's schedule, next to drops and scripts, so that whatever is due at the same moment
 happens in the order of its scheduling. Everything else waits in one list: for other attempts, for a
 barrier, or for the test.
+
+That list is sorted by *turn*: how many attempts of the fake must have been made before this one.
+The queue counts those that were made, so the first entry tells whether anything's turn has come.
+What waits for something else has a turn that never comes, at the end of the list.
 """
 
 from __future__ import annotations
@@ -126,7 +130,7 @@ class Queue:
         for entry in self._waiting:
             if entry[0] > self._made + 1:
                 break
-            if _is_together(entry[2]):
+            if _is_together(entry[2]) and not entry[2].endpoint.disabled:
                 partners.append(entry)
         return self._take(partners) if partners else []
 
@@ -158,17 +162,18 @@ class Queue:
         Returns:
             Whether there was anything.
         """
-        turns, failed = list[_Waiting](), list[_Waiting]()
-        for entry in self._waiting[: bisect_left(self._waiting, (_HELD,))]:
-            wait = entry[2]._wait
-            if not isinstance(wait, Turn | AtCall):
-                failed.append(entry)
-            elif isinstance(wait, AtCall) or not wait.outlasts_barriers:
-                wait.fault._was_cut_short = True
-                turns.append(entry)
-        turns.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
-        if released := turns or failed:
-            self.ready.extend(self._take(released))
+        with self._core.lock:  # another thread may be at it
+            turns, failed = list[_Waiting](), list[_Waiting]()
+            for entry in self._waiting[: bisect_left(self._waiting, (_HELD,))]:
+                wait = entry[2]._wait
+                if not isinstance(wait, Turn | AtCall):
+                    failed.append(entry)
+                elif isinstance(wait, AtCall) or not wait.outlasts_barriers:
+                    wait.fault._was_cut_short = True
+                    turns.append(entry)
+            turns.sort(key=lambda entry: (_is_together(entry[2]), entry[1]))
+            if released := turns or failed:
+                self.ready.extend(self._take(released))
         return bool(released)
 
     def end_waits(self) -> None:

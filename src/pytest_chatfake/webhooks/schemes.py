@@ -24,9 +24,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from random import Random
-from threading import Lock, get_ident
+from threading import get_ident
 from typing import Any, Final, TypeAlias
 
+from ..base.forks import new_lock
 from ..domain.ids import lookalike, other_id
 from .endpoints import Signer, WebhookRequest
 from .events import Event
@@ -71,7 +72,7 @@ _UNCERTAIN: Final = "the signature may not cover the body"
 _SOURCES: Final[Any] = (os, "urandom"), (stdlib_random, "_urandom")
 
 #: Held while they are replaced.
-_REPEATING = Lock()
+_REPEATING: Final = new_lock()
 
 #: Parts of headers: the name of each one's header, and its number there.
 _Places: TypeAlias = set[tuple[str, int]]
@@ -325,9 +326,8 @@ class Scheme:
     def cut(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return signatures without their ends, in their headers; empty if they are too short."""
         places = self._places
-        if (
-            places and not self.is_certain
-        ):  # only the longest part, because a nonce has to stay the same
+        # Only the longest part, because a nonce has to stay the same.
+        if places and not self.is_certain:
             _, length, name = max(
                 (bool(_HINT.search(name)), len(part), name)
                 for name, numbers in places.items()
@@ -468,11 +468,8 @@ def _rewritten(value: str, numbers: Iterable[int], change: Callable[[str], str])
 
 def _labelled(value: str, numbers: Iterable[int]) -> str:
     parts = [*_PART.finditer(value)]
-    labels = {
-        label.span()
-        for number in numbers
-        if number < len(parts) and (label := _LABEL.search(value[: parts[number].start()]))
-    }
+    there = [parts[number] for number in numbers if parts and number < len(parts)]
+    labels = {label.span() for part in there if (label := _LABEL.search(value[: part.start()]))}
     if not labels:
         return f"sha1={value}"
     for start, end in sorted(labels, reverse=True):

@@ -143,7 +143,8 @@ def how_signed(request: WebhookRequest) -> str:
         content = signer._content_of(request)
         over = f"{len(content):,} bytes, {content[:_BEGINNING]!r}..."
         return f"signed in {signer._scheme} over {over}"
-    own = listed(name for name in request.headers if name not in usual) or "its body"
+    names = [name for name in request.headers if name not in usual]
+    own = listed(names) if names else "its body"
     return f"signed in {own} by the signer= function"
 
 
@@ -155,10 +156,9 @@ def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
     return _with(signer, (new, *signer._secrets))
 
 
-def retired(signer: Any) -> Any:
+def retired(signer: OwnSigner) -> OwnSigner:
     """Return a copy of a signer that signs with its newest secret alone, if it has several."""
-    many = len(getattr(signer, "_secrets", ())) > 1
-    return _with(signer, signer._secrets[:1]) if many else signer
+    return _with(signer, signer._secrets[:1]) if len(signer._secrets) > 1 else signer
 
 
 def _with(signer: OwnSigner, secrets: tuple[bytes, ...]) -> OwnSigner:

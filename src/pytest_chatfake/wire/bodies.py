@@ -79,7 +79,7 @@ class EventWriter:
         what, message, conversation = fact.what, fact.message, fact.conversation
         stamp = self._stamp
         now = stamp(fact.at)
-        shown = what if status is None else encode(status)[1:-1]
+        shown_status = what if status is None else encode(status)[1:-1]
         session = details = ""
         if what == "failed":
             assert fact.failure is not None
@@ -109,7 +109,7 @@ class EventWriter:
         addresses = self._addresses(message) if self._has_addresses else ""
         body = (
             f'{{"id":"{event_id}{self._type}{now}{self._resource}'
-            f'{message.id}{self._original}{message.chat_message_id}"{addresses},"status":"{shown}"'
+            f'{message.id}{self._original}{message.chat_message_id}"{addresses},"status":"{shown_status}"'
             f'{session},"totalPrice":{number(fact.total_price)}{self._currency}{details}'
             f'{self._biz_type}{message.type}","{message.type}":{content}{fields}{message.extra}}}}}'
         )

@@ -69,7 +69,9 @@ class PrivateLoop:
         Returns:
             False if there is no loop, or it is in use.
         """
-        if self._loop is None or self._runs_here() or not self._lock.acquire(blocking=False):
+        if self._loop is None or self._loop.is_closed() or self._runs_here():
+            return False
+        if not self._lock.acquire(blocking=False):
             return False
         try:
             self._run(pause(), self._loop)

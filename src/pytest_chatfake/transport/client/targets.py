@@ -156,8 +156,7 @@ class HandlerTarget(Target, Generic[RequestT]):
         self._portal = portal
         self._awaited = Cancellable()
         # Plain functions can't overlap, because they all run in the test's thread.
-        call = getattr(function, "__call__", None)  # noqa: B004 - it may be async
-        self.overlaps: bool = any(map(inspect.iscoroutinefunction, (function, call)))
+        self.overlaps: bool = is_async(function)
 
     def clone(self) -> HandlerTarget[RequestT]:
         return HandlerTarget(self._app, portal=self._portal)
@@ -192,6 +191,12 @@ class HandlerTarget(Target, Generic[RequestT]):
     def cancel(self, request: object, why: Exception) -> bool:
         """Cancel an async function; a plain one can't be ended."""
         return self._awaited.cancel(request, why)
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a function or an object with ``__call__()`` is async."""
+    call = getattr(function, "__call__", None)  # noqa: B004 - it may be async
+    return any(map(inspect.iscoroutinefunction, (function, call)))
 
 
 def response_of(result: object) -> Response:

@@ -1,4 +1,11 @@
-"""A thread for blocking calls, which asyncio and trio can await."""
+"""A thread for blocking calls, which asyncio and trio can await.
+
+A call in a thread can't be stopped. If the task that awaits it is cancelled, the cancellation is
+held back for a grace period, so that a post which was made is recorded. If the call ends in time,
+the task goes on with its result, and is cancelled again at its next ``await``, unless whoever
+cancelled it (such as ``asyncio.timeout``) has taken that back meanwhile. asyncio counts a task's
+cancellations, which tells the two apart; trio does all this by itself.
+"""
 
 from __future__ import annotations
 

@@ -188,7 +188,8 @@ class _Connection(WSGIRequestHandler):
         reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
-            self._reset_if(reply.reset)
+            if reply.reset:
+                self._reset()
             return
         if reply.delay and has_hung_up(self.connection):
             self._listener.api.responded(request, None, b"")
@@ -201,9 +202,7 @@ class _Connection(WSGIRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _reset_if(self, asked: bool) -> None:
-        if not asked:
-            return
+    def _reset(self) -> None:
         # With this option, close() sends a reset. The socket is closed here, because the server
         # would end the connection properly first.
         self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
