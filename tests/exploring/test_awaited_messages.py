@@ -147,3 +147,44 @@ def test_what_an_app_sends_as_time_passes_did_not_come_with_duplicates(run):
         *("-k", "days_later"),
     )
     assert card(result) == {"duplicates_days_later": "ok"}
+
+
+def test_what_a_thread_sends_after_the_response_is_not_sent_by_the_handler(run):
+    result = run(
+        """
+    import threading
+    import time
+
+    class TestThreads(Replies):
+        def connect(self, chat_fake):
+            self.begun, self.threads = threading.Event(), []
+            chat_fake.route("/v2/messages")(self.respond)
+            self.fake, self.due, self.sent = chat_fake, {}, set()
+            chat_fake.webhooks.connect(handler=self.receive, events="*")
+            yield self.wait
+            self.wait()
+
+        def respond(self, request):
+            '''Send the message, but not before the webhook was responded to.'''
+            self.begun.set()
+            for _ in range(5_000):
+                if len(self.fake.webhooks.attempts):
+                    break
+                time.sleep(0.001)
+            return {"id": self.fake.send_text("Thank you", to="+2").id}
+
+        def take(self, id):
+            thread = threading.Thread(target=self.send, args=(id, "Thank you"))
+            self.threads.append(thread)
+            thread.start()
+            self.begun.wait(5)  # as if the machine were busy with other things
+
+        def wait(self):
+            for thread in self.threads:
+                thread.join()
+            return len(self.sent)
+    """,
+        *("-k", "a_failing_api"),
+    )
+    assert card(result) == {"a_failing_api": "skipped"}
+    result.stdout.fnmatch_lines(["*a_failing_api: your app makes no API call while it handles*"])

@@ -61,7 +61,7 @@ class Recorder:
         settled: Whether there was a barrier.
         choices: The numbers of first attempts, by event and endpoint, in order.
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
-        called: The API calls that were made during attempts.
+        called: The API calls that were made during attempts, and had their response by then.
         times: When each attempt began, and when it ended, in nanoseconds of real time.
     """
 
@@ -130,7 +130,9 @@ class Recorder:
         self._note("between and after attempts")
         if self._memories is not None:
             self._memories.ended(attempt)
-        self.called |= {*self._inside.calls[self._calls_before.get(attempt, 0) :]}
+        # A handler has its response before it returns; a thread that it has started may not.
+        calls = self._inside.calls[self._calls_before.get(attempt, 0) :]
+        self.called |= {call for call in calls if call.status is not None}
         now = time.monotonic_ns()
         began, _ = self.times.get(attempt, (now, None))  # a repeat begins with its twin
         self.times[attempt] = began, now
