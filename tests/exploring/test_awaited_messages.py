@@ -1,5 +1,9 @@
 """What a worker sends later is awaited, and what the wait itself causes accuses no app."""
 
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
 from .cards import card, cards
 
 MODULE = """
@@ -69,16 +73,20 @@ def test_a_worker_may_send_later_what_could_not_be_sent(run):
     assert card(result) == {"a_crash": "ok", "an_error": "ok", "a_failing_api": "ok"}
 
 
-def test_a_snapshot_may_show_what_a_worker_sends_later(run):
-    result = run(
-        """
+@pytest.mark.parametrize("threads", [0, 1], ids=["alone", "beside an idle thread"])
+def test_a_snapshot_may_show_what_a_worker_sends_later(run, threads):
+    with ThreadPoolExecutor() as pool:
+        for _ in range(threads):
+            pool.submit(int)  # then the thread waits for more
+        result = run(
+            """
     class TestReplies(Replies):
         def connect(self, chat_fake):
             super().connect(chat_fake)
             return lambda: (self.work(), len(self.sent))
     """,
-        *("-k", "an_error"),
-    )
+            *("-k", "an_error"),
+        )
     assert card(result) == {"an_error": "ok"}
 
 

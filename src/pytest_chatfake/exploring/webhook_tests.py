@@ -663,8 +663,7 @@ class _WebhookRun(Run[WebhookTests]):
         is_counted = (
             self._counts and baseline.compares and not (baseline.learning or baseline.until)
         )
-        # In the background, the app may still be about to send.
-        if self._name not in _SEND_ONCE_IF_CLEAR or not is_counted or has_background(inside):
+        if self._name not in _SEND_ONCE_IF_CLEAR or not is_counted:
             return None
         return await self._awaited_books(fake, snapshot, baseline.messages)
 
