@@ -658,14 +658,14 @@ class _WebhookRun(Run[WebhookTests]):
     async def _books_in_time(self, fake: ChatFake, snapshot: Snapshot | None) -> Books | None:
         # The books once a worker has sent what a crash or an error has left to it, so that the
         # snapshot shows it as well; None if what is missing doesn't count.
-        inside = Inside(fake)
-        baseline = baseline_of(inside)
-        is_counted = (
-            self._counts and baseline.compares and not (baseline.learning or baseline.until)
-        )
-        if self._name not in _SEND_ONCE_IF_CLEAR or not is_counted:
+        baseline = baseline_of(Inside(fake))
+        if self._name not in _SEND_ONCE_IF_CLEAR or not self._is_counted(baseline):
             return None
         return await self._awaited_books(fake, snapshot, baseline.messages)
+
+    def _is_counted(self, baseline: Baseline) -> bool:
+        # Whether messages have to be as in the first world, in this one.
+        return self._counts and baseline.compares and not (baseline.learning or baseline.until)
 
     async def _awaited_books(
         self, fake: ChatFake, snapshot: Snapshot | None, sent: Counter[Content]
@@ -693,7 +693,7 @@ class _WebhookRun(Run[WebhookTests]):
             self._counts = self._name in _SEND_ONCE or (may_lose and books.can_deduplicate)
             if may_lose and books.is_sent_by_app and not self._counts:
                 self.note(_NOT_COUNTED)
-        elif self._counts and baseline.compares and not baseline.until:
+        elif self._is_counted(baseline):
             lines = [*books.repeats(baseline.messages)]
             # In the background, the app may still be about to send.
             if may_lose and not has_background(inside):
