@@ -196,3 +196,37 @@ def test_what_a_thread_sends_after_the_response_is_not_sent_by_the_handler(run):
     )
     assert card(result) == {"a_failing_api": "skipped"}
     result.stdout.fnmatch_lines(["*a_failing_api: your app makes no API call while it handles*"])
+
+
+def test_a_call_that_is_in_an_attempt_only_sometimes_is_a_threads(run):
+    result = run(
+        """
+    import threading
+
+    class TestThreads(Replies):
+        connected = 0
+
+        def connect(self, chat_fake):
+            self.threads = []
+            TestThreads.connected += 1
+            yield super().connect(chat_fake)
+            self.work()
+
+        def take(self, id):
+            thread = threading.Thread(target=self.send, args=(id, "Thank you"))
+            self.threads.append(thread)
+            if self.connected == 1:  # as if the machine were busy with other things
+                thread.start()
+                thread.join()
+
+        def work(self):
+            for thread in self.threads:
+                if thread.ident is None:
+                    thread.start()
+                thread.join()
+            return len(self.sent)
+    """,
+        *("-k", "a_failing_api"),
+    )
+    assert card(result) == {"a_failing_api": "skipped"}
+    result.stdout.fnmatch_lines(["*a_failing_api: your app makes no API call while it handles*"])

@@ -621,6 +621,7 @@ class Exploration:
             is_same = is_alike and first.outline() == second.outline()
             self._is_reordered |= not is_same
             if is_alike and (is_same or may_vary):
+                self._search.add_again(second.log())
                 return
             if not (left and may_vary):
                 _refuse_difference(first, second, self._remedy)

@@ -392,6 +392,15 @@ class Search:
             self._seen.add(key)
             self._new = log
 
+    def add_again(self, log: WorldLog) -> None:
+        """Add another run as written, because a thread may call during an attempt by chance."""
+        handled = {each[:2] for each in log.calls if each.is_in_attempt}
+        calls = [
+            each._replace(is_in_attempt=each.is_in_attempt and each[:2] in handled)
+            for each in self.written.calls
+        ]
+        self._written = self.written._replace(calls=calls)
+
     def without_options(self) -> list[str]:
         """Return the kinds for which the body as written has nothing to try.
 
