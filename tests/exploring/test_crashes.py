@@ -17,6 +17,7 @@ import trio
 
 from pytest_chatfake import ChatFakeError, explore
 from pytest_chatfake.exploring.crash_watch import CrashPoint, CrashWatch, _current
+from pytest_chatfake.exploring.garbage import old_objects
 from pytest_chatfake.transport.client.cancellable import around
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.targets import HandlerTarget
@@ -353,7 +354,7 @@ def test_what_somebody_else_has_frozen_stays_frozen_and_is_counted_once(monkeypa
         counted.append(count())
         return counted[-1]
 
-    monkeypatch.setattr(CrashWatch, "_others_freeze", False)
+    monkeypatch.setattr(old_objects, "_others_freeze", False)
     gc.freeze()
     try:
         monkeypatch.setattr(gc, "get_freeze_count", walk)

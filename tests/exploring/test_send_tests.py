@@ -548,3 +548,23 @@ def test_what_connect_sends_is_not_the_send_that_comes_days_later(run):
         *("-k", "rotated_key"),
     )
     assert card(result) == {"a_rotated_key": "ok"}
+
+
+def test_garbage_is_collected_without_a_look_at_older_objects(run):
+    result = run(
+        """
+    import gc
+
+    FROZEN = []
+
+    class TestSends(Direct):
+        def send(self, chat_fake):
+            FROZEN.append(gc.get_freeze_count())
+            super().send(chat_fake)
+
+    def test_afterwards():
+        assert min(FROZEN) > 10_000 > gc.get_freeze_count()
+    """,
+        *("-k", "a_crash or afterwards"),
+    )
+    result.assert_outcomes(passed=2)

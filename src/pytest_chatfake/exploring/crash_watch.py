@@ -19,7 +19,7 @@ from functools import partial
 from itertools import dropwhile, takewhile
 from traceback import walk_stack
 from types import FrameType, FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ..base.calling_line import is_ours, users_lines
 from ..base.errors import ChatFakeError
@@ -30,6 +30,7 @@ from ..transport.client.targets import Target
 from ..transport.client.wsgi import around_call
 from .client_calls import short_name
 from .database_calls import call_and_listen
+from .garbage import old_objects
 from .holdings import Holdings
 from .injected_errors import make_error
 from .stepping import (
@@ -101,8 +102,6 @@ class CrashWatch:
             such a thread and waits for it, but it has not got the attempt's context.
     """
 
-    _others_freeze: ClassVar[bool] = False
-
     def __init__(
         self,
         point: CrashPoint | None,
@@ -141,7 +140,7 @@ class CrashWatch:
         self._target = target
         self._own_thread = threading.get_ident()
         if self._point is not None:
-            self._freeze()
+            old_objects.freeze(self._stack)
         self._stack.callback(around.set, around.get())
         around.set(self.run)
         self._stack.callback(_current.set, _current.get())
@@ -177,17 +176,6 @@ class CrashWatch:
 
     def _is_current(self) -> bool:
         return _current.get() is self and not self._has_ended
-
-    def _freeze(self) -> None:
-        # Makes gc.collect() at the end fast, as it then only looks at the attempt's objects. But if
-        # others froze objects, gc.unfreeze() would unfreeze theirs. Counting them is slow, so it is
-        # done once. With a current watch, this attempt is inside another one.
-        if CrashWatch._others_freeze or _current.get() is not None:
-            return
-        CrashWatch._others_freeze = gc.get_freeze_count() > 0
-        if not CrashWatch._others_freeze:
-            self._stack.callback(gc.unfreeze)
-            gc.freeze()
 
     def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
         """Return the attempt's outcome for the service, given what was done to the app."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -22,6 +23,7 @@ from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
 from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
+from .garbage import old_objects
 from .printed_test import NoTestError, Written, as_code
 from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line
 from .recorder import baseline_of
@@ -322,12 +324,15 @@ class _SendRun(Run[SendTests]):
 
         async def scenario(chat_fake: ChatFake) -> None:
             check_class(type(self._tests), SendTests, _METHODS)
-            async with Connected(self._tests.connect(chat_fake, **self._fixtures)) as snapshot:
-                if snapshot is not None:
-                    check_snapshot(snapshot)
-                    self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
-                    await self._require_new_app(chat_fake, snapshot, is_first=not self._known)
-                await sends(chat_fake, snapshot)
+            with ExitStack() as stack:
+                old_objects.freeze(stack)
+                made = self._tests.connect(chat_fake, **self._fixtures)
+                async with Connected(made) as snapshot:
+                    if snapshot is not None:
+                        check_snapshot(snapshot)
+                        self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
+                        await self._require_new_app(chat_fake, snapshot, is_first=not self._known)
+                    await sends(chat_fake, snapshot)
 
         scope = self._scope(kinds, may_be_only=bool(kinds))
         scope = scope._replace(stop_at_first=True, calls_count=has_points(kinds))
