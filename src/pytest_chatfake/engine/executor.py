@@ -95,7 +95,7 @@ class Executor:
             return
         state = self.core.state
         now = state.outbox.later(now)
-        if isinstance(verb, OtherVerb):
+        if not isinstance(verb, MessageVerb):
             verb.execute(self, state, what, line, now)
             return
         message = verb.message
