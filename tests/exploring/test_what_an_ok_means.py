@@ -188,6 +188,26 @@ test_it.py::TestLogs: 5 ok, 1 skipped: duplicates_at_once (a plain function
 """)
 
 
+def test_logging_that_is_disabled_is_named_beside_the_ok(run):
+    code = """
+    import pytest
+
+    @pytest.fixture(autouse=True)
+    def quiet():
+        logging.disable(logging.CRITICAL)
+        yield
+        logging.disable(logging.NOTSET)
+
+    class TestLogs(Shop):
+        __test__ = True
+    """
+    assert cards(run(code, "people")) == snapshot("""\
+TestLogs
+ok       people_write
+           2 messages; logging.disable() hides the errors that your app logs
+""")
+
+
 def test_only_errors_count_that_the_app_logged_as_such_and_accepted(run):
     code = """
     class Quiet(Shop):

@@ -62,6 +62,7 @@ def log_an_error_as(way):
     text, *args = {
         "its traceback as the message": [trace],
         "its traceback in the message": ["no: %s", trace],
+        "its traceback by name": ["no: %(trace)s", {"trace": trace}],
         "itself": [error],
         "itself in the message": ["%s: %s", "no", error],
         "with its traceback": ["no"],
@@ -77,6 +78,7 @@ def log_an_error_as(way):
         ("with its traceback", [500, 204]),
         ("its traceback as the message", [500, 204]),
         ("its traceback in the message", [500, 204]),
+        ("its traceback by name", [500, 204]),
         ("itself", [500]),
         ("itself in the message", [500]),
         ("its text", []),

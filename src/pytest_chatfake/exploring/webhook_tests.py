@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -433,6 +434,8 @@ class WebhookTests(ReadyMade):
             if not any(_listens(fake, kind) for kind in kinds):
                 pytest.skip(f'your endpoint does not listen for {kinds[0]}: connect(events="*")')
             webhook_run.tried(counted(len(names), "message"))
+            if logging.root.manager.disable >= logging.ERROR:
+                webhook_run.note("logging.disable() hides the errors that your app logs")
             errors = {
                 names[each.event]: error
                 for each in inside.attempts

@@ -9,7 +9,8 @@ Theory of operation
 A fake watches logging from its first attempt until it is closed. A handler would miss loggers that
 don't propagate, and be lost when an app configures logging while it handles an event. So the fake
 puts a function around logging's factory of records, which sees every record and changes none, and
-another one around ``threading.excepthook``.
+another one around ``threading.excepthook``. loguru and structlog may write past logging; see
+``other_loggers``.
 
 A record belongs to the attempt whose code logs it. A server in this process handles a webhook in a
 thread or task of its own, which doesn't know the attempt. What it logs belongs to the attempt at a
@@ -33,6 +34,7 @@ from ..transport.client.loops import running_task
 from .attempts import Attempt
 from .core import Core
 from .fake_state import FakeState
+from .other_loggers import Loguru, Structlog
 
 _HEAD: Final = "Traceback (most recent call last):"
 
@@ -196,7 +198,8 @@ def _note_record(record: logging.LogRecord, *_: object) -> None:
     if error is not None:
         _note(level, LoggedError.of(error), is_late=is_late)
         return
-    for part in (record.msg, *(record.args if isinstance(record.args, tuple) else ())):
+    given = record.args or ()
+    for part in (record.msg, *(given if isinstance(given, tuple) else given.values())):
         if isinstance(part, BaseException):  # without its traceback, so it may be handled
             _note(min(level, logging.WARNING), LoggedError.of(part), is_late=is_late)
         elif isinstance(part, str) and (printed := printed_error(part)):
@@ -208,10 +211,18 @@ def _note_thread(_: None, thread: threading.ExceptHookArgs) -> None:
         _note(logging.ERROR, LoggedError.of(thread.exc_value), is_late=True)
 
 
-#: Both are meant to be replaced: logging's factory of records, and the hook of threads that raise.
+def _note_other(level: int, error: object) -> None:
+    if isinstance(error, BaseException):
+        _note(level, LoggedError.of(error), is_late=False)
+
+
+#: All are meant to be replaced: logging's factory of records, the hook of threads that raise, and
+#: what loguru and structlog pass their records to.
 _hooks: Final = (
     _Around(logging.getLogRecordFactory, logging.setLogRecordFactory, _note_record),
     _Around(lambda: threading.excepthook, partial(setattr, threading, "excepthook"), _note_thread),
+    Loguru(_note_other),
+    Structlog(_note_other),
 )
 
 

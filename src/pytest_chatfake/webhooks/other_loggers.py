@@ -1,0 +1,75 @@
+"""Sees the exceptions that apps log with loguru or structlog, past Python's logging.
+
+Neither library is imported here, because an app that logs with it has done so already.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+#: Takes a level of Python's logging and an exception.
+Note = Callable[[int, object], None]
+
+_AS_ERRORS: Final = {"critical", "error", "exception", "fatal"}
+
+
+class Loguru:
+    """A sink of loguru's, from level WARNING on, so that no app's lazy debug message is built."""
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self._sink: int | None = None
+
+    def begin(self) -> None:
+        """Add the sink, unless it is there; an app may have removed all sinks."""
+        loguru = sys.modules.get("loguru")
+        # To add a sink takes loguru 7 ms, and only its text says which ones there are.
+        if loguru is not None and f"(id={self._sink}," not in repr(loguru.logger):
+            options = {"format": lambda _: "", "backtrace": False, "diagnose": False}
+            self._sink = loguru.logger.add(self._see, level=logging.WARNING, **options)
+
+    def end(self) -> None:
+        sink, self._sink = self._sink, None
+        if sink is not None:
+            with suppress(ValueError):  # an app has removed it
+                sys.modules["loguru"].logger.remove(sink)
+
+    def _see(self, message: Any) -> None:
+        if exception := message.record["exception"]:
+            self._note(message.record["level"].no, exception.value)
+
+
+class Structlog:
+    """A processor in front of structlog's own.
+
+    It is put into their list, because loggers keep the list; `structlog.testing.capture_logs()`
+    does the same.
+    """
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self._lists: list[list[Any]] = []
+
+    def begin(self) -> None:
+        structlog = sys.modules.get("structlog")
+        processors = None if structlog is None else structlog.get_config()["processors"]
+        if isinstance(processors, list) and self._see not in processors:
+            self._lists.append(processors)
+            processors.insert(0, self._see)
+
+    def end(self) -> None:
+        lists, self._lists = self._lists, []
+        for processors in lists:
+            with suppress(ValueError):  # the list has been changed since
+                processors.remove(self._see)
+
+    def _see(self, _: object, method: str, event: dict[str, Any]) -> dict[str, Any]:
+        given = event.get("exc_info", method == "exception")
+        error = sys.exc_info() if given is True else given
+        level = logging.ERROR if method in _AS_ERRORS else logging.WARNING
+        self._note(level, error[1] if isinstance(error, tuple) else error)
+        return event
