@@ -36,6 +36,8 @@ from pytest_chatfake.exploring.search import LoggedAttempt, LoggedCall, WorldLog
 
 from ..unit.api_clients import send_call
 
+EXPLORING = "pytest_chatfake.exploring"
+
 # -- which worlds there are, held against brute force ----------------------------------------------
 
 
@@ -170,15 +172,24 @@ def test_an_exploration_says_what_it_did(events, options, text):
 
 def test_an_exploration_ends_after_so_many_seconds(monkeypatch):
     now = iter(range(0, 1_000, 3))
-    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(f"{EXPLORING}.exploration.monotonic", lambda: next(now))
 
     assert "cut by seconds=10" in str(explored(3, seconds=10)[1])
 
 
+def test_a_mock_of_the_app_s_monotonic_clock_ends_no_exploration(monkeypatch):
+    days = count(step=86_400)
+    for name in ("monotonic", "monotonic_ns", "perf_counter"):
+        monkeypatch.setattr(time, name, lambda: next(days))
+
+    assert "cut" not in str(explored(3, seconds=10)[1])
+
+
 def test_the_progress_line_says_what_worlds_are_busy_with(monkeypatch):
     clock, lines = [10], []
-    monkeypatch.setattr(time, "monotonic_ns", lambda: clock[0] * 10**9)
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    for name in ("world", "recorder"):
+        monkeypatch.setattr(f"{EXPLORING}.{name}.monotonic_ns", lambda: clock[0] * 10**9)
+    monkeypatch.setattr(f"{EXPLORING}.exploration.monotonic", lambda: clock[0])
 
     def take(request):
         clock[0] += 2
@@ -195,7 +206,7 @@ def test_the_progress_line_says_what_worlds_are_busy_with(monkeypatch):
 
 def test_progress_is_told_after_two_seconds_and_then_not_at_each_world(monkeypatch):
     clock, told = [0.0], []
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(f"{EXPLORING}.exploration.monotonic", lambda: clock[0])
 
     def world(chat_fake):
         clock[0] += 0.125
@@ -1674,8 +1685,8 @@ def test_further_kinds_have_some_worlds_and_as_long_again_within_seconds(
         assert got == ["sent", "delivered"]
 
     passed = []
-    monkeypatch.setattr("pytest_chatfake.exploring.exploration._FURTHER", most)
-    monkeypatch.setattr(time, "monotonic", lambda: sum(passed))
+    monkeypatch.setattr(f"{EXPLORING}.exploration._FURTHER", most)
+    monkeypatch.setattr(f"{EXPLORING}.exploration.monotonic", lambda: sum(passed))
     assert further(world, seconds=seconds) == named
 
 

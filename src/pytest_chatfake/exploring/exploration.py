@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import inspect
 import math
-import time
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from itertools import zip_longest
+from time import monotonic
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -328,7 +328,7 @@ class Exploration:
 
     async def _try_all(self) -> None:
         scope, search = self._scope, self._search
-        began = time.monotonic()
+        began = monotonic()
         end = began + (math.inf if scope.seconds is None else scope.seconds)
         next_line = began + _QUIET
         candidates = search.worlds_to_try()
@@ -337,7 +337,7 @@ class Exploration:
             wants = None if self._row is None else self._row.wants
             if wants and not all(wants(each, search.written) for each in deviations):
                 continue
-            now = time.monotonic()
+            now = monotonic()
             if deviations and now >= end:
                 search.cut = f"seconds={scope.seconds:g}"
                 break
@@ -354,7 +354,7 @@ class Exploration:
                     raise world.error
                 await self._explain(world, f"passes as written; fails in world {search.worlds + 1}")
                 if not scope.stop_at_first:
-                    until = min(end, 2 * time.monotonic() - began)
+                    until = min(end, 2 * monotonic() - began)
                     await self._try_others(candidates, until, end)
                 raise world.error
             if scope.depth and (call := world.call_in_process):
@@ -513,7 +513,7 @@ class Exploration:
             kind, what = deviations[0].kind, deviations[0].what
             if what in failing:
                 continue
-            if time.monotonic() >= (end if tried < _FURTHER else until):
+            if monotonic() >= (end if tried < _FURTHER else until):
                 break
             tried += 1
             try:

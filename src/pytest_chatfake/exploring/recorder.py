@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from time import monotonic_ns
 from typing import NamedTuple, TypeAlias
 
 from ..fake.details import is_first_attempt, name_of, post_of
@@ -119,7 +119,7 @@ class Recorder:
     def begins(self, attempt: Attempt) -> None:
         """Number a first attempt; note that time is spent on attempts."""
         self._note("in attempts")
-        self.times[attempt] = time.monotonic_ns(), None
+        self.times[attempt] = monotonic_ns(), None
         self._calls_before[attempt] = len(self._inside.calls)
         if is_first_attempt(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
@@ -133,7 +133,7 @@ class Recorder:
         # A handler has its response before it returns; a thread that it has started may not.
         calls = self._inside.calls[self._calls_before.get(attempt, 0) :]
         self.called |= {call for call in calls if call.status is not None}
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         began, _ = self.times.get(attempt, (now, None))  # a repeat begins with its twin
         self.times[attempt] = began, now
         choice = self.choices.get((attempt.event, attempt.endpoint), 0)

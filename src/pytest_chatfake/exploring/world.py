@@ -7,7 +7,6 @@ import itertools
 import random
 import re
 import signal
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from time import monotonic_ns
 from traceback import walk_tb
 from types import FunctionType
 from typing import Any, Final
@@ -117,7 +117,7 @@ class Environment:
     ) -> None:
         self.config = config
         self.spent: Counter[str] = Counter()
-        self._busy_with, self._since = "", time.monotonic_ns()
+        self._busy_with, self._since = "", monotonic_ns()
         self.crash_points = crash_points
         self.errors = errors
         self.listens = listens
@@ -170,7 +170,7 @@ class Environment:
 
     def note(self, what: str) -> None:
         """Note what takes time from now on."""
-        now = time.monotonic_ns()
+        now = monotonic_ns()
         self.spent[self._busy_with] += now - self._since
         self._busy_with, self._since = what, now
 
@@ -247,7 +247,7 @@ class World:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            self.error, self._failed_at = error, time.monotonic_ns()
+            self.error, self._failed_at = error, monotonic_ns()
         finally:
             if self.memories is not None:
                 self.memories.end()
