@@ -2,8 +2,9 @@
 
 import threading
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from operator import attrgetter
 
 import pytest
@@ -109,6 +110,66 @@ def test_what_equals_nothing_but_itself_is_refused_with_its_place(fake, value, a
     text = str(caught.value)
     assert f"compared by value: {path}: " in text
     assert " at 0x" not in text
+
+
+class Entity:
+    """Equal by its key, like a model of Django's and many an entity of a domain."""
+
+    def __init__(self, key, **fields):
+        self.key = key
+        vars(self).update(fields)
+
+    def __eq__(self, other):
+        return isinstance(other, Entity) and self.key == other.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+
+@pytest.mark.parametrize(
+    ("around", "path"),
+    [
+        (lambda value: value, "snapshot"),
+        (lambda value: {"a": [1, value]}, '["a"][1]'),
+        (lambda value: {value}, "snapshot"),
+    ],
+)
+def test_what_equals_another_one_with_other_values_is_refused(fake, around, path):
+    repeated(fake)
+    with pytest.raises(TypeError) as caught:
+        fake.assert_idempotent(lambda: around(Entity(1, status="read")))
+    assert str(caught.value).endswith(
+        f"compared by value: {path}: <tests.unit.test_checks_that_cannot_tell.Entity object>, "
+        f"which equals others with another status"
+    )
+
+
+class Lazy(Entity):
+    """Keeps what it has computed."""
+
+    @cached_property
+    def hash(self):
+        return hash(self)
+
+    def computed(self):
+        assert self.hash
+        return self
+
+
+@dataclass
+class Changed:
+    """Leaves out of comparisons what it names."""
+
+    key: int
+    at: int = field(compare=False)
+
+
+@pytest.mark.parametrize(
+    "value", [Entity(1), Entity(1, _cache=object), Lazy(1).computed(), Changed(1, 2)]
+)
+def test_equality_may_leave_out_what_is_private_computed_or_chosen(fake, value):
+    repeated(fake)
+    fake.assert_idempotent(lambda: [value])
 
 
 @pytest.mark.parametrize("value", [None, ..., Row, len, repeated, [1.5, "nan", {Decimal(1)}]])

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -231,11 +232,32 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
         if place := _unequal(one, other, path + name):
             return place
     items = value if isinstance(value, _SETS) else [value]
+    for item in items:
+        if name := _ignored_attribute(item):
+            return f"{path or 'snapshot'}: {cited(item)}, which equals others with another {name}"
     is_alone = any(
         item != item or (inspect.isfunction(item) and "<" in item.__qualname__)  # noqa: PLR0124
         for item in items
     )
     return f"{path or 'snapshot'}: {cited(value)}" if is_alone or value != copied else ""
+
+
+def _ignored_attribute(value: Any) -> str:
+    # A public attribute to which a class's own `==` is blind: two objects of a Django model, say,
+    # are equal if their keys are. What a dataclass or attrs class leaves out was chosen.
+    kind = type(value)
+    is_chosen = is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
+    if is_chosen or not inspect.isfunction(kind.__eq__):
+        return ""
+    for name in getattr(value, "__dict__", ()):
+        if name.startswith("_") or isinstance(getattr(kind, name, None), cached_property):
+            continue
+        twin = copy.copy(value)
+        vars(twin)[name] = _NOTHING
+        with suppress(Exception):  # `==` looks at it
+            if value == twin:
+                return name
+    return ""
 
 
 async def expect_idempotent(
