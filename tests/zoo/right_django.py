@@ -101,13 +101,24 @@ def receive(request: HttpRequest) -> HttpResponse:
 
 
 @csrf_exempt
+@transaction.atomic
+def receive_later(request: HttpRequest) -> HttpResponse:
+    transaction.on_commit(lambda: receive(request))
+    return HttpResponse(status=202)
+
+
+@csrf_exempt
 def send(request: HttpRequest) -> HttpResponse:
     id = SERVICE[-1].send("+4915550001", "On its way", "order-17")
     Message.objects.get_or_create(id=id)
     return HttpResponse(id)
 
 
-urlpatterns = [path("hooks/chat", receive), path("send", send)]
+urlpatterns = [
+    path("hooks/chat", receive),
+    path("hooks/later", receive_later),
+    path("send", send),
+]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -136,3 +147,31 @@ class TestCommitted(WebhookTests):
 @pytest.mark.django_db
 class TestInTheTestsTransaction(TestCommitted):
     crash_points = ()
+
+
+class WaitsForTheCommit(WebhookTests):
+    """Handles a webhook once its transaction is committed."""
+
+    __test__ = False
+
+    def connect(self, chat_fake: ChatFake) -> Callable[[], object]:
+        Message.objects.all().delete()
+        webhooks, app = chat_fake.webhooks, get_wsgi_application()
+        webhooks.connect(wsgi=app, path="/hooks/later", signer=HmacSigner(SECRET))
+        return lambda: sorted(Message.objects.values_list())
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAfterTheCommit(WaitsForTheCommit):
+    __test__ = True
+
+
+@pytest.mark.django_db
+class TestNeverCommitted(WaitsForTheCommit):
+    __test__ = True
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("django_capture_on_commit_callbacks")
+class TestCapturesCallbacks(WaitsForTheCommit):
+    __test__ = True

@@ -5,9 +5,11 @@ Nor is a test green on an app that it has not tried.
 
 from pathlib import Path
 
+from inline_snapshot import snapshot
+
 from pytest_chatfake import WebhookTests
 
-from ..exploring.cards import card, outcomes
+from ..exploring.cards import card, cards, outcomes
 from ..forked_pytest import run_pytest
 from . import right_apps, shaped_apps  # here, as the runs inside a test forget what they import
 
@@ -30,6 +32,24 @@ def test_a_right_app_with_django_s_test_database_fails_in_no_way(tmp_path):
 
     result = run_pytest(tmp_path, "-o", f"pythonpath={root}")
     assert outcomes(result) == {"TestCommitted": ALL_TRIED}
+
+
+def test_callbacks_that_no_commit_runs_in_a_test_are_named(tmp_path):
+    names = "TestAfterTheCommit, TestCapturesCallbacks, TestNeverCommitted"
+    (tmp_path / "test_it.py").write_text(f"from tests.zoo.right_django import {names}")
+    root = Path(__file__).parents[2]
+
+    result = run_pytest(tmp_path, "-o", f"pythonpath={root}", "-k", "all_events")
+    assert cards(result) == snapshot("""\
+TestAfterTheCommit
+ok       all_events_are_taken: 6 events
+TestCapturesCallbacks
+ok       all_events_are_taken: 6 events
+TestNeverCommitted
+ok       all_events_are_taken
+           6 events; transaction.on_commit() callbacks never ran: mark the class
+           with django_db(transaction=True)
+""")
 
 
 def test_two_threads_on_one_connection_accuse_no_app(pytester):

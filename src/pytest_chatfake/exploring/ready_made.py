@@ -28,11 +28,19 @@ from ..base.views import counted
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot, SnapshotError
+from ..transport.client.django_bridge import has_waiting_callbacks
 from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import Written
+
+#: pytest-django's fixture that runs what waits for a commit.
+_CAPTURES: Final = "django_capture_on_commit_callbacks"
+
+_NEVER_COMMITTED: Final = (
+    "transaction.on_commit() callbacks never ran: mark the class with django_db(transaction=True)"
+)
 
 #: Returned at the end of a generator.
 END: Final = object()
@@ -188,6 +196,9 @@ class Run(Generic[Tests]):
                 line = Line(code.co_filename, code.co_firstlineno)
                 raise raised_at(error.with_traceback(None), line) from error.__cause__
             raise
+        finally:
+            if has_waiting_callbacks() and _CAPTURES not in getattr(self._item, "fixturenames", ()):
+                self.note(_NEVER_COMMITTED)
         return exploration
 
     async def _require_new_app(self, fake: ChatFake, snapshot: Snapshot, *, is_first: bool) -> None:

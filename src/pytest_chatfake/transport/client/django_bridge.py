@@ -57,6 +57,11 @@ def open_connections() -> list[Any]:
     return [] if db is None else list(db.connections.all(initialized_only=True))
 
 
+def has_waiting_callbacks() -> bool:
+    """Return whether callbacks wait for the commit of this thread's transaction."""
+    return any(connection.run_on_commit for connection in open_connections())
+
+
 def drop_connection(connection: Any) -> None:
     """Close a database connection, and leave its transaction behind, as if its process had died."""
     connection.in_atomic_block = connection.needs_rollback = False
