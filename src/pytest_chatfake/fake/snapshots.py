@@ -249,6 +249,7 @@ def _ignored_attribute(value: Any) -> str:
     is_chosen = is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
     if is_chosen or not inspect.isfunction(kind.__eq__):
         return ""
+    name: str
     for name in getattr(value, "__dict__", ()):
         if name.startswith("_") or isinstance(getattr(kind, name, None), cached_property):
             continue
