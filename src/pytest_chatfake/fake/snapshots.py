@@ -243,22 +243,29 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
 
 
 def _ignored_attribute(value: Any) -> str:
-    # A public attribute to which a class's own `==` is blind: two objects of a Django model, say,
-    # are equal if their keys are. What a dataclass or attrs class leaves out was chosen.
+    # A public attribute that doesn't count, if a class's own `==` looks at one attribute at most:
+    # two objects of a Django model are equal if their keys are. A phone number, say, may leave out
+    # how it was written; what a dataclass or attrs class leaves out was chosen.
     kind = type(value)
     is_chosen = is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
     if is_chosen or not inspect.isfunction(kind.__eq__):
         return ""
-    name: str
-    for name in getattr(value, "__dict__", ()):
-        if name.startswith("_") or isinstance(getattr(kind, name, None), cached_property):
-            continue
-        twin = copy.copy(value)
-        vars(twin)[name] = _NOTHING
-        with suppress(Exception):  # `==` looks at it
-            if value == twin:
-                return name
-    return ""
+    names: dict[str, Any] = getattr(value, "__dict__", {})
+    ignored = [name for name in names if _is_ignored(name, value)]
+    public = [name for name in ignored if name[0] != "_" and not _is_computed(name, kind)]
+    return public[0] if public and len(names) - len(ignored) <= 1 else ""
+
+
+def _is_ignored(name: str, value: Any) -> bool:
+    twin = copy.copy(value)
+    vars(twin)[name] = _NOTHING
+    with suppress(Exception):  # `==` looks at it
+        return bool(value == twin)
+    return False
+
+
+def _is_computed(name: str, kind: type) -> bool:
+    return isinstance(getattr(kind, name, None), cached_property)
 
 
 async def expect_idempotent(
