@@ -550,6 +550,47 @@ def test_what_connect_sends_is_not_the_send_that_comes_days_later(run):
     assert card(result) == {"a_rotated_key": "ok"}
 
 
+def test_a_key_that_a_restart_does_not_read_again_is_named(run):
+    result = run(
+        """
+    class Reads(Direct):
+        __test__ = False
+
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.headers = chat_fake.headers
+            return snapshot
+
+        def send(self, chat_fake):
+            try:
+                self.post("order-1")
+            except requests.HTTPError:
+                pass
+
+        work = send
+
+        def post(self, key):
+            headers = {**self.headers, "Idempotency-Key": key}
+            url = f"{self.fake.base_url}/v2/messages"
+            requests.post(url, json=ORDER, headers=headers, timeout=60).raise_for_status()
+            self.sent[key] = "sent"
+
+    class TestReadsOnce(Reads):
+        pass
+
+    class TestReadsAgain(Reads):
+        def restart(self, chat_fake):
+            self.headers = chat_fake.headers
+    """,
+        *("-k", "rotated_key"),
+    )
+    assert failed(result) == {"TestReadsOnce": ["a_rotated_key"], "TestReadsAgain": []}
+    assert "; after restart(), no call had the new key: let it read chat_fake.api_key" in (
+        cards(result)
+    )
+    assert "the new key was used only after restart()" in cards(result)
+
+
 def test_a_call_of_connect_is_no_part_of_the_send(run):
     result = run(
         WITH_A_TOKEN
