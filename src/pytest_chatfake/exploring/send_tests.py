@@ -311,7 +311,7 @@ class _SendRun(Run[SendTests]):
             sending = self._sending(fake, remedy=lambda: fake.top_up(money))
             await sending.play()
             failed = [each for each in Inside(fake).account.messages if each.state == "failed"]
-            if not failed:
+            if not (failed or sending.held_back):
                 pytest.skip("no message failed for lack of money: does your send call cost any?")
             cause = "there was no money at first, and then top_up()"
             await self._judge(fake, snapshot, sending, cause)
