@@ -234,7 +234,7 @@ def at_a_url(chat_fake):
         (
             body_of(awaits),
             {"crash_points": [save]},
-            "crash_points: no event made the app call .*save; name",
+            "crash_points: before its response, no event made the app call .*save; name",
         ),
         (at_a_url, {}, "crash: expected an in-process app"),
         (
