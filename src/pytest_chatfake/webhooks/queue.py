@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import itemgetter
 from sys import maxsize
 from typing import Any, Final, TypeAlias
 
@@ -245,7 +246,7 @@ class Queue:
     def delayed(self) -> list[Attempt]:
         """What a fault has delayed, except by ``delay()``."""
         waiting = [entry for entry in self._waiting if entry[0] < _HELD]
-        waiting.sort(key=lambda entry: (entry[0] == _AT_BARRIER, entry[1]))
+        waiting.sort(key=itemgetter(1))  # in the order of their coming
         scheduled = [attempt for _, attempt in self.moves_clock_to() if is_late_duplicate(attempt)]
         return [*(entry[2] for entry in waiting), *scheduled]
 
