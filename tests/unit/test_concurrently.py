@@ -95,6 +95,17 @@ def test_a_wsgi_app_is_called_in_several_threads(play):
     play(scenario)
 
 
+def test_the_threads_of_a_block_end_with_it(fake):
+    def app(environ, start):
+        start("204 No Content", [])
+        return []
+
+    fake.webhooks.connect(wsgi=app)
+    before = {*threading.enumerate()}
+    send_in_a_block(fake)
+    assert "chatfake-wsgi" not in {one.name for one in {*threading.enumerate()} - before}
+
+
 def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(play):
     async def scenario(fake, do):
         log = []
@@ -355,6 +366,15 @@ def test_two_attempts_at_an_app_overlap_and_only_they_are_said_to(
     second = "sent" if by == 0 else "delivered"
     said = [(one.endpoint, one.event.status) for one in fake.webhooks.attempts if one.marks]
     assert said == [(endpoints[kind], "sent"), (endpoints[kind], second)]
+
+
+@pytest.mark.parametrize("by", [None, 0, 1])
+def test_of_two_attempts_that_overlap_each_is_said_to_once(fake, by):
+    fake.webhooks.connect(handler=accepting)
+    race(fake, by)
+
+    said = [[mark.text for mark in one.marks] for one in fake.webhooks.attempts]
+    assert said == [["at the same time"], ["at the same time"]]
 
 
 @pytest.mark.parametrize("kinds", [*([kind] for kind in PLAIN), PLAIN])
