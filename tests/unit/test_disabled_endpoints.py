@@ -59,6 +59,7 @@ def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(fake):
 def test_what_was_not_attempted_is_no_failure_of_its_own():
     def scenario(fake):
         fake.webhooks.connect(handler=lambda _: 500, events="*", disable_after=1)
+        fake.webhooks.duplicate()
         fake.send_text().deliver().read()
         fake.webhooks.emit_event("a.b")
 
