@@ -228,6 +228,14 @@ def at_a_url(chat_fake):
     chat_fake.webhooks.disconnect()
 
 
+def called_in_a_retry(chat_fake):
+    chat_fake.webhooks.connect(
+        handler=lambda request: save() if request.number == 2 else 503, retry_after=[60]
+    )
+    chat_fake.send_text()
+    chat_fake.clock.advance(60)
+
+
 @pytest.mark.parametrize(
     ("body", "options", "problem"),
     [
@@ -236,6 +244,7 @@ def at_a_url(chat_fake):
             {"crash_points": [save]},
             "crash_points: no event made the app call .*save; name",
         ),
+        (called_in_a_retry, {"crash_points": [save]}, "no event made the app call .*save; name"),
         (at_a_url, {}, "crash: expected an in-process app"),
         (
             at_a_url,
