@@ -152,6 +152,21 @@ def test_a_retry_that_falls_due_while_a_receiver_moves_time_comes_after_it():
         assert trail(fake) == "sent 500, sent #2 500 +10, sent #3 500 +40"  # when it was due
 
 
+def test_a_retry_that_waits_for_another_one_is_made_after_that_and_not_when_due():
+    def app(request):
+        if request.number == 2:
+            fake.clock.advance(60)
+        return 500 if request.number == 1 else 200
+
+    with frozen_fake(retry_after=[10]) as fake:
+        for _ in range(2):
+            fake.webhooks.connect(handler=app)
+        fake.send_text()
+        fake.clock.advance(10)
+
+        assert trail(fake) == "sent 500, sent 500, sent #2 +10, sent #2 +70"
+
+
 def test_an_assertion_of_a_handler_is_a_failure_of_the_test_each_time():
     def handler(_):
         raise AssertionError("the price is wrong")
