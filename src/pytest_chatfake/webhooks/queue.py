@@ -211,7 +211,7 @@ class Queue:
 
     @contextmanager
     def holding_ready(self) -> Generator[None]:
-        """Hold back what is ready during a block; afterwards it is next."""
+        """Hold back what is ready during a block; afterwards it comes after what is left then."""
         block, lock = object(), self._core.lock
         with lock:
             for attempt in self.ready:
@@ -221,10 +221,7 @@ class Queue:
             yield
         finally:
             with lock:
-                later = [*self.ready]
-                self.ready.clear()
                 self.let_go(attempt for (attempt,) in self.held(block))
-                self.ready.extend(later)
 
     def _hold(self, attempts: Iterable[Attempt], block: object) -> None:
         event = Held(block)
