@@ -231,3 +231,12 @@ def test_what_failed_is_news_when_its_last_retry_has_failed(statuses, retries, s
             fake.clock.advance(seconds)
 
     assert re.fullmatch(expected, "".join(warnings_at_the_end(scenario, retry_after=retries)))
+
+
+def test_a_retry_that_is_due_is_no_news_though_settle_would_wait_for_it():
+    def scenario(fake):
+        fake.webhooks.connect(wsgi=app_of(500, 200))
+        fake.webhooks.duplicate()
+        fake.send_text()
+
+    assert warnings_at_the_end(scenario, retry_after=[60]) == []
