@@ -155,6 +155,18 @@ def test_what_is_refused_of_two_is_retried_before_the_next_event(fake, refused):
     assert codes == [first, second, 200, 200]
 
 
+def test_two_attempts_that_can_not_be_signed_are_not_retried(fake):
+    def signer(_):
+        raise LookupError("no secret")
+
+    fake.webhooks.connect(handler=accepting, signer=signer)
+    fake.webhooks.concurrently(by=0)
+    with pytest.raises(LookupError, match="no secret"):
+        fake.send_text()
+    fake.settle()
+    assert trail(fake) == "sent LookupError, sent concurrently LookupError"
+
+
 def test_a_retry_that_is_refused_as_well_is_one_of_the_endpoint_s(fake):
     statuses = iter([503, 200, 503])
 
@@ -547,6 +559,17 @@ def test_a_batch_that_cannot_be_made_says_why_of_each(fake):
     assert trail(fake) == "sent ClosedError, delivered ClosedError"
 
 
+def test_a_lost_attempt_stays_lost_if_the_others_cannot_be_made(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.concurrently(by=1)
+    fake.webhooks.lose(start=2)
+    message = fake.send_text()
+    fake._portal.close()
+    with pytest.raises(ClosedError):
+        message.deliver()
+    assert [type(one.error) for one in fake.webhooks.attempts] == [ClosedError, type(None)]
+
+
 def test_what_hangs_is_ended_when_its_time_is_up():
     async def hanging(_):
         await asyncio.Event().wait()
@@ -629,3 +652,14 @@ def test_a_disabled_endpoint_gets_no_attempt_that_was_to_be_simultaneous(fake):
 
     ends = [each.status_code for each in fake.webhooks.attempts if each.endpoint is refusing]
     assert ends == [500, None]
+
+
+def test_an_endpoint_stays_disabled_though_it_accepts_an_event_at_the_same_time(fake):
+    async def app(request):
+        return 500 if request.event.status == "sent" else 200
+
+    endpoint = fake.webhooks.connect(handler=app, disable_after=1)
+    send_in_a_block(fake)
+
+    assert trail(fake) == "sent 500, delivered"
+    assert endpoint.disabled
