@@ -112,6 +112,20 @@ def test_what_an_error_leaves_comes_before_what_the_call_has_caused(fake):
     assert trail(fake) == "sent during_call LookupError, delivered during_call, sent"
 
 
+def test_a_call_from_before_a_reset_ends_no_wait(fake, order):
+    @fake.route("/reset")
+    def start_again(_):
+        fake.reset()
+        fake.webhooks.during_call()
+        fake.send_text()
+        return {}
+
+    ask(fake, order, path="/reset", method="POST")
+    fake.settle()
+
+    assert order == ["asked 200", "sent"]
+
+
 def test_several_events_arrive_in_order_and_a_removed_fault_holds_none(fake, order):
     with fake.webhooks.during_call(times=None):
         fake.send_text().deliver()
