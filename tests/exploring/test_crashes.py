@@ -179,6 +179,18 @@ def test_after_a_complete_response_nothing_is_attempted_again(crash):
     assert outcome.startswith("status 202, then crashed ")
 
 
+def test_a_response_that_is_being_closed_was_sent():
+    class Accepted(list):
+        close = staticmethod(commit)
+
+    def app(environ, start_response):
+        start_response("202 Accepted", [])
+        return Accepted()
+
+    (outcome,) = crashed(app, how="wsgi", before=commit)
+    assert outcome.startswith("status 202, then crashed ")
+
+
 def test_what_awaits_a_thread_is_no_point_because_it_cannot_be_ended():
     async def app(request):
         await asyncio.to_thread(done.append, "thread")  # thread
