@@ -372,7 +372,7 @@ def _repeated(format_: str) -> tuple[str, str]:
         # value.
         are_parts = all("=" in each or each == "{timestamp}" for each in others)
         if others and are_parts and '"' not in part and " " not in "".join(others):
-            return separator, part
+            return separator + " " * (f"{separator} " in format_), part
     return "", format_
 
 
