@@ -316,6 +316,22 @@ def test_an_awaited_connection_of_sqlalchemy_begins_anew(file):
     assert rows_in(file) == [(1,)]
 
 
+def test_a_session_that_the_test_has_read_is_rolled_back_in_its_commit(file):
+    engine = sa.create_engine(f"sqlite:///{file}")
+    with orm.Session(engine) as kept:
+
+        def app(request):
+            if kept.get(Row, 1) is None:
+                kept.add(Row(id=1))
+                kept.commit()
+
+        kept.get(Row, 1)
+        assert crashed(app, before=sa.engine.Transaction.commit)[1] == "status 200"
+    engine.dispose()
+
+    assert rows_in(file) == [(1,)]
+
+
 def test_a_session_that_the_test_has_begun_goes_on(file):
     engine = sa.create_engine(f"sqlite:///{file}")
     with orm.Session(engine) as shared:

@@ -50,6 +50,7 @@ class Holdings:
         for module, name, begins, listener in (
             ("sqlalchemy.engine", "Engine", "begin", self._note_begun),
             ("sqlalchemy.orm", "Session", "after_transaction_create", self._note_session),
+            ("sqlalchemy.orm", "Session", "before_commit", self._note_begun),
         ):
             if module in sys.modules:
                 event = sys.modules["sqlalchemy.event"]
