@@ -133,8 +133,8 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     suites = {
         "one": SUITE.replace("NUMBER", "1"),
-        "some": SUITE.replace("NUMBER", "183") + EXPLORED,
-        "thousand": SUITE.replace("NUMBER", "983") + EXPLORED,
+        "some": SUITE.replace("NUMBER", "176") + EXPLORED,
+        "thousand": SUITE.replace("NUMBER", "976") + EXPLORED,
         "long": LONG,
         "picture": PICTURE,
     }

@@ -550,6 +550,21 @@ def test_what_connect_sends_is_not_the_send_that_comes_days_later(run):
     assert card(result) == {"a_rotated_key": "ok"}
 
 
+def test_a_call_of_connect_is_no_part_of_the_send(run):
+    result = run(
+        WITH_A_TOKEN
+        + """
+    class TestSends(WithAToken):
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            assert self.post("set-up") is None
+            return snapshot
+    """,
+        *("-k", "a_refused_send or a_rejected_send or a_lost_response"),
+    )
+    assert failed(result) == {"TestSends": ["a_rejected_send"]}  # work() tries for ever
+
+
 def test_garbage_is_collected_without_a_look_at_older_objects(run):
     result = run(
         """

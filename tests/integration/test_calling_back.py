@@ -2,11 +2,11 @@
 
 import logging
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
+import anyio
 import pytest
 import requests
-import trio
 from anyio import to_thread
 from flask import Flask
 from werkzeug.serving import make_server
@@ -95,7 +95,7 @@ def test_an_app_that_holds_a_lock_while_it_sends_gets_its_response():
 @BOTH
 def test_what_takes_too_long_in_the_loop_of_a_test_ends_there(run):
     async def main():
-        ended, bridge = new_event(), bridge_to_running_loop(0.01)
+        ended, bridge = new_event(), bridge_to_running_loop()
 
         async def hang():
             try:
@@ -103,14 +103,31 @@ def test_what_takes_too_long_in_the_loop_of_a_test_ends_there(run):
             finally:
                 ended.set()
 
-        def run_in_the_loop():
-            with suppress(TimeoutError, trio.TooSlowError):
-                bridge.run(hang)
-
-        await to_thread.run_sync(run_in_the_loop)
+        assert await to_thread.run_sync(bridge.run, hang, 0.01) == "cancelled"
         await ended.wait()
 
     run(main)
+
+
+@BOTH
+def test_each_webhook_before_a_response_has_the_whole_timeout(run):
+    handled = []
+
+    async def app(_):
+        await anyio.sleep(0.3)
+        handled.append("webhook")
+
+    async def main():
+        with ChatFake(mode="async", timeout=1) as fake:
+            for _ in range(6):
+                fake.webhooks.connect(handler=app)
+            add_send_endpoint(fake, webhooks_first=True)
+            await fake.settle()
+            handled.append(f"response {await to_thread.run_sync(call_send_endpoint, fake)}")
+            await fake.settle()
+
+    run(main)
+    assert handled == ["webhook"] * 6 + ["response 200"]
 
 
 @BOTH

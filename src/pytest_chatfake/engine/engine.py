@@ -324,25 +324,28 @@ class Engine:
         Raises:
             TimeoutError: The attempts are not finished. In sync mode, they go on.
         """
+        # Whatever can be ended is, once its own time is up.
+        limit = self.settings.timeout * len(self.outbox.queue.ready) + _MARGIN
+        late = TimeoutError(
+            f"the webhooks of an API call were not handled before its response, within {limit:g} "
+            f"s: does the app hold a lock or a transaction while it sends?"
+        )
         if self.mode == "sync" and not apart:
             self.drain.attempt()
         elif self.mode == "sync":
             worker = Worker("chatfake-first", grace=0)
-            # Whatever can be ended is, once its own time is up.
-            limit = self.settings.timeout * len(self.outbox.queue.ready) + _MARGIN
             try:
                 if not worker.finishes(self.drain.attempt, limit):
-                    raise TimeoutError(
-                        f"the webhooks of an API call were not handled before its response, within "
-                        f"{limit:g} s: does the app hold a lock or a transaction while it sends?"
-                    )
+                    raise late
             finally:
                 with suppress(RuntimeError):  # it goes on
                     worker.close()
         elif self._test_loop is not None and running_framework() is None:
             state = self.state
-            if not self._test_loop.run(self.drain.attempt_async):
-                state.blocked = True
+            ended = self._test_loop.run(self.drain.attempt_async, limit)
+            if ended == "cancelled":
+                raise late
+            state.blocked = state.blocked or ended == "blocked"
 
     def await_retries(self) -> None:
         """Make ``settle()`` move the clock to retries from now on."""
@@ -435,7 +438,7 @@ class Engine:
         """Refuse to use a closed fake."""
         # Every use of the fake passes through here, so it is where the test's loop is noticed.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
-            self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
+            self._test_loop = bridge_to_running_loop() or self._test_loop
         if not self.core.closed:
             return
         if interrupt := self.core.interrupt:

@@ -242,6 +242,7 @@ class _SendRun(Run[SendTests]):
         self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
+        self._connect_calls: Counter[Call | None] = Counter()  # those that connect() made
         self._can_decide = False  # whether a right app can know if a call took effect
 
     def require_restart(self) -> None:
@@ -328,6 +329,8 @@ class _SendRun(Run[SendTests]):
                 old_objects.freeze(stack)
                 made = self._tests.connect(chat_fake, **self._fixtures)
                 async with Connected(made) as snapshot:
+                    calls = Inside(chat_fake).calls
+                    self._connect_calls = Counter(Call.of(each.path, each.method) for each in calls)
                     if snapshot is not None:
                         check_snapshot(snapshot)
                         self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
@@ -364,11 +367,12 @@ class _SendRun(Run[SendTests]):
         if call is not None:
             if deviation.kind in _UNCLEAR and not self._can_decide:
                 return False
+            nth = deviation.start - self._connect_calls[call]
             # Other calls, such as one for a token, may be tried for ever.
-            is_send = deviation.start == 1 and call in self._send_calls
+            is_send = nth == 1 and call in self._send_calls
             if deviation.kind == "api.fail_400" and not is_send:
                 return False
-            return call.method != "GET" or deviation.start <= _QUERIES_TRIED
+            return nth > 0 and (call.method != "GET" or nth <= _QUERIES_TRIED)
         if not self._can_decide and deviation.kind == "crash":
             return False
         own = [each for each in log.attempts if each is not None and each.is_call]

@@ -141,25 +141,22 @@ class LoopBridge(NamedTuple):
     """The way into a loop from other threads.
 
     Attributes:
-        run: Runs a coroutine function on the loop and waits for its end. Returns False if the loop
-            is blocked, perhaps by a call that waits for this very thread.
+        run: Runs a coroutine function on the loop and waits for its end. If that doesn't come
+            within so many real seconds, the function is cancelled. The loop may also be "blocked",
+            perhaps by a call that waits for this very thread.
         is_here: Returns False if another loop is running in this thread.
     """
 
-    run: Callable[[AsyncFunction], bool]
+    run: Callable[[AsyncFunction, float], Literal["done", "cancelled", "blocked"]]
     is_here: Callable[[], bool]
 
 
-def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
-    """Return the way into the loop that is running in this thread; None in plain code.
-
-    Args:
-        timeout: How many real seconds a call of `LoopBridge.run` may take.
-    """
+def bridge_to_running_loop() -> LoopBridge | None:
+    """Return the way into the loop that is running in this thread; None in plain code."""
     framework = running_framework()
     if framework == "asyncio":
-        return _bridge_to_asyncio(timeout)
-    return _bridge_to_trio(timeout) if framework == "trio" else None
+        return _bridge_to_asyncio()
+    return _bridge_to_trio() if framework == "trio" else None
 
 
 def _responds(call_soon: Callable[[Callable[[], object]], object]) -> bool:
@@ -168,38 +165,39 @@ def _responds(call_soon: Callable[[Callable[[], object]], object]) -> bool:
     return taken_up.wait(TAKE_UP_SECONDS)
 
 
-def _bridge_to_asyncio(timeout: float) -> LoopBridge:
+def _bridge_to_asyncio() -> LoopBridge:
     import asyncio  # noqa: PLC0415 - running, so imported
+    from concurrent import futures  # noqa: PLC0415 - asyncio has imported it
 
     loop = asyncio.get_running_loop()
 
-    def run(function: AsyncFunction) -> bool:
+    def run(function: AsyncFunction, limit: float) -> Literal["done", "cancelled", "blocked"]:
         if not _responds(loop.call_soon_threadsafe):
-            return False
+            return "blocked"
         running = asyncio.run_coroutine_threadsafe(function(), loop)
-        try:
-            running.result(timeout)
-        finally:
-            running.cancel()  # if it takes too long
-        return True
+        futures.wait([running], limit)
+        if running.cancel():
+            return "cancelled"
+        running.result()
+        return "done"
 
     return LoopBridge(run, lambda: asyncio._get_running_loop() in (loop, None))
 
 
-def _bridge_to_trio(timeout: float) -> LoopBridge:
+def _bridge_to_trio() -> LoopBridge:
     import trio  # noqa: PLC0415 - running, so imported
 
     token = trio.lowlevel.current_trio_token()
 
-    def run(function: AsyncFunction) -> bool:
-        async def bounded() -> None:
-            with trio.fail_after(timeout):
+    def run(function: AsyncFunction, limit: float) -> Literal["done", "cancelled", "blocked"]:
+        async def bounded() -> Literal["done", "cancelled"]:
+            with trio.move_on_after(limit) as scope:
                 await function()
+            return "cancelled" if scope.cancelled_caught else "done"
 
         if not _responds(token.run_sync_soon):
-            return False
-        trio.from_thread.run(bounded, trio_token=token)
-        return True
+            return "blocked"
+        return trio.from_thread.run(bounded, trio_token=token)
 
     def is_here() -> bool:
         try:
