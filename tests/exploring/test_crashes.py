@@ -179,6 +179,18 @@ def test_after_a_complete_response_nothing_is_attempted_again(crash):
     assert outcome.startswith("status 202, then crashed ")
 
 
+def test_a_response_that_is_being_closed_was_sent():
+    class Accepted(list):
+        close = staticmethod(commit)
+
+    def app(environ, start_response):
+        start_response("202 Accepted", [])
+        return Accepted()
+
+    (outcome,) = crashed(app, how="wsgi", before=commit)
+    assert outcome.startswith("status 202, then crashed ")
+
+
 def test_what_awaits_a_thread_is_no_point_because_it_cannot_be_ended():
     async def app(request):
         await asyncio.to_thread(done.append, "thread")  # thread
@@ -325,6 +337,15 @@ def test_the_memory_of_an_app_survives_unless_it_is_made_anew(restarts, expected
         fake.send_text()
         fake.settle()
     assert expected.split() == done
+
+
+def test_an_app_is_not_made_anew_after_a_mere_error(fake):
+    made = []
+    fake.webhooks.connect(handler=commits, restart=lambda: made.append("anew") or commits)
+    fake.webhooks.error(before=commit)
+    fake.send_text()
+    fake.settle()
+    assert made == []
 
 
 def test_a_transaction_in_a_circle_of_references_is_dropped(tmp_path):

@@ -550,6 +550,93 @@ def test_what_connect_sends_is_not_the_send_that_comes_days_later(run):
     assert card(result) == {"a_rotated_key": "ok"}
 
 
+def test_a_key_that_a_restart_does_not_read_again_is_named(run):
+    result = run(
+        """
+    class Reads(Direct):
+        __test__ = False
+
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.headers = chat_fake.headers
+            return snapshot
+
+        def send(self, chat_fake):
+            try:
+                self.post("order-1")
+            except requests.HTTPError:
+                pass
+
+        work = send
+
+        def post(self, key):
+            headers = {**self.headers, "Idempotency-Key": key}
+            url = f"{self.fake.base_url}/v2/messages"
+            requests.post(url, json=ORDER, headers=headers, timeout=60).raise_for_status()
+            self.sent[key] = "sent"
+
+    class TestReadsOnce(Reads):
+        pass
+
+    class TestReadsAgain(Reads):
+        def restart(self, chat_fake):
+            self.headers = chat_fake.headers
+    """,
+        *("-k", "rotated_key"),
+    )
+    assert failed(result) == {"TestReadsOnce": ["a_rotated_key"], "TestReadsAgain": []}
+    assert "; after restart(), no call had the new key: let it read chat_fake.api_key" in (
+        cards(result)
+    )
+    assert "the new key was used only after restart()" in cards(result)
+
+
+def test_an_app_that_asks_for_the_balance_has_to_send_once_there_is_money(run):
+    result = run(
+        """
+    class Asks(Direct):
+        __test__ = False
+
+        def connect(self, chat_fake):
+            snapshot = super().connect(chat_fake)
+            self.orders = {}
+            return snapshot
+
+        def has_money(self):
+            url = f"{self.fake.base_url}/v2/balance"
+            return requests.get(url, headers=self.fake.headers, timeout=60).json()["amount"] > 1
+
+    class TestWaits(Asks):
+        def send(self, chat_fake):
+            self.orders["order-1"] = "new"
+
+        def work(self, chat_fake):
+            if self.orders["order-1"] == "new" and self.has_money():
+                self.post("order-1")
+                self.orders["order-1"] = "sent"
+
+    class TestTellsItsCaller(Asks):
+        def send(self, chat_fake):
+            if not self.has_money():
+                raise RuntimeError("no money")
+            self.post("order-1")
+
+    class TestGivesUp(TestWaits):
+        def work(self, chat_fake):
+            if not self.has_money():
+                self.orders["order-1"] = "failed"
+            super().work(chat_fake)
+    """,
+        *("-k", "out_of_funds"),
+    )
+    assert failed(result) == {
+        "TestWaits": [],
+        "TestTellsItsCaller": [],
+        "TestGivesUp": ["out_of_funds"],
+    }
+    result.assert_outcomes(passed=2, failed=1)
+
+
 def test_a_call_of_connect_is_no_part_of_the_send(run):
     result = run(
         WITH_A_TOKEN

@@ -425,3 +425,50 @@ def test_one_world_that_was_asked_for_does_not_stand_for_all(run):
 TestOnly
 ok       duplicates: 1 world; other worlds were left out by only
 """)
+
+
+def test_an_error_after_the_response_is_none_that_was_tried(run):
+    result = run(
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        from contextvars import copy_context
+
+        def save(shop, *event):
+            Shop.take(shop, *event)
+
+        class TestPool(Shop):
+            crash_points = [save]
+            connected = 0
+
+            def connect(self, chat_fake):
+                TestPool.connected += 1
+                self.later = []
+                super().connect(chat_fake)
+                with ThreadPoolExecutor(1) as self.pool:
+                    yield self.snapshot
+
+            def take(self, *event):
+                may_go_on = threading.Event()
+                work = copy_context().run, self.work, may_go_on, event
+                self.later.append((may_go_on, self.pool.submit(*work)))
+                if self.connected == 1:  # later, the pool is busy with other things
+                    self.snapshot()
+
+            def work(self, may_go_on, event):
+                may_go_on.wait(60)
+                save(self, *event)
+
+            def snapshot(self):
+                for may_go_on, work in self.later:
+                    may_go_on.set()
+                    work.result()
+                return self.rows
+        """,
+        "an_error",
+    )
+    assert cards(result) == snapshot("""\
+TestPool
+skipped  an_error
+           no world differed from the scenario as written: does your app do its
+           work after the response?
+""")

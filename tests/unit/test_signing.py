@@ -305,6 +305,19 @@ def test_a_signer_sees_the_whole_request(fake):
     assert one.headers == {"Content-Type": "application/json"}
 
 
+def test_what_a_signer_does_is_caused_by_the_attempt_that_it_signs(fake):
+    def signer(request):
+        if len(fake.messages) == 1:
+            fake.send_text()
+        return {}
+
+    fake.webhooks.connect(handler=lambda _: None, signer=signer)
+    fake.send_text()
+    (cause,) = [entry.cause for entry in fake.timeline if entry.text == "send_text() m2"]
+
+    assert fake.timeline[cause - 1].text.startswith("sent m1 -> ")
+
+
 def test_without_a_signer_nothing_is_signed(fake, receiver):
     fake.send_text()
 

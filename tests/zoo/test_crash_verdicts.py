@@ -11,9 +11,9 @@ skipped  a_crash
            connect your app without it, or name another crash point
 TestHasAnotherScenario
 skipped  a_crash
-           no event made the app call tests.zoo.crash_verdicts.save, which the
-           base class names in its crash_points: write crash_points = [...] in
-           this class as well
+           before its response, no event made the app call
+           tests.zoo.crash_verdicts.save, which the base class names in its
+           crash_points: write crash_points = [...] in this class as well
 TestKeepsItsConnection
 ok       a_crash: 4 worlds
 TestKeepsItsConnectionWithTheBug
@@ -23,9 +23,9 @@ FAILED   a_crash
            (('m1sent',)); 1 item; as written: 2
 TestNamesWhatItNeverCalls
 FAILED   a_crash
-           ChatFakeError: crash_points: no event made the app call
-           tests.zoo.crash_verdicts.save; name a function that it calls while it
-           handles an event
+           ChatFakeError: crash_points: before its response, no event made the
+           app call tests.zoo.crash_verdicts.save; name a function that it calls
+           while it handles an event
 TestSavesInAPoolWithTheContext
 ok       a_crash
            4 worlds; worker threads weren't crashed (crash_verdicts.py:97)

@@ -550,7 +550,8 @@ class Exploration:
         calls = self._scope.calls_count
         reasons = list[str]()
         if unreached := [name for name in missed if name not in strays]:
-            caller = "the app never called" if calls else "no event made the app call"
+            never = "the app never called"
+            caller = never if calls else "before its response, no event made the app call"
             problem = f"{caller} {listed(unreached)}"
             if not self._scope.may_miss_points:
                 meanwhile = "in send() or work()" if calls else "while it handles an event"

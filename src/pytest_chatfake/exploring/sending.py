@@ -21,6 +21,7 @@ from ..base.coroutines import run_at_once
 from ..base.triggers import Trigger
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
+from ..http_api.routes import BALANCE_PATH
 from .client_calls import POINTS, client_calls
 from .deviations import Call
 from .meetings import away
@@ -66,6 +67,8 @@ class Sending:
         is_doubled: Whether ``send()`` was called twice, although nothing was wrong.
         key_reads: How often the app's code asked for the account's key.
         days: On how many days nothing was sent.
+        held_back: Whether the app asked for the balance and did not try to send, so that the
+            remedy was called for that reason.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Sending:
         self.swallowed: Exception | None = None
         self.endless: str = ""
         self.is_doubled: bool = twice
+        self.held_back: bool = False
         self.key_reads: int = 0
         self._tests = tests
         self._fake = fake
@@ -139,11 +143,14 @@ class Sending:
 
     async def continue_sending(self) -> None:
         """Let the caller send again if it was told of an error, and the scheduler work."""
-        await self._end_trouble()
+        await self._end_trouble(may_wait=self.told is None)
         if self.told is not None:
             await performed(self._fake, self._fake.clock.advance(minutes=_AGAIN))
             await self._call(SEND)
         await self._work_for_hours()
+        await self._end_trouble(may_wait=False)
+        if self.held_back:
+            await self._work_for_hours()
         if self.days is None:
             self.days = 0
             while WORK in self._names and not self._has_sent and self.days < DAYS:
@@ -168,11 +175,15 @@ class Sending:
         await self._call(WORK)
         await self._end_trouble()
 
-    async def _end_trouble(self) -> None:
-        # Other calls, such as one for a token, meet none.
-        calls = [*self._inside.calls][self._calls_before :]
-        has_tried = any(Call.of(call.path, call.method) in self._sends for call in calls)
-        if self._remedy is not None and not self._is_remedied and has_tried:
+    async def _end_trouble(self, *, may_wait: bool = True) -> None:
+        # An app may try to send later, but not if all it does is to ask for the balance. Other
+        # calls, such as one for a token, meet no trouble.
+        if self._remedy is None or self._is_remedied:
+            return
+        paths = [(call.path, call.method) for call in [*self._inside.calls][self._calls_before :]]
+        has_tried = any(Call.of(*path) in self._sends for path in paths)
+        self.held_back = not (has_tried or may_wait) and (BALANCE_PATH, "GET") in paths
+        if has_tried or self.held_back:
             self._is_remedied = True
             await performed(self._fake, self._remedy())
 

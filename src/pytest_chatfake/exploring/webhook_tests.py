@@ -50,6 +50,10 @@ from .sending import ROUNDS, performed
 
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
 
+_ALL_ALIKE: Final = (
+    "no world differed from the scenario as written: does your app do its work after the response?"
+)
+
 _NO_SNAPSHOT: Final = (
     "connect() returned no snapshot, so only responses were checked; return a function that "
     "returns your app's state, as in lambda: dict(app.statuses)"
@@ -501,7 +505,7 @@ class _WebhookRun(Run[WebhookTests]):
         )
         if not exploration._deviating and self._fails_calls:
             pytest.skip(_NO_CALL if self._can_deduplicate else f"{_NO_CALL}, or {_NO_KEY}")
-        if reason := exploration._why_nothing:
+        if reason := exploration._why_nothing or _ALL_ALIKE * (not exploration._deviating):
             pytest.skip(reason)
         self._note_tried(exploration, advice if self.runs_here else "")
         return exploration

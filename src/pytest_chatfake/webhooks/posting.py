@@ -54,7 +54,7 @@ class Poster:
         """
         if len(posts) == 1:
             return self._make(posts[0], plain=plain)
-        return self._make_together([post for post in posts if post.outcome is None], plain=plain)
+        return self._make_together(posts, plain=plain)
 
     async def _make_together(self, posts: Sequence[Post], *, plain: bool) -> BaseException | None:
         tasks = [partial(self._make_as_task, post) for post in posts]

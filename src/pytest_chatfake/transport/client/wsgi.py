@@ -61,6 +61,7 @@ class WsgiTarget(Target):
             # As with most servers, the app can read to the end without counting bytes.
             "wsgi.input_terminated": True,
         }
+        self._sent: Response | None = None  # before the app closes what it has returned
         self.go_to(checked_path(path))
 
     def go_to(self, path: str) -> None:
@@ -83,6 +84,10 @@ class WsgiTarget(Target):
     async def attempt_async(self, request: OutgoingRequest) -> Response:
         """Call the app in a thread, because it may block."""
         return await self._worker.call_async(self._call, request)
+
+    def response_so_far(self) -> Response | None:
+        """Return the response once a server would have sent it, even if `close()` goes on."""
+        return self._sent
 
     def close(self) -> None:
         self._worker.close()
@@ -114,14 +119,16 @@ class WsgiTarget(Target):
             parts = self._app(environ, start_response)
             try:
                 body.extend(parts)  # one by one: the app may call `start_response` in between
+                if not started:
+                    raise RuntimeError("WSGI app: it returned without calling start_response")
+                self._sent = sent = Response(int(started[-1].split()[0]), b"".join(body))
             finally:
                 if hasattr(parts, "close"):
                     parts.close()
         finally:
+            self._sent = None
             self.printed: str = "".join(errors.parts)
-        if not started:
-            raise RuntimeError("WSGI app: it returned without calling start_response")
-        return Response(int(started[-1].split()[0]), b"".join(body))
+        return sent
 
 
 @lru_cache(maxsize=128)  # endpoints send the same headers every time
