@@ -95,10 +95,10 @@ def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret):
     ("format_", "expected"),
     [
         ("t={timestamp},s={signature}", "t=1767268800,s={0},s={1}"),
-        ("s={signature}, t={timestamp}", "s={0}, t=1767268800,s={1}"),
+        ("s={signature}, t={timestamp}", "s={0}, t=1767268800, s={1}"),
         ("HMAC key=7 s={signature}", "HMAC key=7 s={0},HMAC key=7 s={1}"),
         ("ts={timestamp};h1={signature}", "ts=1767268800;h1={0};h1={1}"),
-        ("ts={timestamp}; h1={signature}", "ts=1767268800; h1={0};h1={1}"),
+        ("ts={timestamp}; h1={signature}", "ts=1767268800; h1={0}; h1={1}"),
         ("t={timestamp} v1={signature}", "t=1767268800 v1={0} v1={1}"),
         ("t={timestamp} v1,{signature}", "t=1767268800 v1,{0} v1,{1}"),
         ("t={timestamp}&s={signature}", "t=1767268800&s={0}&s={1}"),

@@ -153,7 +153,7 @@ def _write(post: Post) -> None:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
     if own is not None and request._unsigned is None and signature.fields:
-        request.body = forged_body(own, request, signature.fields)
+        request.body = forged_body(own, request, signature)
 
 
 def _say_flaw(attempt: Attempt, kind: str, signer: Signer, headers: Mapping[str, str]) -> None:
