@@ -4,7 +4,10 @@ import asyncio
 import sqlite3
 import sys
 import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import copy_context
 
 import pytest
 import sqlalchemy as sa
@@ -216,6 +219,25 @@ def test_a_connection_in_a_thread_is_rolled_back_there(file):
     assert rows_in(file) == [(1,)]
 
 
+def test_a_connection_in_a_pool_is_rolled_back_if_it_has_the_context(file):
+    kept = []
+
+    def write(*, row):
+        kept[:] = kept or [sqlite3.connect(file)]
+        kept[0].execute("INSERT INTO rows VALUES (?)", [row])
+        point()
+        kept[0].commit()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def app(request):
+            pool.submit(copy_context().run, write, row=1).result()
+
+        assert crashed(app, before=point)[1] == "status 200"
+        pool.submit(kept[0].close).result()
+    assert rows_in(file) == [(1,)]
+
+
 def test_a_connection_whose_rollback_is_awaited_is_rolled_back_on_its_loop(file):
     aiosqlite = pytest.importorskip("aiosqlite")
     kept = []
@@ -256,6 +278,60 @@ def test_a_session_that_the_app_keeps_forgets_what_it_has_not_committed(file):
     assert rows_in(file) == [(1,)]
 
 
+def test_a_connection_of_sqlalchemy_that_the_app_keeps_begins_anew(file):
+    engine = sa.create_engine(f"sqlite:///{file}", connect_args={"timeout": 0})
+    with engine.connect() as kept:
+
+        def app(request):
+            transaction = kept.begin()
+            kept.execute(sa.insert(Row).values(id=1))
+            point()
+            transaction.commit()
+
+        assert crashed(app, before=point)[1] == "status 200"
+    engine.dispose()
+
+    assert rows_in(file) == [(1,)]
+
+
+def test_an_awaited_connection_of_sqlalchemy_begins_anew(file):
+    asyncio_of_sqlalchemy = pytest.importorskip("sqlalchemy.ext.asyncio")
+    pytest.importorskip("aiosqlite")
+    engine = asyncio_of_sqlalchemy.create_async_engine(
+        f"sqlite+aiosqlite:///{file}", connect_args={"timeout": 0}
+    )
+    kept = []
+
+    async def app(request):
+        if not kept:
+            kept.append(await engine.connect())
+        transaction = await kept[0].begin()
+        await kept[0].execute(sa.insert(Row).values(id=1))
+        point()
+        await transaction.commit()
+        await kept[0].close()
+        await engine.dispose()
+
+    assert crashed(app, before=point)[1] == "status 200"
+    assert rows_in(file) == [(1,)]
+
+
+def test_a_session_that_the_test_has_read_is_rolled_back_in_its_commit(file):
+    engine = sa.create_engine(f"sqlite:///{file}")
+    with orm.Session(engine) as kept:
+
+        def app(request):
+            if kept.get(Row, 1) is None:
+                kept.add(Row(id=1))
+                kept.commit()
+
+        kept.get(Row, 1)
+        assert crashed(app, before=sa.engine.Transaction.commit)[1] == "status 200"
+    engine.dispose()
+
+    assert rows_in(file) == [(1,)]
+
+
 def test_a_session_that_the_test_has_begun_goes_on(file):
     engine = sa.create_engine(f"sqlite:///{file}")
     with orm.Session(engine) as shared:
@@ -278,6 +354,31 @@ def test_a_transaction_that_the_test_has_begun_goes_on(file):
         shared.execute("INSERT INTO rows VALUES (0)")
         crashed(app, before=point)
         assert shared.in_transaction
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="new in Python 3.12")
+def test_a_connection_that_always_is_in_a_transaction_is_rolled_back(file):
+    with closing(sqlite3.connect(file, autocommit=False)) as kept:
+
+        def app(request):
+            kept.execute("INSERT INTO rows VALUES (1)")
+            point()
+            kept.commit()
+
+        crashed(app, before=point)
+    assert rows_in(file) == [(1,)]
+
+
+def test_what_a_crash_leaves_open_is_not_warned_about(tmp_path):
+    def app(request):
+        log = open(tmp_path / "log", "a")  # noqa: SIM115 - closed below, unless it crashes
+        point()
+        log.close()
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        crashed(app, before=point)
+    assert heard == []
 
 
 def test_a_profiler_goes_on_and_an_attempt_leaves_none():

@@ -96,6 +96,23 @@ def test_a_crash_that_leaves_the_memory_says_how_to_make_the_app_anew(restart):
     assert (restart is None) == (hint in caught.value.__notes__[0])
 
 
+async def saves(request):
+    await asyncio.sleep(0)
+    save()
+
+
+def test_a_crash_point_is_as_it_was_after_attempts_at_the_same_time():
+    def body(chat_fake):
+        chat_fake.webhooks.connect(handler=saves)
+        chat_fake.send_text()
+        with chat_fake.webhooks.concurrently():
+            chat_fake.send_text().deliver()
+
+    code = save.__code__
+    assert explore(body, deviations=["crash"], crash_points=[save]).worlds > 1
+    assert save.__code__ is code
+
+
 def test_a_coroutine_that_was_closed_before_its_watch_is_no_error():
     coroutine = pause(1)
     watched = CrashWatch(None, {})._watched(coroutine)
@@ -228,6 +245,14 @@ def at_a_url(chat_fake):
     chat_fake.webhooks.disconnect()
 
 
+def called_in_a_retry(chat_fake):
+    chat_fake.webhooks.connect(
+        handler=lambda request: save() if request.number == 2 else 503, retry_after=[60]
+    )
+    chat_fake.send_text()
+    chat_fake.clock.advance(60)
+
+
 @pytest.mark.parametrize(
     ("body", "options", "problem"),
     [
@@ -236,6 +261,7 @@ def at_a_url(chat_fake):
             {"crash_points": [save]},
             "crash_points: before its response, no event made the app call .*save; name",
         ),
+        (called_in_a_retry, {"crash_points": [save]}, "no event made the app call .*save; name"),
         (at_a_url, {}, "crash: expected an in-process app"),
         (
             at_a_url,

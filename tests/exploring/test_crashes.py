@@ -339,6 +339,15 @@ def test_the_memory_of_an_app_survives_unless_it_is_made_anew(restarts, expected
     assert expected.split() == done
 
 
+def test_an_app_is_not_made_anew_after_a_mere_error(fake):
+    made = []
+    fake.webhooks.connect(handler=commits, restart=lambda: made.append("anew") or commits)
+    fake.webhooks.error(before=commit)
+    fake.send_text()
+    fake.settle()
+    assert made == []
+
+
 def test_a_transaction_in_a_circle_of_references_is_dropped(tmp_path):
     def app(request):
         circle = [sqlite3.connect(tmp_path / "db", timeout=0)]

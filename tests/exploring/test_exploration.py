@@ -11,6 +11,7 @@ import threading
 import time
 import unittest
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import wraps
 from itertools import chain, combinations, count, repeat
@@ -1186,6 +1187,14 @@ def test_a_finding_with_threads_says_that_it_may_not_come_again():
         assert len(got) == 2
 
     assert "Attempts ran in threads" in notes(world, deviations=["duplicate_at_once"])
+
+
+def test_attempts_one_by_one_did_not_run_in_the_idle_threads_of_a_pool():
+    both = threading.Barrier(2, timeout=60)
+    with ThreadPoolExecutor(2) as pool:
+        _ = [*pool.map(lambda _: both.wait(), range(2))]
+        found = notes(counting(2), deviations=["duplicate"])
+    assert "Attempts ran in threads" not in found
 
 
 # -- async bodies ----------------------------------------------------------------------------------

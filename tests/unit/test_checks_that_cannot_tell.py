@@ -1,5 +1,7 @@
 """Checks that would pass without having checked anything are refused, with what to write."""
 
+import asyncio
+import json
 import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -10,6 +12,8 @@ from operator import attrgetter
 import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeError, NotAwaited
+
+from .asgi_apps import respond
 
 
 def repeated(fake):
@@ -227,6 +231,45 @@ def test_an_event_that_came_again_is_not_blamed_for_what_a_thread_may_do(is_olde
             pytest.raises(ChatFakeError, match=r"can't tell: .*wait_until.* redelivering sent m1"),
         ):
             fake.assert_idempotent(lambda: len(sent))
+
+
+def as_asgi(take):
+    async def app(scope, receive, send):
+        await take(json.loads((await receive())["body"])["id"])
+        await respond(send, 204)
+
+    return {"asgi": app}
+
+
+def as_handler(take):
+    async def handler(request):
+        await take(request.id)
+
+    return {"handler": handler}
+
+
+@pytest.mark.parametrize(
+    "connected",
+    [as_asgi, as_handler, lambda take: {"handler": lambda request: take(request.id)}],
+    ids=["ASGI app", "async function", "function that returns a coroutine"],
+)
+def test_an_event_that_came_again_is_not_blamed_for_what_a_task_may_do(fake, connected):
+    tasks, sent = {}, []
+
+    async def reply():
+        await asyncio.sleep(0)
+        sent.append("pong")
+
+    async def take(id_):
+        for _ in range(3):
+            await asyncio.sleep(0)
+        if id_ not in tasks:
+            tasks[id_] = asyncio.create_task(reply())
+
+    fake.webhooks.connect(**connected(take))
+    fake.send_text()
+    with pytest.raises(ChatFakeError, match=r"can't tell: .*wait_until.* redelivering sent m1"):
+        fake.assert_idempotent(lambda: len(sent))
 
 
 @pytest.mark.parametrize("has_thread", [False, True])

@@ -95,6 +95,17 @@ def test_a_wsgi_app_is_called_in_several_threads(play):
     play(scenario)
 
 
+def test_the_threads_of_a_block_end_with_it(fake):
+    def app(environ, start):
+        start("204 No Content", [])
+        return []
+
+    fake.webhooks.connect(wsgi=app)
+    before = {*threading.enumerate()}
+    send_in_a_block(fake)
+    assert "chatfake-wsgi" not in {one.name for one in {*threading.enumerate()} - before}
+
+
 def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(play):
     async def scenario(fake, do):
         log = []
@@ -142,6 +153,18 @@ def test_what_is_refused_of_two_is_retried_before_the_next_event(fake, refused):
     first, second = refused
     codes = [attempt.status_code for attempt in fake.webhooks.attempts]
     assert codes == [first, second, 200, 200]
+
+
+def test_two_attempts_that_can_not_be_signed_are_not_retried(fake):
+    def signer(_):
+        raise LookupError("no secret")
+
+    fake.webhooks.connect(handler=accepting, signer=signer)
+    fake.webhooks.concurrently(by=0)
+    with pytest.raises(LookupError, match="no secret"):
+        fake.send_text()
+    fake.settle()
+    assert trail(fake) == "sent LookupError, sent concurrently LookupError"
 
 
 def test_a_retry_that_is_refused_as_well_is_one_of_the_endpoint_s(fake):
@@ -357,6 +380,15 @@ def test_two_attempts_at_an_app_overlap_and_only_they_are_said_to(
     assert said == [(endpoints[kind], "sent"), (endpoints[kind], second)]
 
 
+@pytest.mark.parametrize("by", [None, 0, 1])
+def test_of_two_attempts_that_overlap_each_is_said_to_once(fake, by):
+    fake.webhooks.connect(handler=accepting)
+    race(fake, by)
+
+    said = [[mark.text for mark in one.marks] for one in fake.webhooks.attempts]
+    assert said == [["at the same time"], ["at the same time"]]
+
+
 @pytest.mark.parametrize("kinds", [*([kind] for kind in PLAIN), PLAIN])
 def test_a_block_is_refused_if_nothing_can_overlap(fake, connect, kinds):
     for kind in kinds:
@@ -527,6 +559,17 @@ def test_a_batch_that_cannot_be_made_says_why_of_each(fake):
     assert trail(fake) == "sent ClosedError, delivered ClosedError"
 
 
+def test_a_lost_attempt_stays_lost_if_the_others_cannot_be_made(fake):
+    fake.webhooks.connect(handler=accepting)
+    fake.webhooks.concurrently(by=1)
+    fake.webhooks.lose(start=2)
+    message = fake.send_text()
+    fake._portal.close()
+    with pytest.raises(ClosedError):
+        message.deliver()
+    assert [type(one.error) for one in fake.webhooks.attempts] == [ClosedError, type(None)]
+
+
 def test_what_hangs_is_ended_when_its_time_is_up():
     async def hanging(_):
         await asyncio.Event().wait()
@@ -609,3 +652,14 @@ def test_a_disabled_endpoint_gets_no_attempt_that_was_to_be_simultaneous(fake):
 
     ends = [each.status_code for each in fake.webhooks.attempts if each.endpoint is refusing]
     assert ends == [500, None]
+
+
+def test_an_endpoint_stays_disabled_though_it_accepts_an_event_at_the_same_time(fake):
+    async def app(request):
+        return 500 if request.event.status == "sent" else 200
+
+    endpoint = fake.webhooks.connect(handler=app, disable_after=1)
+    send_in_a_block(fake)
+
+    assert trail(fake) == "sent 500, delivered"
+    assert endpoint.disabled

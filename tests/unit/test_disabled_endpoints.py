@@ -59,6 +59,7 @@ def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(fake):
 def test_what_was_not_attempted_is_no_failure_of_its_own():
     def scenario(fake):
         fake.webhooks.connect(handler=lambda _: 500, events="*", disable_after=1)
+        fake.webhooks.duplicate()
         fake.send_text().deliver().read()
         fake.webhooks.emit_event("a.b")
 
@@ -127,6 +128,16 @@ def test_what_a_disabled_endpoint_missed_is_named_after_the_setting(fake):
         ("disable_after", "endpoint disabled"),
     ]
     assert (missed.status_code, missed.body) == (None, b"")
+
+
+def test_what_a_disabled_endpoint_missed_has_no_mark_of_another_fault(fake):
+    failing(fake, disable_after=1)
+    fake.webhooks.delay(60)
+    fake.send_text().deliver()
+    fake.clock.advance(60)
+
+    assert trail(fake) == "delivered 500, sent disable_after not posted +60"
+    assert [mark.kind for mark in fake.webhooks.attempts[-1].marks] == ["disable_after"]
 
 
 def test_an_endpoint_of_a_closed_fake_is_not_enabled():

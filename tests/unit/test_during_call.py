@@ -93,6 +93,39 @@ def test_what_a_route_has_caused_arrives_during_the_next_call(fake, order):
     assert order == ["response 0", "sent", "response 1", "response 2", "sent", "sent"]
 
 
+def test_what_an_error_leaves_comes_before_what_the_call_has_caused(fake):
+    errors = [LookupError("no such message")]
+
+    def fail_once(_):
+        if errors:
+            raise errors.pop()
+
+    fake.webhooks.disconnect()
+    fake.webhooks.connect(handler=fail_once)
+    with fake.webhooks.during_call(times=2):
+        fake.send_text().deliver()
+    send_call(fake)
+    with pytest.raises(LookupError, match="no such message"):
+        fake.settle()
+    fake.settle()
+
+    assert trail(fake) == "sent during_call LookupError, delivered during_call, sent"
+
+
+def test_a_call_from_before_a_reset_ends_no_wait(fake, order):
+    @fake.route("/reset")
+    def start_again(_):
+        fake.reset()
+        fake.webhooks.during_call()
+        fake.send_text()
+        return {}
+
+    ask(fake, order, path="/reset", method="POST")
+    fake.settle()
+
+    assert order == ["asked 200", "sent"]
+
+
 def test_several_events_arrive_in_order_and_a_removed_fault_holds_none(fake, order):
     with fake.webhooks.during_call(times=None):
         fake.send_text().deliver()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from email.utils import formatdate, parsedate_to_datetime
 from hashlib import sha256
 from itertools import count
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import pytest
 
@@ -368,9 +368,101 @@ class Assertion(Scheme):
         return given, b64(mac(signed).digest()), claims["iat"]
 
 
+class SignedEnvelope(Scheme):
+    """The signer writes the body with spaces of its own, and a header signs its bytes."""
+
+    dated = True
+
+    def sign(self, request):
+        at, body = str(request.timestamp), json.dumps({"event": request.json()}, indent=1).encode()
+        return {"X-At": at, "X-Signature": mac(at, body).hexdigest()}, body
+
+    def signature(self, headers, body):
+        at = headers["X-At"]
+        return headers["X-Signature"], mac(at, body).hexdigest(), int(at)
+
+
+class Encrypted(Scheme):
+    """The event is encrypted with a random salt, and signed with a nonce and a time."""
+
+    dated = True
+
+    def sign(self, request):
+        nonce, at, salt = uuid.uuid4().hex, str(request.timestamp), os.urandom(16)
+        secret = b64(salt + bytes(byte ^ salt[0] for byte in request.body))
+        signed = {"nonce": nonce, "at": at, "encrypted": secret}
+        return {}, {**signed, "signature": mac(at, nonce, secret).hexdigest()}
+
+    def signature(self, headers, body):
+        fields = json.loads(body)
+        at, nonce, given = (str(fields[name]) for name in ("at", "nonce", "signature"))
+        return given, mac(at, nonce, fields["encrypted"]).hexdigest(), int(at)
+
+
+class InAList(Envelope):
+    """The same as an envelope, with a list of signatures."""
+
+    def sign(self, request):
+        headers, fields = super().sign(request)
+        return headers, {**fields, "signature": [fields["signature"]]}
+
+    def signature(self, headers, body):
+        fields = json.loads(body)
+        return str(fields["signature"][0]), mac(fields["payload"]).hexdigest(), None
+
+
+class KeyBesideAnEvent(Key):
+    """A key that is always the same, in a body around the event."""
+
+    def sign(self, request):
+        return {}, {"state": "0123456789", "events": [request.json()]}
+
+    def signature(self, headers, body):
+        return str(json.loads(body)["state"]), "0123456789", None
+
+
+class Percents(Scheme):
+    """A signature in base64 whose letters are percent-encoded, beside a nonce and a time."""
+
+    dated = True
+
+    def sign(self, request):
+        nonce, at = b64(os.urandom(9)), str(request.timestamp)
+        signature = base64.b64encode(mac(at, nonce, request.body).digest()).decode()
+        return {"X-Signature": f"t={at}&n={nonce}&v1={quote(signature, safe='')}"}
+
+    def signature(self, headers, body):
+        parts = dict(part.split("=") for part in headers["X-Signature"].split("&"))
+        right = base64.b64encode(mac(parts["t"], parts["n"], body).digest()).decode()
+        return unquote(parts["v1"]), right, int(parts["t"])
+
+
+class SignedDigest(Scheme):
+    """A nonce and a public digest are signed, and the app compares the digest with the body's."""
+
+    def sign(self, request):
+        nonce, digest = uuid.uuid4().hex, base64.b64encode(sha256(request.body).digest()).decode()
+        return {
+            "Content-Digest": f"sha-256=:{digest}:",
+            "Signature-Input": f'sig1=("content-digest");nonce="{nonce}"',
+            "Signature": f"sig1=:{b64(mac(nonce, digest).digest())}:",
+        }
+
+    def signature(self, headers, body):
+        digest = base64.b64encode(sha256(body).digest()).decode()
+        if headers["Content-Digest"] != f"sha-256=:{digest}:":
+            raise ValueError
+        given = headers["Signature"]
+        if not given.startswith("sig1=:"):
+            raise ValueError
+        nonce = headers["Signature-Input"].split('nonce="')[1].removesuffix('"')
+        return given[6:].removesuffix(":"), b64(mac(nonce, digest).digest()), None
+
+
 SCHEMES = [Nonce, NonceAndTime, Inside, Salted, SaltedBody, Fields, SomeFields, Picky, FormFields]
 SCHEMES += [RandomFields, Token, PlainToken, Digest, Twice, Event, Key, KeyAndId, Named]
-SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion]
+SCHEMES += [OldAndNew, NewOrOld, Envelope, Notification, Assertion, SignedEnvelope, Encrypted]
+SCHEMES += [InAList, KeyBesideAnEvent, Percents, SignedDigest]
 SCHEME_NAMES = [each.__name__ for each in SCHEMES]
 
 
@@ -474,6 +566,34 @@ def test_one_429_at_any_time_accuses_no_right_app(scheme):
             return verdict(fake)
 
     assert [lines for turn in range(2, 20) if (lines := verdict_with(turn))] == []
+
+
+class Expiring(Scheme):
+    """The header shows when its signature expires, and not when it was made."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def sign(self, request):
+        end = str(request.timestamp + self.seconds)
+        return {"X-Signature": f"{end}.{mac(end, request.body).hexdigest()}"}
+
+    def signature(self, headers, body):
+        end, given = headers["X-Signature"].split(".")
+        at = time.time() if time.time() < int(end) else 0
+        return given, mac(end, body).hexdigest(), at
+
+
+@pytest.mark.parametrize(
+    ("seconds", "flaw", "expected"),
+    [
+        (600, "", []),
+        (600, "ignores age", ["signed a day ago"]),
+        (7 * 86_400, "", []),
+    ],
+)
+def test_a_signature_that_expires_has_no_age(seconds, flaw, expected):
+    assert verdict_on(Expiring(seconds), flaw)[0] == expected
 
 
 # -- signatures that don't cover the body ----------------------------------------------------------

@@ -340,8 +340,21 @@ def test_a_retry_that_is_due_at_a_late_response_comes_only_after_it(words):
     with a_fake("sync", retry_after=[10]) as fake:
         fake.webhooks.connect(handler=handler)
         fake.send_text()
-        assert begun == [1, -1, 2, -2]
         assert [f"{LATE}, then status 200", "status 200"] == outcomes(fake)
+        assert begun == [1, -1, 2, -2]
+
+
+def test_a_retry_counts_from_the_timeout_and_not_from_a_late_response(words):
+    def handler(_):
+        words.wait()
+        fake.clock.advance(60)
+
+    with a_fake("sync", retry_after=[120]) as fake:
+        fake.clock.advance(0)  # time is frozen from now on
+        began = fake.clock.now
+        fake.webhooks.connect(handler=handler)
+        fake.send_text()
+        assert fake.clock.next_due == began + timedelta(seconds=120 + SHORT)
 
 
 # -- what is awaited -------------------------------------------------------------------------------

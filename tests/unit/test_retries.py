@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from .fakes import fake_with_receiver, frozen_fake, stages, trail, warnings_at_the_end
+from .fakes import at, fake_with_receiver, frozen_fake, stages, trail, warnings_at_the_end
 
 #: Delays, what an app responds or raises, what is set up, and the attempts up to now | those of a
 #: settle() | those of an hour.
@@ -125,6 +125,19 @@ def test_an_endpoint_may_have_retries_of_its_own_or_none():
         assert [tried.count(endpoint) for endpoint in endpoints] == [2, 4, 1]
 
 
+def test_an_endpoint_that_disconnects_itself_has_no_retry_due():
+    def app(_):
+        endpoint.disconnect()
+        return 500
+
+    with frozen_fake(retry_after=[60], strict=False) as fake:
+        endpoint = fake.webhooks.connect(handler=app)
+        fake.send_text()
+
+        assert fake.clock.next_due == at(days=30)  # the drop
+        fake.reset()
+
+
 def test_a_held_back_retry_is_made_at_its_release_and_the_next_after_that():
     with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
         receiver.respond(500, times=3)
@@ -150,6 +163,21 @@ def test_a_retry_that_falls_due_while_a_receiver_moves_time_comes_after_it():
         fake.clock.advance(60)
 
         assert trail(fake) == "sent 500, sent #2 500 +10, sent #3 500 +40"  # when it was due
+
+
+def test_a_retry_that_waits_for_another_one_is_made_after_that_and_not_when_due():
+    def app(request):
+        if request.number == 2:
+            fake.clock.advance(60)
+        return 500 if request.number == 1 else 200
+
+    with frozen_fake(retry_after=[10]) as fake:
+        for _ in range(2):
+            fake.webhooks.connect(handler=app)
+        fake.send_text()
+        fake.clock.advance(10)
+
+        assert trail(fake) == "sent 500, sent 500, sent #2 +10, sent #2 +70"
 
 
 def test_an_assertion_of_a_handler_is_a_failure_of_the_test_each_time():
@@ -203,3 +231,12 @@ def test_what_failed_is_news_when_its_last_retry_has_failed(statuses, retries, s
             fake.clock.advance(seconds)
 
     assert re.fullmatch(expected, "".join(warnings_at_the_end(scenario, retry_after=retries)))
+
+
+def test_a_retry_that_is_due_is_no_news_though_settle_would_wait_for_it():
+    def scenario(fake):
+        fake.webhooks.connect(wsgi=app_of(500, 200))
+        fake.webhooks.duplicate()
+        fake.send_text()
+
+    assert warnings_at_the_end(scenario, retry_after=[60]) == []

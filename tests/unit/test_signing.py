@@ -95,10 +95,10 @@ def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret):
     ("format_", "expected"),
     [
         ("t={timestamp},s={signature}", "t=1767268800,s={0},s={1}"),
-        ("s={signature}, t={timestamp}", "s={0}, t=1767268800,s={1}"),
+        ("s={signature}, t={timestamp}", "s={0}, t=1767268800, s={1}"),
         ("HMAC key=7 s={signature}", "HMAC key=7 s={0},HMAC key=7 s={1}"),
         ("ts={timestamp};h1={signature}", "ts=1767268800;h1={0};h1={1}"),
-        ("ts={timestamp}; h1={signature}", "ts=1767268800; h1={0};h1={1}"),
+        ("ts={timestamp}; h1={signature}", "ts=1767268800; h1={0}; h1={1}"),
         ("t={timestamp} v1={signature}", "t=1767268800 v1={0} v1={1}"),
         ("t={timestamp} v1,{signature}", "t=1767268800 v1,{0} v1,{1}"),
         ("t={timestamp}&s={signature}", "t=1767268800&s={0}&s={1}"),
@@ -303,6 +303,19 @@ def test_a_signer_sees_the_whole_request(fake):
     )
     assert (one.timestamp, one.number, one.endpoint) == (START, 1, endpoint)
     assert one.headers == {"Content-Type": "application/json"}
+
+
+def test_what_a_signer_does_is_caused_by_the_attempt_that_it_signs(fake):
+    def signer(request):
+        if len(fake.messages) == 1:
+            fake.send_text()
+        return {}
+
+    fake.webhooks.connect(handler=lambda _: None, signer=signer)
+    fake.send_text()
+    (cause,) = [entry.cause for entry in fake.timeline if entry.text == "send_text() m2"]
+
+    assert fake.timeline[cause - 1].text.startswith("sent m1 -> ")
 
 
 def test_without_a_signer_nothing_is_signed(fake, receiver):

@@ -81,9 +81,7 @@ class History(list[Record]):
         return places[id(record)]
 
     def effects_of(self, record: Record) -> list[Record]:
-        """Return the direct and indirect effects of a record so far."""
-        if not self.has(record):
-            return []
+        """Return the direct and indirect effects of a record so far: none from before a reset."""
         caused = {id(record)}
         effects: list[Record] = []
         # A copy, because more may be added meanwhile.

@@ -226,6 +226,7 @@ def books_about(expected: object, value: object, inside: Inside) -> str:
 
 def has_background(inside: Inside) -> bool:
     """Return whether the app's code may run by itself: in a thread, a task or another process."""
+    # Only while the test waits: on the private loop, tasks rest until the next attempt.
     here = threading.current_thread(), threading.main_thread()
     return (
         has_other_tasks()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import warnings
 from collections import Counter
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -151,7 +152,8 @@ class CrashWatch:
         if call is not None:
             self._stack.callback(around_call.set, around_call.get())
             around_call.set(call)
-            follow_into_threads(lambda function: partial(call, function), self._stack)
+            wrap: Callable[..., Any] = partial(partial, call)
+            follow_into_threads(wrap, self._stack, submits=self._crashes)
         if self._crashes:
             self._holdings.note(self._stack)
         if self._point is None:
@@ -162,7 +164,8 @@ class CrashWatch:
     def end(self) -> None:
         """Stop watching, and drop whatever a crash left behind."""
         self._is_counting, self._has_ended = False, True
-        with self._stack:
+        with self._stack, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nobody hears what a process leaves open as it dies
             self._tasks.clear()
             self._raised = None
             if self.stopped is not None:
@@ -231,12 +234,12 @@ class CrashWatch:
             caller = sys._getframe(3)  # beyond this function and the two of a tripwire
             self.started.update(dict.fromkeys(users_lines([caller])))
 
-    def _end_holdings_of(self, function: Callable[..., T], *args: Any) -> T:
+    def _end_holdings_of(self, function: Callable[..., T], /, *args: Any, **named: Any) -> T:
         holdings = Holdings(self._is_current)
         with ExitStack() as stack:
             holdings.note(stack)
             try:
-                return function(*args)
+                return function(*args, **named)
             finally:
                 if self.stopped is not None:
                     holdings.let_go()

@@ -39,6 +39,7 @@ class Holdings:
     def __init__(self, is_own: Callable[[], bool]) -> None:
         self._is_own = is_own
         self._locks: list[Any] = []
+        self._begun: dict[int, Any] = {}  # SQLAlchemy's sessions and connections
         self._connections: dict[int, Any] = {}
         self._others: dict[int, Any] = {}  # those that were in a transaction before
         self._of_the_test: list[Any] = []  # Django's, if the test has begun a transaction
@@ -46,16 +47,28 @@ class Holdings:
     def note(self, stack: ExitStack) -> None:
         """Begin, until a stack is closed."""
         self._of_the_test = [each for each in open_connections() if each.in_atomic_block]
-        if (event := sys.modules.get("sqlalchemy.event")) and "sqlalchemy.orm" in sys.modules:
-            begins = sys.modules["sqlalchemy.orm"].Session, "after_transaction_create"
-            stack.callback(_stop_listening, event, *begins, self._note_session)
-            event.listen(*begins, self._note_session)
+        for module, name, begins, listener in (
+            ("sqlalchemy.engine", "Engine", "begin", self._note_begun),
+            ("sqlalchemy.orm", "Session", "after_transaction_create", self._note_session),
+            ("sqlalchemy.orm", "Session", "before_commit", self._note_begun),
+        ):
+            if module in sys.modules:
+                event = sys.modules["sqlalchemy.event"]
+                listening = getattr(sys.modules[module], name), begins, listener
+                stack.callback(_stop_listening, event, *listening)
+                event.listen(*listening)
         if sys.getprofile() is None:
             stack.callback(sys.setprofile, None)
             sys.setprofile(self._see)
 
     async def let_go_on_loop(self) -> None:
         """Roll back the transactions of connections that are awaited."""
+        if "sqlalchemy.ext.asyncio" in sys.modules:
+            in_greenlet = sys.modules["sqlalchemy.util"].greenlet_spawn
+            begun, self._begun = self._begun, {}
+            for each in begun.values():
+                with suppress(Exception):
+                    await in_greenlet(each.rollback)
         for key, connection in list(self._connections.items()):
             if inspect.iscoroutinefunction(getattr(connection, "rollback", None)):
                 del self._connections[key]
@@ -65,12 +78,13 @@ class Holdings:
     def let_go(self) -> None:
         """Release the locks, and roll the other transactions back."""
         locks, self._locks = self._locks, []
+        begun, self._begun = self._begun, {}
         connections, self._connections = self._connections, {}
         self._others.clear()
         of_django = [each for each in open_connections() if each not in self._of_the_test]
         for end in [
             *(lock.release for lock in reversed(locks)),
-            *(connection.rollback for connection in connections.values()),
+            *(each.rollback for each in (*begun.values(), *connections.values())),
             *(partial(drop_connection, connection) for connection in of_django),
         ]:
             with suppress(Exception):  # it was released or closed by something else
@@ -96,8 +110,13 @@ class Holdings:
 
     def _note_session(self, session: Any, transaction: Any) -> None:
         # A session that the app keeps would flush in a later attempt what it still has to write.
-        if transaction.parent is None and self._is_own():
-            self._connections[id(session)] = session
+        if transaction.parent is None:
+            self._note_begun(session)
+
+    def _note_begun(self, begun: Any) -> None:
+        # A connection of SQLAlchemy that the app keeps would begin no transaction inside another.
+        if self._is_own():
+            self._begun[id(begun)] = begun
 
     def _forget(self, lock: object) -> None:
         # Once, because some locks can be acquired several times.
@@ -126,4 +145,6 @@ def _is_in_transaction(connection: Any) -> bool:
     # In sqlite3, SQLAlchemy and psycopg; PEP 249 has no such attribute.
     status = getattr(getattr(connection, "info", None), "transaction_status", 0)
     found = getattr(connection, "in_transaction", status)
+    if getattr(connection, "autocommit", None) is False and found is True:
+        return False  # in sqlite3, it then always is in one, so this says nothing
     return bool(found() if callable(found) else found)

@@ -38,6 +38,9 @@ _POOLS: Final = (
     ("asyncio.base_events", "BaseEventLoop.run_in_executor", 2),
 )
 
+#: The same for code that isn't awaited, but may run in a copy of the context.
+_SUBMITS: Final = (("concurrent.futures.thread", "ThreadPoolExecutor.submit", 1),)
+
 #: Functions that run code in a thread of its own, or in one of a pool.
 _STARTS: Final = (
     ("threading", "Thread.start"),
@@ -162,15 +165,19 @@ def follow_new_tasks(
 
 
 def follow_into_threads(
-    wrap: Callable[[Callable[..., Any]], Callable[..., Any]], stack: ExitStack
+    wrap: Callable[[Callable[..., Any]], Callable[..., Any]],
+    stack: ExitStack,
+    *,
+    submits: bool = False,
 ) -> None:
     """Replace the plain code that coroutines run in threads, until a stack is closed.
 
     Args:
         wrap: Returns what to run in a thread in place of a function; it is called on the loop.
         stack: Ends this.
+        submits: Whether to do so for any code in a pool, also if it is not awaited.
     """
-    for module, name, place in _POOLS:
+    for module, name, place in _POOLS + _SUBMITS * submits:
         if module in sys.modules:
             function = find_named(f"{module}.{name}", name, "a function")
             set_detour(function, partial(_into_thread, wrap, place), stack)

@@ -22,7 +22,6 @@ from ..domain.instants import SECOND
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.verbs import Redeliver
-from ..transport.client.asgi import AsgiTarget
 from ..webhooks.events import Event
 
 #: Returns an app's state, in a form that can be compared; may be async.
@@ -330,11 +329,12 @@ async def _attempt_again(event: Event, engine: Engine) -> None:
 
 
 def _may_work_by_itself(engine: Engine) -> bool:
-    # The app may act between two attempts if it runs elsewhere, or has a thread.
+    # The app may act between two attempts if it runs elsewhere, or has a thread. A task that it has
+    # left on the private loop rests meanwhile, but goes on during the next attempt.
     threads = [thread for thread in threading.enumerate() if not thread.name.startswith("chatfake")]
     targets = [endpoint._target for endpoint in engine.outbox.endpoints]
     return (
         engine.mode == "async"
         or len(threads) > 1
-        or not all(target.in_process and not isinstance(target, AsgiTarget) for target in targets)
+        or not all(target.in_process and not target.on_loop for target in targets)
     )

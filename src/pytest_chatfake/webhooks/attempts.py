@@ -246,8 +246,3 @@ class Post:
         self.attempt = attempt
         self.request = request
         self.target = target
-
-    @property
-    def is_broken_off(self) -> bool:
-        """Whether a cancellation or an interrupt has ended it."""
-        return isinstance(self.outcome, BaseException) and not isinstance(self.outcome, Exception)

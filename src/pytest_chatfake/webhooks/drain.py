@@ -467,19 +467,16 @@ class Drain:
         elif by_fault:
             queue.wait(attempt._again(attempt._retried), AtBarrier())
         elif attempt._retried < len(attempt.endpoint._retries):
-            self._retry(post)
+            self._retry(attempt)
 
-    def _retry(self, post: Post) -> None:
-        # After a very late response, the retry may be overdue already; then it is next.
-        attempt, now, queue = post.attempt, self._core.now(), self._state.queue
-        failed_at, retry = attempt.moment, attempt._again(attempt._retried + 1)
+    def _retry(self, attempt: Attempt) -> None:
+        # After a very late response, the retry may be overdue already.
+        queue, failed_at = self._state.queue, attempt.moment
         if isinstance(attempt.error, TimeoutError):
-            failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
+            failed_at = min(failed_at + round(self.overdue.limit * SECOND), self._core.now())
         due = failed_at + attempt.endpoint._retries[attempt._retried]
-        if post.is_late and due < now:
-            queue.take_due(due, retry)
-        else:
-            queue.wait_until(retry, due, moves_clock=queue.awaits_retries)
+        retry = attempt._again(attempt._retried + 1)
+        queue.wait_until(retry, due, moves_clock=queue.awaits_retries)
 
     def _surface(self, post: Post, error: BaseException) -> BaseException | None:
         # Keeps an app's error for the test; returns an interrupt, which is raised at once.
@@ -506,7 +503,7 @@ class Drain:
         else:
             cause = InterruptedError(_INTERRUPTED) if outcome is None else outcome
             response, error = Response(None, b"", cause), outcome
-        if post.is_late and not post.is_broken_off:  # a late response counts as none
+        if post.is_late:  # a late response counts as none
             overdue = timed_out(self.overdue.limit, endpoint._stopped)
             response = Response(None, b"", overdue, response.status)
         if post.attendant is not None and post.attendant.stopped is not None:

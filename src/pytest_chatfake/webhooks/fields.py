@@ -70,8 +70,8 @@ def _rewritten(value: Any, name: str, change: Callable[[str, Any], Any]) -> Any:
             new = _rewritten(inner, name, change)
             return value if new == inner else encode(new)  # its bytes may be signed
         case list():
-            found = enumerate(anything)
-            return [_rewritten(each, f"{name}[{at}]", change) for at, each in found]
+            items = [_rewritten(each, f"{name}[{at}]", change) for at, each in enumerate(anything)]
+            return [new for new in items if new is not GONE]
         case dict():
             fields = {key: _rewritten(anything[key], f"{name}.{key}", change) for key in anything}
             return {key: new for key, new in fields.items() if new is not GONE}

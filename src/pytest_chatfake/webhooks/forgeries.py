@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
 
@@ -17,7 +16,7 @@ from .endpoints import Signer, WebhookRequest
 from .events import Event
 from .faults import Fault
 from .schemes import DAY, Scheme
-from .signing import guessed, sign
+from .signing import Signature, guessed, sign
 
 #: Not a forgery: an app that refuses this one doesn't refuse the others for their signatures.
 GENUINE: Final = "genuine"
@@ -26,6 +25,9 @@ GENUINE: Final = "genuine"
 WRONG: Final = "with a wrong signature"
 
 UNSIGNED: Final = "unsigned"
+
+_UNEXPIRED: Final = "the signature is valid for longer"
+_UNDATED: Final = "the signature only shows when it expires"
 
 #: What the name of a forgery without one of several headers begins with.
 WITHOUT: Final = "without "
@@ -112,19 +114,24 @@ def forgeries(  # noqa: PLR0915 - one forgery after the other
     scheme, headers = Scheme(signer, request, another), sign(signer, request)
     signing, clocks, random = scheme.signing, scheme.clocks, scheme.random
 
-    def signed(request: WebhookRequest, **changes: Any) -> dict[str, str]:
+    def signed(request: WebhookRequest, **changes: Any) -> Signature:
         return sign(signer, replace(request, **changes))
 
     def without(*names: str) -> Forged:
-        return Forged(lambda request: {k: v for k, v in signed(request).items() if k not in names})
+        def forge(request: WebhookRequest) -> Signature:
+            found = signed(request)
+            return found.forged({k: v for k, v in found.items() if k not in names})
+
+        return Forged(forge)
 
     def without_one(name: str) -> Forged:
         others = tuple(scheme.substitutes.get(name, ()))
 
-        def spoilt(request: WebhookRequest) -> dict[str, str]:
+        def spoilt(request: WebhookRequest) -> Signature:
             found = signed(request)
             wrong = scheme.wrong(found)
-            return {k: wrong[k] if k in others else v for k, v in found.items() if k != name}
+            rest = {k: wrong[k] if k in others else v for k, v in found.items() if k != name}
+            return found.forged(rest)
 
         return replace(without(name), substitutes=others, without_them=spoilt if others else None)
 
@@ -132,9 +139,9 @@ def forgeries(  # noqa: PLR0915 - one forgery after the other
         change: Callable[[dict[str, str]], dict[str, str]], *, may_break: bool = False
     ) -> Forged:
         # Changes some headers of a genuine request.
-        def forge(request: WebhookRequest) -> dict[str, str]:
+        def forge(request: WebhookRequest) -> Signature:
             found = signed(request)
-            return found | change(found)
+            return found.forged(found | change(found))
 
         return Forged(forge, may_break=may_break)
 
@@ -145,14 +152,14 @@ def forgeries(  # noqa: PLR0915 - one forgery after the other
         return {name: _LONG.sub(_malformed, headers[name]) for name in signing}
 
     def shifted(seconds: int, *fresh: str) -> Forged:
-        def forge(request: WebhookRequest) -> dict[str, str]:
+        def forge(request: WebhookRequest) -> Signature:
             now = signed(request)
             then = signed(request, timestamp=request.timestamp + seconds)
-            return then | {name: now[name] for name in fresh}
+            return then.forged(then | {name: now[name] for name in fresh})
 
         return assuming(clocks if scheme.is_dated_apart else random, Forged(forge))
 
-    def changed(request: WebhookRequest) -> dict[str, str]:
+    def changed(request: WebhookRequest) -> Signature:
         on = signed(request, body=scheme.changed(request.body))
         return scheme.moved(signed(request), on)
 
@@ -160,11 +167,11 @@ def forgeries(  # noqa: PLR0915 - one forgery after the other
         return guessed(signer, request) or {}
 
     def assuming(names: Sequence[str], forged: Forged, *, is_sure: bool = True) -> Forged:
-        def other_values(request: WebhookRequest) -> dict[str, str]:
+        def other_values(request: WebhookRequest) -> Signature:
             found, id_ = signed(request), other_id(request.id)
             old = signed(request, timestamp=request.timestamp - DAY, _id=id_)
             others = old | scheme.wrong(found)
-            return found | {name: others[name] for name in names}
+            return found.forged(found | {name: others[name] for name in names})
 
         is_certain = is_sure and scheme.is_certain and not {*names} <= {*scheme.alternatives}
         if is_certain or not names:
@@ -195,11 +202,14 @@ def forgeries(  # noqa: PLR0915 - one forgery after the other
     found["with another event's signature"] = (
         assuming(random, Forged(of_another)) if of_another else scheme.uncovered
     )
-    found["signed a day ago"] = shifted(-DAY) if scheme.is_dated else ""
-    if scheme.is_dated:
+    is_dated, moments = scheme.is_dated, scheme.moments
+    is_unexpired = any(moment > request.timestamp + DAY for moment in moments)
+    found["signed a day ago"] = _UNEXPIRED if is_unexpired else shifted(-DAY) if is_dated else ""
+    if is_dated:
         for name in clocks:
             found[f"signed a day ago under a new {name}"] = shifted(-DAY, name)
-    found["signed a day ahead"] = shifted(DAY) if scheme.is_dated else ""
+    is_undated = moments and min(moments) > request.timestamp
+    found["signed a day ahead"] = _UNDATED if is_undated else shifted(DAY) if is_dated else ""
     return found
 
 
@@ -223,17 +233,11 @@ def _signed_for_another(
     def as_changed(request: WebhookRequest) -> dict[str, Any]:
         return {"body": scheme.changed(request.body)}
 
-    headers = sign(signer, request)
     if scheme.uncovered:
         return None
     ways = [*[as_another] * (another is not None), as_its_own, *[as_changed] * scheme.signs_body]
     for changes in ways:
-        other, found = replace(request, **changes(request)), headers
-        with suppress(Exception):  # a signer may know only some types of events
-            found = sign(signer, other)
-        is_other = any(found.get(name) != headers[name] for name in scheme.signing)
-        is_sure = scheme.is_certain or (scheme.random and other.body != request.body)
-        if is_other and is_sure:
+        if scheme.has_another_for(**changes(request)):
             return lambda request: scheme.moved(
                 sign(signer, replace(request, **changes(request))), sign(signer, request)
             )

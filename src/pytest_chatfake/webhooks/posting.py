@@ -54,7 +54,7 @@ class Poster:
         """
         if len(posts) == 1:
             return self._make(posts[0], plain=plain)
-        return self._make_together([post for post in posts if post.outcome is None], plain=plain)
+        return self._make_together(posts, plain=plain)
 
     async def _make_together(self, posts: Sequence[Post], *, plain: bool) -> BaseException | None:
         tasks = [partial(self._make_as_task, post) for post in posts]
@@ -153,7 +153,7 @@ def _write(post: Post) -> None:
         if change.tampered is not None:
             request.body = _tampered(change.tampered, request.body)
     if own is not None and request._unsigned is None and signature.fields:
-        request.body = forged_body(own, request, signature.fields)
+        request.body = forged_body(own, request, signature)
 
 
 def _say_flaw(attempt: Attempt, kind: str, signer: Signer, headers: Mapping[str, str]) -> None:

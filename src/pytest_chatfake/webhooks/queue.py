@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import itemgetter
 from sys import maxsize
 from typing import Any, Final, TypeAlias
 
@@ -210,7 +211,7 @@ class Queue:
 
     @contextmanager
     def holding_ready(self) -> Generator[None]:
-        """Hold back what is ready during a block; afterwards it is next."""
+        """Hold back what is ready during a block; afterwards it comes after what is left then."""
         block, lock = object(), self._core.lock
         with lock:
             for attempt in self.ready:
@@ -220,10 +221,7 @@ class Queue:
             yield
         finally:
             with lock:
-                later = [*self.ready]
-                self.ready.clear()
                 self.let_go(attempt for (attempt,) in self.held(block))
-                self.ready.extend(later)
 
     def _hold(self, attempts: Iterable[Attempt], block: object) -> None:
         event = Held(block)
@@ -245,7 +243,7 @@ class Queue:
     def delayed(self) -> list[Attempt]:
         """What a fault has delayed, except by ``delay()``."""
         waiting = [entry for entry in self._waiting if entry[0] < _HELD]
-        waiting.sort(key=lambda entry: (entry[0] == _AT_BARRIER, entry[1]))
+        waiting.sort(key=itemgetter(1))  # in the order of their coming
         scheduled = [attempt for _, attempt in self.moves_clock_to() if is_late_duplicate(attempt)]
         return [*(entry[2] for entry in waiting), *scheduled]
 

@@ -6,9 +6,9 @@ the id. What differs between the first two calls is *random*: a nonce, or a sign
 ECDSA's. Of the rest, a long part that changes is a signature, unless no secret is needed for it:
 words, the id, the time, a field of the body, or a digest.
 
-If something is random and there is no other signature, the signature is one of the random parts.
-The signer is then called with the same random numbers each time, to see whether these parts depend
-on the body. If that can't be done, or for other questions, some forgeries rest on an assumption.
+If something is random, the signer is called with the same random numbers each time, so that nothing
+is. If that can't be done, such as for numbers that OpenSSL draws, and there is no other signature,
+the signature is one of the random parts, or a key, and some forgeries rest on an assumption.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from itertools import islice
 from random import Random
 from threading import get_ident
 from typing import Any, Final, TypeAlias
+from urllib.parse import unquote
 
 from ..base.forks import new_lock
 from ..domain.ids import lookalike, other_id
@@ -37,8 +38,11 @@ from .signing import Signature, is_field, sign
 #: How far the timestamp of an old forgery is off, in seconds.
 DAY: Final = 86_400
 
-#: A part of a header: a word, a number, or a signature in hex or base64.
-_PART = re.compile(r"[\w+/-]+(?:=+(?![\w+/-]))?")
+#: A part of a header: a word, a number, or a signature in hex or base64, maybe percent-encoded.
+_PART = re.compile(r"(?:[\w+/-]|%[\dA-Fa-f]{2})+(?:=+(?![\w+/-]))?")
+
+#: A moment in Unix seconds or milliseconds.
+_MOMENT = re.compile(r"\d{10}(?:\d{3})?")
 
 #: A name, such as that of an event's type.
 _WORDS = re.compile(r"(?:[A-Z]?[a-z]{2,}+[_/+-]?|[A-Z]{2,}+[_/+-]?)++")
@@ -46,11 +50,14 @@ _WORDS = re.compile(r"(?:[A-Z]?[a-z]{2,}+[_/+-]?|[A-Z]{2,}+[_/+-]?)++")
 #: The minimum length of a signature, and of one that can be cut off.
 _SHORTEST, _LONG = 16, 9
 
+#: How much longer a body is made to see which parts have it inside them; more than ECDSA varies by.
+_LONGER: Final = 64
+
 #: What comes before a signature, such as ``sha256=`` or ``Bearer ``.
 _LABEL = re.compile(r"\b([A-Za-z][\w-]{0,14})(?=[=:, ]+$)")
 
 #: The name of a header that is likelier to have the signature than a nonce or a request's id.
-_HINT = re.compile("sign|hmac|auth|key|token", re.IGNORECASE)
+_HINT = re.compile("sig|hmac|auth|key|token", re.IGNORECASE)
 
 #: How many fields of a body are tried until one is found that is signed.
 _MOST_FIELDS = 50
@@ -85,16 +92,25 @@ class _Original:
         headers: The headers.
         again: Those of a second call.
         random: The parts in which these two differ.
+        contents: The parts that have the body inside them, such as an encrypted one.
     """
 
     def __init__(self, signer: Signer, request: WebhookRequest) -> None:
         self._signer = signer
         self._request = request
+        self.body: bytes = request.body
         self.headers: Signature = sign(signer, request)
         self.again: dict[str, str] = self.signed()
         self.random: _Places = _differing(self.headers, self.again)
         self._public = request.id, *_digests(request.body), *_digests(request.id.encode())
         self._shown_in = request.body + request.event.body
+        longer = self.signed(body=_longer(request.body))
+        grown = {place: len(_part(longer, place)) for place in self.changed(longer)}
+        self.contents: _Places = {
+            place
+            for place, length in grown.items()
+            if length >= len(_part(self.headers, place)) + _LONGER
+        }
 
     def signed(self, **changes: Any) -> dict[str, str]:
         """Return the headers for a changed request."""
@@ -111,9 +127,9 @@ class _Original:
         """Return the signatures that depend on a change."""
         return {
             place
-            for place in self.changed(others)
-            if _may_sign(part := _part(self.headers, place), _part(others, place), self._public)
-            and part.encode() not in self._shown_in
+            for place in self.changed(others) - self.contents
+            if _may_sign(part := _part(self.headers, place), _part(others, place))
+            and not self.is_public(part)
         }
 
     def differs_by_signatures(self, others: dict[str, str]) -> bool:
@@ -121,9 +137,16 @@ class _Original:
         by = self.signatures(others)
         return bool(by) and by == self.changed(others)
 
+    def dated(self, old: dict[str, str]) -> tuple[set[str], list[int]]:
+        """Return the names of the headers that depend on the time, and the times they show."""
+        clear = _opened(self.headers)
+        places = _differing(clear, _opened(old)) - _differing(clear, _opened(self.again))
+        parts = [_part(clear, place) for place in places]
+        return _names(places), [int(part[:10]) for part in parts if _MOMENT.fullmatch(part)]
+
     def may_sign_a_token(self, others: dict[str, str]) -> bool:
         """Whether a part may be a token that is made of the body, and only that is signed."""
-        parts = [_part(self.headers, place) for place in self.changed(others)]
+        parts = [_part(self.headers, place) for place in self.changed(others) - self.contents]
         tokens = [
             part
             for part in parts
@@ -131,20 +154,23 @@ class _Original:
         ]
         return self.headers.unsigned is not None and len(tokens) > 1
 
-    def with_another_body(
-        self, depending: Callable[[dict[str, str]], _Places]
-    ) -> tuple[int | None, dict[str, str]]:
-        """Return the first field on which some parts depend, and the headers with another value.
+    def is_public(self, text: str) -> bool:
+        """Whether anybody can know a text: it is in the body, or shows an id or a digest."""
+        text = unquote(text)
+        is_shown = any(public in text for public in self._public if len(public) >= _LONG)
+        return is_shown or text.encode() in self._shown_in
 
-        Args:
-            depending: Returns these parts, given other headers. If they already depend on the
-                body's bytes, or on no field, the field is None.
+    def with_another_body(self) -> tuple[int | None, dict[str, str]]:
+        """Return the first field on which a signature depends, and the headers with another value.
+
+        If it already depends on the body's bytes, or on no field, the field is None.
         """
         body = self._request.body
         others = self.signed(body=with_a_space(body))
-        for number, changed in enumerate(() if depending(others) else _changed_fields(body)):
+        is_of_bytes = self.signatures(others)
+        for number, changed in enumerate(() if is_of_bytes else _changed_fields(body)):
             others = self.signed(body=changed)
-            if depending(others):
+            if self.signatures(others):
                 return number, others
         return None, others
 
@@ -172,23 +198,27 @@ class Scheme:
             app may verify one of them in its place.
         random: If it is uncertain, the names of the headers with random parts.
         is_dated_apart: Whether only ``clocks`` show the timestamp.
+        moments: The times that the headers show, in Unix seconds, such as when a token expires.
     """
 
     def __init__(self, signer: Signer, request: WebhookRequest, another: Event | None) -> None:
         original = _Original(signer, request)
         headers, random = original.headers, original.random
+        if random and not (repeated := _Original(_repeating(signer), request)).random:
+            original = repeated
+        self._original = original
         old = original.signed(timestamp=request.timestamp - DAY)
         with_other_id = original.signed(_id=other_id(request.id))
         by_time, by_id = original.signatures(old), original.signatures(with_other_id)
         # The field to change in a body; None: its bytes.
-        self._field, with_other_body = original.with_another_body(original.signatures)
+        self._field, with_other_body = original.with_another_body()
         by_body = original.signatures(with_other_body)
         found = by_body | by_time | by_id
         if not found and another is not None:
             posted = another._posted(another.body)
             with_another = original.signed(event=another, body=posted, _id=another.id)
             found = original.signatures(with_another)
-        shown = _names(original.changed(old))  # the headers that depend on the time
+        shown, self.moments = original.dated(old)
         self.is_certain: bool = bool(found)
         self.is_dated: bool = bool(by_time)
         self.signs_body: bool = bool(by_body)
@@ -204,15 +234,8 @@ class Scheme:
             self.signs_body, self.uncovered = False, _UNCERTAIN
         # If no signature was found, it is a random part or a key.
         if not found:
-            clear, again = _opened(headers), _opened(original.again)
-            shown = _names(_differing(clear, _opened(old)) - _differing(clear, again))
-            found = self._assumed(headers, random, shown)
-            self.is_dated = bool(random and shown)
             self._field = 0 if _reads_fields(signer, request) else None
-            is_changeable = self._field is None or any(_changed_fields(request.body))
-            self.signs_body = bool(random) and is_changeable
-            if random:
-                self._look_again(signer, request, another, random)
+            found = self._assume(original, random, shown)
         # The headers that show it.
         self._places: dict[str, set[int]] = {}  # of what may be the signature, by header
         for name, number in found:
@@ -230,6 +253,10 @@ class Scheme:
         }
         self.signatures: frozenset[str] = frozenset(self._places)
         names = {*self._places}
+        # A signature is only right beside its own nonce.
+        self._moving: _Places = found | (random - original.contents - _tokens(headers, random))
+        if found & random:
+            names |= _names(self._moving)
         if self.is_dated:
             names |= shown
         if by_id:
@@ -242,41 +269,24 @@ class Scheme:
         ]
         self.is_dated_apart: bool = shown <= {*self.clocks}
 
-    def _look_again(
-        self, signer: Signer, request: WebhookRequest, another: Event | None, random: _Places
-    ) -> None:
-        # Find out what the random parts depend on, with the same random numbers in each call.
-        def repeating(given: WebhookRequest) -> Any:
-            with _same_random_numbers():
-                return signer(given)
-
-        original = _Original(repeating, request)
-        if original.again != original.headers:  # it draws them elsewhere, such as in OpenSSL
-            if original.headers.unsigned is not None:
-                self.signs_body, self.uncovered = False, _UNCERTAIN
-            return
-
-        def depending(others: dict[str, str]) -> _Places:
-            return original.changed(others) & random
-
-        field, with_other_body = original.with_another_body(depending)
-        self.signs_body = bool(depending(with_other_body))
-        if self.signs_body:
-            self._field = field
-            return
-        event = another or request.event
-        by_id = original.changed(original.signed(_id=other_id(request.id)))
-        with_another = original.signed(event=event, body=event._posted(event.body))
-        by_event = original.changed(with_another)
-        if not any(places and places <= random for places in (by_id, by_event)):
-            self.uncovered = _UNCOVERED
-
-    def _assumed(self, headers: dict[str, str], random: _Places, shown: set[str]) -> _Places:
+    def _assume(self, original: _Original, random: _Places, shown: set[str]) -> _Places:
         # The signature may be any random part, or a key that is always the same.
-        tokens = {place for place in random if _json_in(_part(headers, place)) is not None}
-        found = (random - tokens) or random
+        headers, body = original.headers, original.body
+        if random and headers.unsigned is not None:
+            self.uncovered = _UNCERTAIN
+        elif random and not original.random:
+            self.uncovered = _UNCOVERED
+        is_changeable = self._field is None or any(_changed_fields(body))
+        self.signs_body = bool(random) and is_changeable and not self.uncovered
+        self.is_dated = bool(random and shown)
+        found = (random - _tokens(headers, random) - original.contents) or random
         self.random = [name for name in headers if name in _names(found)]
-        keys = {(name, -1) for name in headers if name not in _names(random) | shown}
+        usual = _names(random) | shown
+        keys = {
+            (name, -1)
+            for name, value in headers.items()
+            if name not in usual and not original.is_public(value)
+        }
         long = {place for place in keys if len(_part(headers, place)) >= _LONG}
         return found | long or keys or {(name, -1) for name in headers}
 
@@ -293,7 +303,13 @@ class Scheme:
             for name, numbers in self._places.items()
         }
 
-    def moved(self, signature: Mapping[str, str], signed: Mapping[str, str]) -> dict[str, str]:
+    def has_another_for(self, **changes: Any) -> bool:
+        """Whether the signature is another one for a changed request."""
+        if self.is_certain:
+            return bool(self._original.signatures(self._original.signed(**changes)))
+        return bool(self.random) and changes["body"] != self._original.body
+
+    def moved(self, signature: Signature, signed: Signature) -> Signature:
         """Return a signature on something else: what a signer has written into ``signed``.
 
         A signer that makes the whole body writes the event as well, such as in base64, and perhaps
@@ -305,10 +321,11 @@ class Scheme:
             others = [*_PART.finditer(signed[name])]
             moved[name] = signed[name]
             if len(parts) == len(others):
-                for number in sorted(self._places.get(name, ()), reverse=True):
+                moving = {number for place, number in self._moving if place == name}
+                for number in sorted(moving, reverse=True):
                     start, end = others[number].span()
                     moved[name] = moved[name][:start] + parts[number] + moved[name][end:]
-        return moved
+        return signed.forged(moved)
 
     def bare(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return wrong signatures without what usually surrounds them; empty if nothing does."""
@@ -361,6 +378,14 @@ def _same_random_numbers() -> Generator[None]:
             stdlib_random.setstate(state)
 
 
+def _repeating(signer: Signer) -> Signer:
+    def sign_again(request: WebhookRequest) -> Any:
+        with _same_random_numbers():
+            return signer(request)
+
+    return sign_again
+
+
 def _differing(headers: Mapping[str, str], others: Mapping[str, str]) -> _Places:
     places: _Places = set()
     for name, value in headers.items():
@@ -384,13 +409,12 @@ def _part(headers: Mapping[str, str], place: tuple[str, int]) -> str:
     return parts[number] if -1 <= number < len(parts) and parts else ""
 
 
-def _may_sign(part: str, other: str, public: Iterable[str]) -> bool:
+def _may_sign(part: str, other: str) -> bool:
     return (
         len(part) >= _SHORTEST
         and not _WORDS.fullmatch(part)
         and _shape(part) != _shape(other)
         and _json_in(part) is None
-        and not any(text in part for text in public if len(text) >= _LONG)
     )
 
 
@@ -422,6 +446,10 @@ def _opened(headers: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def _tokens(headers: Mapping[str, str], places: _Places) -> _Places:
+    return {place for place in places if _json_in(_part(headers, place)) is not None}
+
+
 def _reads_fields(signer: Signer, request: WebhookRequest) -> bool:
     # A function that signs fields has to parse the body.
     try:
@@ -429,6 +457,13 @@ def _reads_fields(signer: Signer, request: WebhookRequest) -> bool:
     except Exception:
         return True
     return False
+
+
+def _longer(body: bytes) -> bytes:
+    more = b"0" * _LONGER
+    if body.lstrip()[:1] == b"{":
+        return body.replace(b"{", b'{"more":"%b",' % more, 1)
+    return body + b"&more=" + more
 
 
 def _changed_fields(body: bytes) -> Iterator[bytes]:

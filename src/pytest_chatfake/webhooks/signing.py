@@ -53,10 +53,12 @@ class Signature(dict[str, str]):
     Attributes:
         unsigned: The body that was signed; None: the signature is not inside it.
         body: The same body with the signature.
+        source: The genuine signature from which a forged one was made, if it is known.
     """
 
     unsigned: bytes | None = None
     body: bytes = b""
+    source: Signature | None = None
 
     @property
     def fields(self) -> dict[str, str]:
@@ -65,6 +67,12 @@ class Signature(dict[str, str]):
     @property
     def headers(self) -> dict[str, str]:
         return {name: value for name, value in self.items() if not is_field(name)}
+
+    def forged(self, values: Mapping[str, str]) -> Signature:
+        """Return other values for the same body."""
+        forged = Signature(values)
+        forged.source = self
+        return forged
 
 
 def sign(signer: Signer, request: WebhookRequest) -> Signature:
@@ -78,8 +86,10 @@ def sign(signer: Signer, request: WebhookRequest) -> Signature:
         signature |= {name: str(signed[name]) for name in signed if signed[name] != usual.get(name)}
         if not signature:
             raise TypeError(f"{returned}: expected JSON or a form with a signature in it")
-    elif isinstance(headers, Signature) and headers.unsigned == request.body:
-        signature.unsigned, signature.body = headers.unsigned, headers.body
+    elif isinstance(headers, Signature):
+        signature.source = headers.source
+        if headers.unsigned == request.body:
+            signature.unsigned, signature.body = headers.unsigned, headers.body
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
         raise TypeError(
@@ -89,9 +99,11 @@ def sign(signer: Signer, request: WebhookRequest) -> Signature:
     return signature
 
 
-def forged_body(signer: Signer, request: WebhookRequest, forged: Mapping[str, str]) -> bytes:
+def forged_body(signer: Signer, request: WebhookRequest, forged: Signature) -> bytes:
     """Return a request's body with other fields of its signature; fields not given are left out."""
-    genuine = sign(signer, request)
+    genuine = forged.source or sign(signer, request)
+    if forged.fields == genuine.fields:
+        return genuine.body  # the headers may sign its very bytes
 
     def change(name: str, value: Any) -> Any:
         if name not in genuine:
@@ -360,7 +372,7 @@ def _repeated(format_: str) -> tuple[str, str]:
         # value.
         are_parts = all("=" in each or each == "{timestamp}" for each in others)
         if others and are_parts and '"' not in part and " " not in "".join(others):
-            return separator, part
+            return separator + " " * (f"{separator} " in format_), part
     return "", format_
 
 

@@ -38,6 +38,8 @@ class AsgiTarget(Target):
     run in the test's thread and see the test's transaction.
     """
 
+    on_loop = True
+
     def __init__(
         self,
         app: AsgiApp,

@@ -40,12 +40,14 @@ class Target(ABC):
         threaded: Whether `attempt_async` calls the target in a thread, which delays cancellations.
         overlaps: Whether two attempts can be made at the same time.
         in_process: Whether the app's code runs in this process.
+        on_loop: Whether the app's code runs on a loop, where its tasks go on at later attempts.
         printed: What a WSGI app wrote to ``wsgi.errors`` in the last attempt.
     """
 
     threaded: bool = False
     overlaps: bool = True
     in_process: bool = True
+    on_loop: bool = False
     printed: str = ""
     _app: Any = None  # the app or function, if it runs in this process
 
@@ -156,7 +158,7 @@ class HandlerTarget(Target, Generic[RequestT]):
         self._portal = portal
         self._awaited = Cancellable()
         # Plain functions can't overlap, because they all run in the test's thread.
-        self.overlaps: bool = is_async(function)
+        self.overlaps = self.on_loop = is_async(function)
 
     def clone(self) -> HandlerTarget[RequestT]:
         return HandlerTarget(self._app, portal=self._portal)
@@ -179,6 +181,7 @@ class HandlerTarget(Target, Generic[RequestT]):
         return response_of(result)
 
     async def _wait(self, request: RequestT, result: Awaitable[object]) -> Response:
+        self.on_loop = True  # even if a plain function has returned an awaitable
         try:
             return response_of(await self._awaited.run_app(request, result))
         except CancelledExternally as late:
