@@ -218,7 +218,8 @@ class Scheme:
             posted = another._posted(another.body)
             with_another = original.signed(event=another, body=posted, _id=another.id)
             found = original.signatures(with_another)
-        shown, self.moments = original.dated(old)
+        shown, moments = original.dated(old)
+        self.moments: list[int] = moments
         self.is_certain: bool = bool(found)
         self.is_dated: bool = bool(by_time)
         self.signs_body: bool = bool(by_body)

@@ -158,7 +158,8 @@ class HandlerTarget(Target, Generic[RequestT]):
         self._portal = portal
         self._awaited = Cancellable()
         # Plain functions can't overlap, because they all run in the test's thread.
-        self.overlaps = self.on_loop = is_async(function)
+        self.overlaps: bool = is_async(function)
+        self.on_loop: bool = self.overlaps
 
     def clone(self) -> HandlerTarget[RequestT]:
         return HandlerTarget(self._app, portal=self._portal)
