@@ -51,8 +51,8 @@ _R = TypeVar("_R", bound=Record)
 class History(list[Record]):
     """Everything that happened in a fake since it was made, or last reset, in order.
 
-    It needs no lock, although any thread may add a request or a fault: a record is in the history
-    once it was appended.
+    It needs no lock, although any thread may add a request: a record is in the history once it was
+    appended.
     """
 
     def __init__(self) -> None:

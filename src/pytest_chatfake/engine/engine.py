@@ -186,7 +186,9 @@ class Engine:
 
     def note(self, what: str, line: Line) -> Record:
         """Record a call of the test that affects later events, but not the account."""
-        return self.executor.note(what, line, None, self.catch_up())
+        now = self.catch_up()
+        with self.core.lock:
+            return self.executor.note(what, line, None, now)
 
     def catch_up(self) -> int:
         """Run due work without attempting its webhooks; return the present in nanoseconds.

@@ -576,8 +576,9 @@ class Webhooks:
         concerned = checked(where, f"{fault.kind}()", self._engine)
         fault._set_up(concerned, calling_line(3))
         fault.moment = self._engine.catch_up()
-        state = self._engine.state
-        state.faults.append(state.history.add(fault))
+        with self._engine.core.lock:  # so that neither a reset nor a verb comes between
+            state = self._engine.state
+            state.faults.append(state.history.add(fault))
         return fault
 
     # Past events, and events that the service would not send
