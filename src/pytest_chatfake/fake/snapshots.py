@@ -241,12 +241,12 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
     return f"{path or 'snapshot'}: {cited(value)}" if is_alone or value != copied else ""
 
 
-def _ignored_attribute(value: Any) -> str:
+def _ignored_attribute(value: object) -> str:
     # A public attribute that doesn't count, if a class's own `==` looks at one attribute at most:
     # two objects of a Django model are equal if their keys are. A phone number, say, may leave out
     # how it was written; what a dataclass or attrs class leaves out was chosen.
     kind = type(value)
-    is_chosen = is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
+    is_chosen = is_dataclass(value) or hasattr(value, "__attrs_attrs__")
     if is_chosen or not inspect.isfunction(kind.__eq__):
         return ""
     names: dict[str, Any] = getattr(value, "__dict__", {})

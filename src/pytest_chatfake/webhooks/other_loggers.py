@@ -9,7 +9,7 @@ import logging
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 #: Takes a level of Python's logging and an exception.
 Note = Callable[[int, object], None]
@@ -29,8 +29,9 @@ class Loguru:
         loguru = sys.modules.get("loguru")
         # To add a sink takes loguru 7 ms, and only its text says which ones there are.
         if loguru is not None and f"(id={self._sink}," not in repr(loguru.logger):
-            options = {"format": lambda _: "", "backtrace": False, "diagnose": False}
-            self._sink = loguru.logger.add(self._see, level=logging.WARNING, **options)
+            self._sink = loguru.logger.add(
+                self._see, level=logging.WARNING, format=_no_text, backtrace=False, diagnose=False
+            )
 
     def end(self) -> None:
         sink, self._sink = self._sink, None
@@ -52,14 +53,15 @@ class Structlog:
 
     def __init__(self, note: Note) -> None:
         self._note = note
-        self._lists: list[list[Any]] = []
+        self._lists: list[list[object]] = []
 
     def begin(self) -> None:
         structlog = sys.modules.get("structlog")
         processors = None if structlog is None else structlog.get_config()["processors"]
         if isinstance(processors, list) and self._see not in processors:
-            self._lists.append(processors)
-            processors.insert(0, self._see)
+            own = cast("list[object]", processors)
+            self._lists.append(own)
+            own.insert(0, self._see)
 
     def end(self) -> None:
         lists, self._lists = self._lists, []
@@ -69,7 +71,11 @@ class Structlog:
 
     def _see(self, _: object, method: str, event: dict[str, Any]) -> dict[str, Any]:
         given = event.get("exc_info", method == "exception")
-        error = sys.exc_info() if given is True else given
+        error: Any = sys.exc_info() if given is True else given
         level = logging.ERROR if method in _AS_ERRORS else logging.WARNING
-        self._note(level, error[1] if isinstance(error, tuple) else error)
+        self._note(level, cast("object", error[1]) if isinstance(error, tuple) else error)
         return event
+
+
+def _no_text(_: object) -> str:
+    return ""
