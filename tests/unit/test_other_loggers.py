@@ -118,8 +118,11 @@ def noted_after(fake, change, log):
     return fake.webhooks.attempts[-1]._logged[:2]
 
 
-def test_a_closed_fake_leaves_loguru_as_it_was(fake, loguru):
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_closed_fake_leaves_loguru_as_it_was(fake, loguru, monkeypatch, is_there):
     noted(fake, failing(lambda error: loguru.log(40, error)))
+    if not is_there:  # a test has taken the module away
+        monkeypatch.delitem(sys.modules, "loguru")
     fake.close()
     assert [*loguru.sinks] == [0]
 

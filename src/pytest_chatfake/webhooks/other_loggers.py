@@ -23,13 +23,15 @@ class Loguru:
     def __init__(self, note: Note) -> None:
         self._note = note
         self._sink: int | None = None
+        self._logger: Any = None  # a test may take the module away
 
     def begin(self) -> None:
         """Add the sink, unless it is there; an app may have removed all sinks."""
         loguru = sys.modules.get("loguru")
         # To add a sink takes loguru 7 ms, and only its text says which ones there are.
         if loguru is not None and f"(id={self._sink}," not in repr(loguru.logger):
-            self._sink = loguru.logger.add(
+            self._logger = loguru.logger
+            self._sink = self._logger.add(
                 self._see, level=logging.WARNING, format=_no_text, backtrace=False, diagnose=False
             )
 
@@ -37,7 +39,7 @@ class Loguru:
         sink, self._sink = self._sink, None
         if sink is not None:
             with suppress(ValueError):  # an app has removed it
-                sys.modules["loguru"].logger.remove(sink)
+                self._logger.remove(sink)
 
     def _see(self, message: Any) -> None:
         if exception := message.record["exception"]:
