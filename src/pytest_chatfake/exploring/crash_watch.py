@@ -12,9 +12,8 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-import warnings
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from itertools import dropwhile, takewhile
@@ -31,7 +30,7 @@ from ..transport.client.targets import Target
 from ..transport.client.wsgi import around_call
 from .client_calls import short_name
 from .database_calls import call_and_listen
-from .garbage import old_objects
+from .garbage import old_objects, warnings_unheard
 from .holdings import Holdings
 from .injected_errors import make_error
 from .stepping import (
@@ -164,8 +163,7 @@ class CrashWatch:
     def end(self) -> None:
         """Stop watching, and drop whatever a crash left behind."""
         self._is_counting, self._has_ended = False, True
-        with self._stack, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nobody hears what a process leaves open as it dies
+        with self._stack, warnings_unheard() if self.effect else nullcontext():
             self._tasks.clear()
             self._raised = None
             if self.stopped is not None:

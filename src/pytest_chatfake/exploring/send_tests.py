@@ -289,11 +289,10 @@ class _SendRun(Run[SendTests]):
             if is_static and [*Books.of(Inside(fake)).missing(self._known[False].messages)]:
                 # Its key is a setting, so a deployment brings the new one.
                 self.require_restart()
-                calls = Inside(fake).calls
-                before = len(calls)
+                before = len(Inside(fake).calls)
                 await sending.make_anew()
                 await sending.continue_sending()
-                is_used = any(call.accepted for call in [*calls][before:])
+                is_used = any(call.accepted for call in Inside(fake).calls[before:])
                 self.note(_NEW_KEY_LATE if is_used else _NEW_KEY_NEVER)
             await self._judge(fake, snapshot, sending, "the API key was rotated")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import inspect
 import threading
-import warnings
 from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager
 from copy import copy
@@ -24,6 +23,7 @@ from ..fake.inside import Inside
 from ..http_api.routes import BALANCE_PATH
 from .client_calls import POINTS, client_calls
 from .deviations import Call
+from .garbage import warnings_unheard
 from .meetings import away
 from .search import CALLS
 from .tripwires import set_tripwire
@@ -162,8 +162,7 @@ class Sending:
         if self.days:
             await self._work_for_hours()
         if self._has_restarted:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # no process closes anything as it crashes
+            with warnings_unheard():
                 gc.collect()
 
     async def _work_for_hours(self) -> None:
@@ -180,7 +179,7 @@ class Sending:
         # calls, such as one for a token, meet no trouble.
         if self._remedy is None or self._is_remedied:
             return
-        paths = [(call.path, call.method) for call in [*self._inside.calls][self._calls_before :]]
+        paths = [(call.path, call.method) for call in self._inside.calls[self._calls_before :]]
         has_tried = any(Call.of(*path) in self._sends for path in paths)
         self.held_back = not (has_tried or may_wait) and (BALANCE_PATH, "GET") in paths
         if has_tried or self.held_back:
