@@ -263,16 +263,21 @@ class Row(Base):
     id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
 
 
+def app_with(session):
+    """An app that adds a row once, in a session that it keeps."""
+
+    def app(request):
+        if session.get(Row, 1) is None:
+            session.add(Row(id=1))
+            session.commit()
+
+    return app
+
+
 def test_a_session_that_the_app_keeps_forgets_what_it_has_not_committed(file):
     engine = sa.create_engine(f"sqlite:///{file}")
     with orm.Session(engine) as kept:
-
-        def app(request):
-            if kept.get(Row, 1) is None:
-                kept.add(Row(id=1))
-                kept.commit()
-
-        crashed(app, before=orm.Session.commit)
+        crashed(app_with(kept), before=orm.Session.commit)
     engine.dispose()
 
     assert rows_in(file) == [(1,)]
@@ -319,14 +324,8 @@ def test_an_awaited_connection_of_sqlalchemy_begins_anew(file):
 def test_a_session_that_the_test_has_read_is_rolled_back_in_its_commit(file):
     engine = sa.create_engine(f"sqlite:///{file}")
     with orm.Session(engine) as kept:
-
-        def app(request):
-            if kept.get(Row, 1) is None:
-                kept.add(Row(id=1))
-                kept.commit()
-
         kept.get(Row, 1)
-        assert crashed(app, before=sa.engine.Transaction.commit)[1] == "status 200"
+        assert crashed(app_with(kept), before=sa.engine.Transaction.commit)[1] == "status 200"
     engine.dispose()
 
     assert rows_in(file) == [(1,)]
