@@ -80,8 +80,7 @@ class DueRunner:
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
         with self._core.lock:  # so that it stands in the middle of no verb's records
-            move = self._core.state.history.add(ClockRecord(what, line, now, target))
-            self._executor.move = move
+            self._executor.move = self._core.state.history.add(ClockRecord(what, line, now, target))
         yield from self._run_each(limit, target)
         with self._core.lock:  # or two threads at once would move time twice as far
             self._time.forward(target)

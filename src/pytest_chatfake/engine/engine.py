@@ -326,15 +326,16 @@ class Engine:
         Raises:
             TimeoutError: The attempts are not finished. In sync mode, they go on.
         """
+        if self.mode == "sync" and not apart:
+            self.drain.attempt()
+            return
         # Whatever can be ended is, once its own time is up.
         limit = self.settings.timeout * len(self.outbox.queue.ready) + _MARGIN
         late = TimeoutError(
             f"the webhooks of an API call were not handled before its response, within {limit:g} "
             f"s: does the app hold a lock or a transaction while it sends?"
         )
-        if self.mode == "sync" and not apart:
-            self.drain.attempt()
-        elif self.mode == "sync":
+        if self.mode == "sync":
             worker = Worker("chatfake-first", grace=0)
             try:
                 if not worker.finishes(self.drain.attempt, limit):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LoopEvent: TypeAlias = "asyncio.Event | trio.Event"
 AsyncFunction: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
+Ended: TypeAlias = Literal["done", "cancelled", "blocked"]
 
 # Real seconds: a loop that has not begun another thread's call within this time is blocked.
 TAKE_UP_SECONDS = 0.5
@@ -147,7 +148,7 @@ class LoopBridge(NamedTuple):
         is_here: Returns False if another loop is running in this thread.
     """
 
-    run: Callable[[AsyncFunction, float], Literal["done", "cancelled", "blocked"]]
+    run: Callable[[AsyncFunction, float], Ended]
     is_here: Callable[[], bool]
 
 
@@ -171,7 +172,7 @@ def _bridge_to_asyncio() -> LoopBridge:
 
     loop = asyncio.get_running_loop()
 
-    def run(function: AsyncFunction, limit: float) -> Literal["done", "cancelled", "blocked"]:
+    def run(function: AsyncFunction, limit: float) -> Ended:
         if not _responds(loop.call_soon_threadsafe):
             return "blocked"
         running = asyncio.run_coroutine_threadsafe(function(), loop)
@@ -189,8 +190,8 @@ def _bridge_to_trio() -> LoopBridge:
 
     token = trio.lowlevel.current_trio_token()
 
-    def run(function: AsyncFunction, limit: float) -> Literal["done", "cancelled", "blocked"]:
-        async def bounded() -> Literal["done", "cancelled"]:
+    def run(function: AsyncFunction, limit: float) -> Ended:
+        async def bounded() -> Ended:
             with trio.move_on_after(limit) as scope:
                 await function()
             return "cancelled" if scope.cancelled_caught else "done"
