@@ -97,7 +97,7 @@ class Kind(NamedTuple):
         is_unseen: Whether the order and the moments of attempts don't show that it fired.
         is_alone: Whether it is never combined with another deviation.
         compares: Whether a correct app ends with the same snapshot as in the world as written.
-        judges: Whether ``expected()`` holds in such a world; None: if it ``compares``.
+        judges: Whether ``expected()`` holds in such a world.
         is_in_all: Whether ``"all"`` tries it; not if no app survives it, or if it is about sending.
         needs: What a body lacks if it has nothing to try.
         unchanged: Why webhooks may look unchanged despite it; empty: they never do, or may.
@@ -120,7 +120,7 @@ class Kind(NamedTuple):
     is_unseen: bool = False
     is_alone: bool = False
     compares: bool = True
-    judges: bool | None = None
+    judges: bool = True
     is_in_all: bool = True
     needs: str = "no event is posted to your app"
     unchanged: str = ""
@@ -282,6 +282,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         is_unseen=True,
         is_alone=True,
         compares=False,  # an app may keep the value, or map it to one of its own
+        judges=False,
         unchanged=f"your webhooks have none of the fields {', '.join(OPEN)}",
     ),
     "unknown_type": Kind(
@@ -292,7 +293,6 @@ KINDS: Final[Mapping[str, Kind]] = {
         is_unseen=True,
         is_alone=True,
         compares=False,  # an app may keep the text of an amount
-        judges=True,
         needs="outbound= writes no JSON with numbers",
     ),
     "unknown_event": Kind(

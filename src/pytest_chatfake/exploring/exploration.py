@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from itertools import zip_longest
 from time import monotonic
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any, Final, NamedTuple, NoReturn
 
 from ..base.coroutines import run_at_once
@@ -38,10 +38,10 @@ from ..report.timeline_text import timeline_text
 from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
-from .deviations import CRASHING, DEFAULT, EARLY, KINDS, OVER_A_SOCKET, Deviation
+from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
 from .memories import MemoryWatch
 from .printed_test import NoTestError, Written, body_as_written, print_test
-from .search import Search, WorldLog
+from .search import CheckedOptions, Search, WorldLog
 from .timeline_diff import timeline_diff
 from .world import Body, Environment, World, is_skip
 
@@ -95,23 +95,6 @@ class ReadyMadeTest(NamedTuple):
     wants: Callable[[Deviation, WorldLog], bool] | None = None
 
 
-class CheckedOptions(NamedTuple):
-    """The checked options of an exploration, which :meth:`.Explorer.__call__` explains."""
-
-    kinds: tuple[str, ...] = DEFAULT
-    limit: int = 500
-    depth: int = 2
-    seconds: float | None = None
-    only: tuple[Deviation, ...] | None = None
-    crash_points: Mapping[FunctionType, str] | None = None  # None: no crashes or errors are tried
-    errors: Mapping[str, str] = {}  # the errors that they raise, by name
-    all_kinds: bool = False  # "all", not single kinds
-    stop_at_first: bool = False
-    may_miss_points: bool = False  # those that the app never calls are left out
-    runs_again: bool = False  # the body as written again, if there is nothing else
-    calls_count: bool = False  # the app's calls of the API are crash points as well
-
-
 class Exploration:
     """An exploration and its result, as returned when you call ``chat_explore``.
 
@@ -140,7 +123,7 @@ class Exploration:
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
         self._code: CodeType | None = code if row is None else None
-        self._search = Search(scope.kinds, scope.depth, scope.limit)
+        self._search = Search(scope)
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
         self._unawaited: Coroutine[Any, Any, None] | None = None
@@ -296,8 +279,9 @@ class Exploration:
         self._first = first
         if is_whole:
             return
-        self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
-        self._search = Search(kinds=self._scope.kinds, depth=0, limit=1)
+        only = first._failing or first._scope.only
+        self._scope = first._scope._replace(depth=0, only=only)
+        self._search = Search(self._scope)
 
     def _run(self) -> Exploration:
         run_at_once(self._explore())

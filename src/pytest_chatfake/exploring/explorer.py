@@ -21,8 +21,9 @@ from ..base.errors import ChatFakeError
 from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import KINDS, check_kinds, has_points, parse_deviations
-from .exploration import CheckedOptions, Exploration, Progress, ReadyMadeTest
+from .exploration import Exploration, Progress, ReadyMadeTest
 from .injected_errors import find_error
+from .search import CheckedOptions
 from .tripwires import find_function
 from .world import Body, Environment
 
@@ -172,15 +173,7 @@ class Explorer:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
-        listens = "duplicate_at_once" in scope.kinds
-        environment = Environment(
-            config,
-            self._start,
-            scope.crash_points,
-            scope.errors,
-            listens=listens,
-            calls_count=scope.calls_count,
-        )
+        environment = Environment(config, self._start, scope)
         exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
         for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
             exploration._repeat(first, is_whole=self._is_whole)

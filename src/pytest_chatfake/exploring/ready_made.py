@@ -31,9 +31,10 @@ from ..fake.snapshots import Snapshot, SnapshotError
 from ..transport.client.django_bridge import has_waiting_callbacks
 from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
-from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
+from .exploration import Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import Written
+from .search import CheckedOptions
 
 #: pytest-django's fixture that runs what waits for a commit.
 _CAPTURES: Final = "django_capture_on_commit_callbacks"

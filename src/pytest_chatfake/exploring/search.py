@@ -20,6 +20,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
+from types import FunctionType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..webhooks.faults import Concurrently
@@ -95,6 +96,23 @@ class LoggedCall(NamedTuple):
             return (*ways[:1] * self.has_late_webhooks, *[delivered] * bool(devices))
         # A query has no effect, so an error afterwards is the same as a refusal.
         return ways[:1] if self.call.method in {"GET", "HEAD"} else ways
+
+
+class CheckedOptions(NamedTuple):
+    """The checked options of an exploration, which :meth:`.Explorer.__call__` explains."""
+
+    kinds: tuple[str, ...] = DEFAULT
+    limit: int = 500
+    depth: int = 2
+    seconds: float | None = None
+    only: tuple[Deviation, ...] | None = None
+    crash_points: Mapping[FunctionType, str] | None = None  # None: no crashes or errors are tried
+    errors: Mapping[str, str] = {}  # the exception classes that they raise, by name
+    all_kinds: bool = False  # "all", not single kinds
+    stop_at_first: bool = False
+    may_miss_points: bool = False  # those that the app never calls are left out
+    runs_again: bool = False  # the body as written again, if there is nothing else
+    calls_count: bool = False  # the app's calls of the API are crash points as well
 
 
 #: The attempts of a world, in order; None: a barrier.
@@ -343,10 +361,8 @@ class Search:
         left_out: The kinds that can't be tried, and why.
     """
 
-    def __init__(self, kinds: Sequence[str], depth: int, limit: int) -> None:
-        self._kinds = kinds
-        self._depth = depth
-        self._limit = limit
+    def __init__(self, scope: CheckedOptions) -> None:
+        self._scope = scope
         self._seen: set[Key] = set()
         self._written: WorldLog | None = None
         self._new: WorldLog | None = None  # the log of the last world, if that one is new
@@ -371,13 +387,13 @@ class Search:
         """
         yield ()
         parents: list[_Parent] = [((), self.written)]
-        for _ in range(self._depth):
+        for _ in range(self._scope.depth):
             grown: list[_Parent] = []
             for deviations in self._grow(parents):
                 if not self.left_out.keys().isdisjoint(d.kind for d in deviations):
                     continue
-                if self.worlds >= self._limit:
-                    self.cut = f"limit={self._limit}"
+                if self.worlds >= self._scope.limit:
+                    self.cut = f"limit={self._scope.limit}"
                     return
                 self._new = None
                 yield deviations
@@ -407,9 +423,10 @@ class Search:
         Default kinds only count if they were requested by name, because every body lacks some of
         them.
         """
-        if not self._depth:
+        if not self._scope.depth:
             return []
-        asked = [kind for kind in self._kinds if kind not in DEFAULT or {*DEFAULT} - {*self._kinds}]
+        kinds = self._scope.kinds
+        asked = [kind for kind in kinds if kind not in DEFAULT or {*DEFAULT} - {*kinds}]
         if {*asked} - {*POSTED}:  # only a provider's own shape has these
             asked = [kind for kind in asked if kind not in POSTED]
         options = _Options(self.written, ())
@@ -430,20 +447,20 @@ class Search:
 
     def _children(self, parent: _Parent, *, is_spread: bool) -> Iterator[_Candidate]:
         # Sorted, so that _grow() can merge them.
-        taken, log = parent
+        (taken, log), kinds = parent, self._scope.kinds
         messages = {attempt.number: attempt.message for attempt in log.attempts if attempt}
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
         before = sum(d.extent for d in taken if not KINDS[d.kind].is_time)
         least_of_twins = {
             kind: KINDS[row.twin].least
             for kind, row in KINDS.items()
-            if row.twin in self._kinds and any(d.kind != kind for d in taken)
+            if row.twin in kinds and any(d.kind != kind for d in taken)
         }
-        for distance, new in possible_deviations(log, self._kinds, taken):
+        for distance, new in possible_deviations(log, kinds, taken):
             if distance >= least_of_twins.get(new.kind, math.inf):
                 continue
             is_same = new.is_of_an_attempt and concerned == {messages.get(new.start)}
             if bool(taken and not is_same) == is_spread:
                 deviations = (*taken, new)
-                order = (self._kinds.index(new.kind), *sorted(d.start for d in deviations))
+                order = (kinds.index(new.kind), *sorted(d.start for d in deviations))
                 yield _Candidate(is_spread, before + distance, order, deviations)

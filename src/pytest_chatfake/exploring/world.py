@@ -67,7 +67,7 @@ from .memories import MemoryWatch
 from .posted_fields import Posted, Way, ways_to_evolve
 from .prompt_deliveries import prompt_deliveries
 from .recorder import Barrier, Ended, Recorder
-from .search import CALLS, LoggedAttempt, LoggedCall, WorldLog, possible_deviations
+from .search import CALLS, CheckedOptions, LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 #: A body: a function that takes a fake.
 Body = Callable[[ChatFake], Any]
@@ -96,32 +96,16 @@ class Environment:
     ``start``, unless time is already frozen.
 
     Attributes:
-        config, crash_points: As given. With crash points, the body as written shows where the app
-        can crash.
-        errors: The names of exception classes, by the names of the crash points that raise them.
-        listens: Whether the body as written also shows which database calls the app makes.
-        calls_count: Whether the app's calls of the API are crash points as well.
+        config, scope: As given.
         ends: How meetings ended, by point.
         spent: Nanoseconds of real time, by what took them.
     """
 
-    def __init__(
-        self,
-        config: ChatFakeConfig,
-        start: datetime,
-        crash_points: Mapping[FunctionType, str] | None = None,
-        errors: Mapping[str, str] = {},
-        *,
-        listens: bool = False,
-        calls_count: bool = False,
-    ) -> None:
+    def __init__(self, config: ChatFakeConfig, start: datetime, scope: CheckedOptions) -> None:
         self.config = config
+        self.scope = scope
         self.spent: Counter[str] = Counter()
         self._busy_with, self._since = "", monotonic_ns()
-        self.crash_points = crash_points
-        self.errors = errors
-        self.listens = listens
-        self.calls_count = calls_count
         self.ends: dict[Point, set[str]] = {}
         self._start = start
         self._is_open = False
@@ -260,11 +244,10 @@ class World:
     def _set_up(self) -> None:
         environment, baseline = self._environment, self.baseline
         kinds = [KINDS[deviation.kind] for deviation in self.deviations]
-        judges = all(kind.compares if kind.judges is None else kind.judges for kind in kinds)
-        baseline.begin(compares=self.compares, judges=judges)
+        baseline.begin(compares=self.compares, judges=all(kind.judges for kind in kinds))
         is_first = baseline.learning and not self._other_ids
         self._is_written = is_first and not self.deviations
-        attend, points = None, environment.crash_points
+        attend, points = None, environment.scope.crash_points
         if self._is_written:
             self.memories = MemoryWatch()
             self.memories.begin()
@@ -288,8 +271,9 @@ class World:
 
     def _watch(self, points: Mapping[FunctionType, str]) -> CrashWatch:
         # Made for each attempt, as the app may import its client late.
-        calls = client_calls() if self._environment.calls_count else {}
-        return CrashWatch(None, {**calls, **points}, listens=self._environment.listens)
+        scope = self._environment.scope
+        calls = client_calls() if scope.calls_count else {}
+        return CrashWatch(None, {**calls, **points}, listens="duplicate_at_once" in scope.kinds)
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
@@ -498,9 +482,8 @@ class World:
     def unreached_points(self) -> list[str]:
         """The crash points that no attempt reached."""
         reached = {point.name for watch in self._watches for point in watch.points}
-        return [
-            name for name in (self._environment.crash_points or {}).values() if name not in reached
-        ]
+        points = self._environment.scope.crash_points or {}
+        return [name for name in points.values() if name not in reached]
 
     @property
     def stray_points(self) -> set[str]:
@@ -516,7 +499,8 @@ class World:
         lines = list(dict.fromkeys(chain.from_iterable(found)))
         threads = f"worker threads weren't crashed ({listed(lines)})" if lines else ""
         safe = sum(not watch.points for watch in watches)
-        if self._environment.crash_points or not safe or self._environment.calls_count:
+        scope = self._environment.scope
+        if scope.crash_points or not safe or scope.calls_count:
             return threads
         among = "" if safe == len(watches) else f" in {safe} of {len(watches)} attempts"
         but = f", except for worker threads ({listed(lines)})" if lines else ""
@@ -575,7 +559,7 @@ class World:
                 for (event, endpoint), number in self._seen.choices.items()
                 if number not in attempted
             },
-            errors=self._environment.errors,
+            errors=self._environment.scope.errors,
             held=self.held,
             has_routes=bool(self.inside.routes.shown()),
             posted=self._ways_to_evolve() if self._is_written else {},
