@@ -27,13 +27,14 @@ from ..base.tracebacks import raised_at
 from ..base.views import counted
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot, SnapshotError
+from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
 from ..transport.client.django_bridge import has_waiting_callbacks
+from .baseline import Baseline
 from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
 from .exploration import Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
-from .printed_test import Written
+from .printed_test import NoTestError, Written, as_code
 from .search import CheckedOptions
 
 #: pytest-django's fixture that runs what waits for a commit.
@@ -45,6 +46,9 @@ _NEVER_COMMITTED: Final = (
 
 #: Returned at the end of a generator.
 END: Final = object()
+
+#: A snapshot that was not taken yet.
+_UNKNOWN: Final = object()
 
 
 class Connected:
@@ -98,6 +102,9 @@ class ReadyMade:
         """Connect a new app, and return its snapshot."""
         raise NotImplementedError
 
+    def expected(self, chat_fake: ChatFake) -> Any:
+        """Return what the snapshot has to be."""
+
     def connected(self, chat_fake: ChatFake, **fixtures: Any) -> Connected:
         """Connect the app for a block: ``with self.connected(chat_fake) as snapshot:``.
 
@@ -138,8 +145,9 @@ class Run(Generic[Tests]):
         self._fixtures = {name: request.getfixturevalue(name) for name in fixtures_of(type(tests))}
         self._loop = loop_for(request, methods)
         self._is_async = self._loop is not None
-        self._before: Any = None  # the snapshot after connect(), in the first world
-        self._awaits_snapshot = False
+        self._before: Any = _UNKNOWN  # the snapshot after connect(), in the first world
+        self._has_snapshot = self._awaits_snapshot = False
+        self._quotes_ids = False  # whether messages say ids, which can't be written as code
         if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
@@ -202,10 +210,18 @@ class Run(Generic[Tests]):
                 self.note(_NEVER_COMMITTED)
         return exploration
 
-    async def _require_new_app(self, fake: ChatFake, snapshot: Snapshot, *, is_first: bool) -> None:
+    def _check_snapshot(self, snapshot: Snapshot | None) -> None:
+        self._has_snapshot = snapshot is not None
+        self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
+        if self._has_snapshot:
+            check_snapshot(snapshot)
+
+    async def _require_new_app(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
         # An app that remembers an earlier world would hide bugs.
+        if snapshot is None:
+            return
         value = await Inside(fake).taken(snapshot)
-        if is_first:
+        if self._before is _UNKNOWN:
             self._before = value
         elif not len(fake.events) and self._before != value:  # connect() may send something
             if cited(self._before) == cited(value):
@@ -219,6 +235,17 @@ class Run(Generic[Tests]):
                 f"now. Create the app inside connect(), and empty its database there"
                 f"{shared_folder(self._item)}"
             )
+
+    def _comparison(self, baseline: Baseline, imports: list[str]) -> str:
+        # The line of the test to paste that compares the snapshot.
+        taken = f"{'await ' * self._awaits_snapshot}snapshot()"
+        if baseline.is_judged:
+            waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
+            return f"assert {taken} == {waits}self.expected(chat_fake)"
+        expected = as_code(baseline.values[0], self._own.__globals__, imports)
+        if not expected:
+            raise NoTestError("the snapshot has values that can't be written as code")
+        return f"assert {taken} == {expected}  # as written; is it right?"
 
     def _pasted(self, lines: list[str], imports: list[str]) -> Written:
         # The test to paste: it connects the app, and goes on with these lines.
@@ -306,6 +333,12 @@ def check_class(
     ):
         if unknown := names - known:
             raise ValueError(f"{what}: expected one of {sorted(known)}, got {cited(min(unknown))}")
+
+
+def writes(tests: ReadyMade, method: str) -> bool:
+    """Return whether a user's class has this method, and not only ours."""
+    written = getattr(type(tests), method)
+    return all(written is not getattr(base, method, None) for base in ReadyMade.__subclasses__())
 
 
 def check_expected(expected: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
@@ -17,15 +16,15 @@ from ..base.errors import ChatFakeError
 from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot, check_snapshot
+from ..fake.snapshots import Snapshot
 from .baseline import Baseline, books_about
 from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
 from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
 from .garbage import old_objects
-from .printed_test import NoTestError, Written, as_code
-from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line
+from .printed_test import Written
+from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line, writes
 from .recorder import baseline_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, messages_as_code, with_names
@@ -173,7 +172,7 @@ class SendTests(ReadyMade):
 
     def play(self, chat_fake: ChatFake) -> Any:
         """Send once and let the app work, as each test does; ``await`` it in an async test."""
-        playing = Sending(self, chat_fake, works=_writes(self, "work")).play()
+        playing = Sending(self, chat_fake, works=writes(self, "work")).play()
         return playing if Inside(chat_fake).is_async else run_at_once(playing)
 
     @pytest.fixture(name="send_run")
@@ -242,14 +241,13 @@ class _SendRun(Run[SendTests]):
         explorer._config = explorer._config.replace(timeout=60)  # a client may sleep between tries
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
         self._failing: Counter[Content] | None = None  # what should have been sent, if that differs
-        self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._connect_calls: Counter[Call | None] = Counter()  # those that connect() made
         self._can_decide = False  # whether a right app can know if a call took effect
 
     def require_restart(self) -> None:
-        if not _writes(self._tests, "restart"):
+        if not writes(self._tests, "restart"):
             pytest.skip(_NO_RESTART)
 
     # The rows
@@ -336,10 +334,8 @@ class _SendRun(Run[SendTests]):
                 async with Connected(made) as snapshot:
                     calls = Inside(chat_fake).calls
                     self._connect_calls = Counter(Call.of(each.path, each.method) for each in calls)
-                    if snapshot is not None:
-                        check_snapshot(snapshot)
-                        self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
-                        await self._require_new_app(chat_fake, snapshot, is_first=not self._known)
+                    self._check_snapshot(snapshot)
+                    await self._require_new_app(chat_fake, snapshot)
                     await sends(chat_fake, snapshot)
 
         scope = self._scope(kinds, may_be_only=bool(kinds))
@@ -360,7 +356,7 @@ class _SendRun(Run[SendTests]):
         return Sending(
             self._tests,
             fake,
-            works=_writes(self._tests, "work"),
+            works=writes(self._tests, "work"),
             twice=twice,
             remedy=remedy,
             sends=self._send_calls,
@@ -434,7 +430,7 @@ class _SendRun(Run[SendTests]):
             named = with_names(value, books.names)
             if is_first:
                 self._known[sending.is_doubled] = known = known._replace(value=named)
-            if _writes(self._tests, "expected"):
+            if writes(self._tests, "expected"):
                 differing, books_say = await self._unexpected(fake, snapshot, value)
                 lines += differing
             elif named != known.value:
@@ -445,7 +441,7 @@ class _SendRun(Run[SendTests]):
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
             self._failing = known.messages if is_about_messages else None
             failure = baseline.error_about(cause, lines)
-            baseline.is_judged = _writes(self._tests, "expected")
+            baseline.is_judged = writes(self._tests, "expected")
             if books_say:
                 failure.add_note(books_say)
             raise failure
@@ -466,7 +462,7 @@ class _SendRun(Run[SendTests]):
             raise ChatFakeError("undecided(): expected False if nothing goes wrong, got True")
         if self._name == "test_a_lost_response" and (shared := books.shared_key()):
             raise AssertionError(shared)
-        self._can_decide = books.can_deduplicate or _writes(self._tests, "undecided")
+        self._can_decide = books.can_deduplicate or writes(self._tests, "undecided")
         self._days = sending.days
         self._known[sending.is_doubled] = _Known(books.contents)
         self._quotes_ids = books.quotes_ids
@@ -500,9 +496,8 @@ class _SendRun(Run[SendTests]):
     # The test to paste
 
     def _as_written(self, baseline: Baseline) -> Written:
-        imports, names = list[str](), self._own.__globals__
+        imports = list[str]()
         lines = [f"{'await ' * self._is_async}self.play(chat_fake)"]
-        taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
         if self._rejects:
             imports.append("from datetime import timedelta")
             lines += [
@@ -512,21 +507,11 @@ class _SendRun(Run[SendTests]):
             ]
         elif self._failing is not None:
             lines += messages_as_code(self._failing, quotes_ids=self._quotes_ids)
-        elif baseline.is_judged:
-            waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
-            lines.append(f"assert {taken_here} == {waits}self.expected(chat_fake)")
-        elif baseline.values and (expected := as_code(baseline.values[0], names, imports)):
-            lines.append(f"assert {taken_here} == {expected}  # as written; is it right?")
         else:
-            raise NoTestError("the snapshot has values that can't be written as code")
+            lines.append(self._comparison(baseline, imports))
         return self._pasted(lines, imports)
 
 
 def _calls_out(attempt: LoggedAttempt) -> bool:
     # Whether the app called the API, or a function of crash_points, and not only its database.
     return any(kind != "line" for kind, *_ in attempt.points)
-
-
-def _writes(tests: SendTests, method: str) -> bool:
-    # Whether the user has written a method.
-    return getattr(type(tests), method) is not getattr(SendTests, method)

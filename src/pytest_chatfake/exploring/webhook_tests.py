@@ -24,7 +24,7 @@ from ..fake.config import ChatFakeConfig
 from ..fake.details import chosen_path, is_posted, let_retry, never_disable, target_of, was_made
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
-from ..fake.snapshots import Snapshot, SnapshotError, check_snapshot
+from ..fake.snapshots import Snapshot, SnapshotError
 from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
@@ -34,7 +34,7 @@ from .deviations import EARLY, POSTED, Deviation
 from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
 from .first_tests import CHANGE, FIRST, RIGHT, has_failed
-from .printed_test import NoTestError, Written, as_code
+from .printed_test import Written
 from .ready_made import (
     Connected,
     ReadyMade,
@@ -43,6 +43,7 @@ from .ready_made import (
     check_expected,
     item_of,
     own_line,
+    writes,
 )
 from .recorder import Recorder, baseline_of
 from .search import WorldLog
@@ -193,7 +194,7 @@ class WebhookTests(ReadyMade):
         With :meth:`expected`, two more messages are delivered, at a default price that shows
         whether the app keeps exact amounts.
         """
-        is_judged = _has_expected(type(self))
+        is_judged = writes(self, "expected")
         price = _PRICE if is_judged and chat_fake.config.price == DEFAULT_PRICE else None
         yield chat_fake.send_text("first", to="+4915550001", price=price).deliver(devices=2).read()
         yield chat_fake.send_text("second", to="+4915550002").fail()
@@ -473,9 +474,9 @@ class _WebhookRun(Run[WebhookTests]):
     def __init__(
         self, tests: WebhookTests, explorer: Explorer, request: pytest.FixtureRequest
     ) -> None:
-        cls = type(tests)
-        self.has_own_scenario: bool = cls.scenario is not WebhookTests.scenario
-        own = own_line(cls.scenario if self.has_own_scenario else cls.connect, WebhookTests.connect)
+        self.has_own_scenario: bool = writes(tests, "scenario")
+        written = type(tests).scenario if self.has_own_scenario else type(tests).connect
+        own = own_line(written, WebhookTests.connect)
         super().__init__(tests, explorer, request, own, (tests.connect, tests.scenario))
         self._raises = True
         self._fails_calls = False  # whether only API calls that the app makes in attempts fail
@@ -484,9 +485,7 @@ class _WebhookRun(Run[WebhookTests]):
         self._ending: _Ending | None = None
         self._is_alone = False  # whether it only does what the test to paste does
         self._changes: ChangeCount | None = None
-        self._has_snapshot = True
         self._counts = False  # whether messages have to be as in the first world
-        self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._was_played = False  # whether the scenario passed in the first world
         self._is_through = False  # whether the scenario passed in this world
         self._has_to_be_right = False  # whether the first world has to be as expected() says
@@ -545,10 +544,10 @@ class _WebhookRun(Run[WebhookTests]):
                 await performed(chat_fake, prepare(chat_fake))
             made = self._tests.connect(chat_fake, **self._fixtures)
             async with Connected(made) as snapshot:  # not connected(), which may be overridden
-                self._check(chat_fake, snapshot)
-                if snapshot is not None and not (self._is_alone or prepare):
-                    is_first = not self._was_played
-                    await self._require_new_app(chat_fake, snapshot, is_first=is_first)
+                self._check_endpoints(Inside(chat_fake))
+                self._check_snapshot(snapshot)
+                if not (self._is_alone or prepare):
+                    await self._require_new_app(chat_fake, snapshot)
                 await self._run(chat_fake, snapshot, looks=bool(kinds), compares=compares)
 
         scope = self._scope(kinds)._replace(
@@ -620,7 +619,7 @@ class _WebhookRun(Run[WebhookTests]):
 
     def require_right(self) -> None:
         """Go on only if the scenario as written ends as ``expected()`` says."""
-        if not _has_expected(type(self._tests)):
+        if not writes(self._tests, "expected"):
             pytest.skip(_NO_EXPECTED)
         self._skip_if_failed(RIGHT)
         if self._name != RIGHT and item_of(self._tests.expected_failures, RIGHT):
@@ -629,8 +628,8 @@ class _WebhookRun(Run[WebhookTests]):
         self.explore(ending=self.count_events, compares=True)
 
     def _skip_if_not_aged(self, exploration: Exploration) -> None:
-        forgets = type(self._tests).forget is not WebhookTests.forget
-        if self._has_aged and not forgets and (why := exploration._why_not_aged):
+        is_ours = self._has_aged and not writes(self._tests, "forget")
+        if is_ours and (why := exploration._why_not_aged):
             pytest.skip(why + _FORGET)
 
     def _skip_if_failed(self, name: str) -> None:
@@ -651,12 +650,12 @@ class _WebhookRun(Run[WebhookTests]):
             await self._check_change(snapshot, fake)
         if self._ending is not None:
             await self._ending(fake, snapshot)
-        books = await self._books_in_time(fake, snapshot) if looks else None
-        if looks and self.judges:
-            await self.judge(fake, snapshot)
-        if looks and snapshot is not None:
-            await performed(fake, fake.assert_order_independent(snapshot))
         if looks:
+            books = await self._books_in_time(fake, snapshot)
+            if self.judges:
+                await self.judge(fake, snapshot)
+            if snapshot is not None:
+                await performed(fake, fake.assert_order_independent(snapshot))
             self._count_messages(books or Books.of(Inside(fake)))
         if not self._is_alone:
             await performed(fake, fake.settle())
@@ -723,8 +722,7 @@ class _WebhookRun(Run[WebhookTests]):
         baseline.is_about_messages = True
         raise error
 
-    def _check(self, fake: ChatFake, snapshot: Snapshot | None) -> None:
-        inside = Inside(fake)
+    def _check_endpoints(self, inside: Inside) -> None:
         if not inside.connected:
             raise ChatFakeError(
                 "connect(): expected it to connect the app, got no endpoint; call "
@@ -736,10 +734,6 @@ class _WebhookRun(Run[WebhookTests]):
             never_disable(endpoint)  # the test's own faults must not count as failures
             if self._fails_calls:
                 let_retry(endpoint)
-        self._has_snapshot = snapshot is not None
-        if self._has_snapshot:
-            check_snapshot(snapshot)
-        self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
 
     @contextmanager
     def _counting(self, inside: Inside, snapshot: Snapshot | None) -> Generator[None]:
@@ -773,7 +767,7 @@ class _WebhookRun(Run[WebhookTests]):
     async def _check_as_written(self, snapshot: Snapshot, fake: ChatFake) -> None:
         # If the scenario as written ends wrong, one test says so, and the others go on as if there
         # were no expected().
-        if not _has_expected(type(self._tests)):
+        if not writes(self._tests, "expected"):
             return
         try:
             await self.judge(fake, snapshot)
@@ -820,20 +814,13 @@ class _WebhookRun(Run[WebhookTests]):
 
     def _as_written(self, baseline: Baseline) -> Written:
         self._raises, self._is_alone, self._ending = True, True, None
-        imports, names = list[str](), self._own.__globals__
+        imports = list[str]()
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{'await ' * self._is_async}self.play(chat_fake{steps})"]
-        taken_here = f"{'await ' * self._awaits_snapshot}snapshot()"
         if baseline.is_about_messages:
             lines += messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
-        elif baseline.is_judged:
-            waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
-            lines.append(f"assert {taken_here} == {waits}self.expected(chat_fake)")
-        elif self._has_snapshot and baseline.compares:
-            expected = as_code(baseline.values[0], names, imports)
-            if not expected:
-                raise NoTestError("the snapshot has values that can't be written as code")
-            lines.append(f"assert {taken_here} == {expected}  # as written; is it right?")
+        elif baseline.is_judged or (self._has_snapshot and baseline.compares):
+            lines.append(self._comparison(baseline, imports))
         return self._pasted(lines, imports)
 
 
@@ -872,10 +859,6 @@ def _check_unknown(attempts: Iterable[Attempt]) -> None:
             f"an event about a message that your app never sent was refused {attempt.number} "
             f"times, up to the last retry: {how}"
         )
-
-
-def _has_expected(tests: type[WebhookTests]) -> bool:
-    return tests.expected is not WebhookTests.expected
 
 
 async def _played(
