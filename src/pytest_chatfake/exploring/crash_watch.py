@@ -39,6 +39,7 @@ from .stepping import (
     follow_new_tasks,
     followed,
     line_before_a_thread,
+    set_until_closed,
     waiting_lines,
 )
 from .swallowers import Swallower, swallower_of
@@ -135,22 +136,17 @@ class CrashWatch:
 
     def begin(self, target: Target) -> None:
         """Start watching an attempt."""
-        # Each step's undoing is registered before the step, because an interrupt may come in
-        # between.
         self._target = target
         self._own_thread = threading.get_ident()
         if self._point is not None:
             old_objects.freeze(self._stack)
-        self._stack.callback(around.set, around.get())
-        around.set(self.run)
-        self._stack.callback(_current.set, _current.get())
-        _current.set(self)
+        set_until_closed(around, self.run, self._stack)
+        set_until_closed(_current, self, self._stack)
         for function in self._functions:
             set_tripwire(function, partial(self._report, function), self._stack)
         call = self._call if self._listens else self._end_holdings_of if self._crashes else None
         if call is not None:
-            self._stack.callback(around_call.set, around_call.get())
-            around_call.set(call)
+            set_until_closed(around_call, call, self._stack)
             wrap: Callable[..., Any] = partial(partial, call)
             follow_into_threads(wrap, self._stack, submits=self._crashes)
         if self._crashes:

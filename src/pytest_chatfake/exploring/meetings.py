@@ -28,7 +28,13 @@ from ..transport.client.wsgi import around_call
 from ..webhooks.attending import Attend
 from .client_calls import short_name
 from .database_calls import call_and_listen
-from .stepping import follow_into_threads, follow_new_tasks, followed, waiting_lines
+from .stepping import (
+    follow_into_threads,
+    follow_new_tasks,
+    followed,
+    set_until_closed,
+    waiting_lines,
+)
 from .tripwires import set_tripwire
 
 T = TypeVar("T")
@@ -95,7 +101,7 @@ class Place:
         timeout: The fake's timeout, in real seconds.
 
     Attributes:
-        point: As given, with the function's short name.
+        point, function: As given, but with the function's short name.
         limit: The real seconds that an attempt is held at most.
         budget: The real seconds that all holds of a meeting may last in total.
         ends: How meetings ended: the attempts ``"met"``; one was held until the other had
@@ -107,14 +113,13 @@ class Place:
         self.budget: float = timeout * _SHARE
         self.limit: float = min(_LIMIT, self.budget)
         self.ends: set[str] = set()
-        self._point = point
-        self._function = function
+        self.function = function
         short = function and short_name(function, point.name)
         self.point: Point = point._replace(name=short or point.name)
 
     def __call__(self) -> Attend:
         """Begin the meeting of an event, and return what makes its attendants."""
-        return partial(Guest, Meeting(self, self._point, self._function))
+        return partial(Guest, Meeting(self))
 
     def shorten(self) -> None:
         """Shorten the limit, because a hold has ended by it."""
@@ -128,10 +133,10 @@ class Meeting:
         point: Where they meet.
     """
 
-    def __init__(self, place: Place, point: Point, function: FunctionType | None) -> None:
-        self.point = point
+    def __init__(self, place: Place) -> None:
+        self.point: Point = place.point
         self._place = place
-        self._function = function
+        self._function = place.function
         self._lock = new_lock()
         self._present = 0
         self._is_over = False  # one of them has left
@@ -262,12 +267,9 @@ class Guest:
 
     def begin(self, target: Target) -> None:  # noqa: ARG002 - an attendant's
         """Take part in the meeting."""
-        self._stack.callback(_guest.set, _guest.get())
-        _guest.set(self)
-        self._stack.callback(around.set, around.get())
-        around.set(self.run)
-        self._stack.callback(around_call.set, around_call.get())
-        around_call.set(self.call)
+        set_until_closed(_guest, self, self._stack)
+        set_until_closed(around, self.run, self._stack)
+        set_until_closed(around_call, self.call, self._stack)
         self._stack.callback(self.meeting.leave)
         self.meeting.enter()
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
     from contextlib import ExitStack
+    from contextvars import ContextVar
 
 T = TypeVar("T")
 
@@ -123,6 +124,13 @@ def _frames_of(awaited: object) -> Iterator[FrameType]:
         frame, awaited = (getattr(awaited, name) for name in link)
         if frame is not None:
             yield frame
+
+
+def set_until_closed(variable: ContextVar[T], value: T, stack: ExitStack) -> None:
+    """Set a variable of the context, until a stack is closed."""
+    # Its undoing is registered first, because an interrupt may come in between.
+    stack.callback(variable.set, variable.get())
+    variable.set(value)
 
 
 def follow_new_tasks(
