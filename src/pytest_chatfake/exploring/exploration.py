@@ -61,9 +61,14 @@ _REMEDY: Final = (
     "earlier run"
 )
 
-_ONLY_TIME: Final = "the body fails if time moves that far, even if nothing is redelivered"
-
-_ONLY_LATE: Final = "the body fails if the event is late, even if it arrives during no call"
+#: Why worlds with these kinds say nothing about the app if a world fails that waits as long.
+_WAITING: Final = {
+    name: "the body fails if time moves that far, even if nothing is redelivered"
+    if kind.moves_time
+    else "the body fails if the event is late, even if it arrives during no call"
+    for name, kind in KINDS.items()
+    if kind.moves_time or kind.is_late
+}
 
 _BY_HAND: Final = (
     "write a test that moves the clock, deletes what has expired by then, and calls "
@@ -87,12 +92,12 @@ class ReadyMadeTest(NamedTuple):
     Attributes:
         name: The test's name.
         as_written: Returns the test's code, given what a world was compared with.
-        wants: Whether it tries a deviation, given the log of the world as written; None: all.
+        wants: Whether it tries a deviation, given the log of the world as written.
     """
 
     name: str
     as_written: Callable[[Baseline], Written]
-    wants: Callable[[Deviation, WorldLog], bool] | None = None
+    wants: Callable[[Deviation, WorldLog], bool]
 
 
 class Exploration:
@@ -188,10 +193,9 @@ class Exploration:
     @property
     def _why_nothing(self) -> str:
         # Empty if a world with snapshots to compare was tried.
-        left_out = self._search.left_out.values()
-        reasons = [*[self._missed] * bool(self._missed), *left_out, self._cannot_crash]
+        reasons = [self._missed, *self._search.left_out.values(), self._cannot_crash]
         compares = any(KINDS[kind].compares for kind in self._kinds_tried)
-        return "" if compares and self._worlds > 1 else reasons[0]
+        return "" if compares and self._worlds > 1 else next(filter(None, reasons), "")
 
     @property
     def _why_not_aged(self) -> str:
@@ -311,15 +315,14 @@ class Exploration:
             self._environment.restore()
 
     async def _try_all(self) -> None:
-        scope, search = self._scope, self._search
+        scope, search, row = self._scope, self._search, self._row
         began = monotonic()
         end = began + (math.inf if scope.seconds is None else scope.seconds)
         next_line = began + _QUIET
         candidates = search.worlds_to_try()
         tried = self._kinds_tried
         for deviations in candidates:
-            wants = None if self._row is None else self._row.wants
-            if wants and not all(wants(each, search.written) for each in deviations):
+            if row and not all(row.wants(each, search.written) for each in deviations):
                 continue
             now = monotonic()
             if deviations and now >= end:
@@ -415,16 +418,13 @@ class Exploration:
             sentences = "; ".join(describe(each, log) for each in world.deviations)
             self._sometimes = f"failed in one run and passed in another: {sentences}; {shown}"
         last = await self._at_its_step(last)
-        kinds = {each.kind: KINDS[each.kind] for each in last.deviations}
-        waiting = {name: kind for name, kind in kinds.items() if kind.moves_time or kind.is_late}
+        kinds = [each.kind for each in last.deviations]
+        waiting = {kind: _WAITING[kind] for kind in kinds if kind in _WAITING}
         if last.error is None or not waiting:
             return last
         judged = await self._compared(last, Baseline(only_waits=True))
         if judged is None:
-            self._unfired |= {
-                name: _ONLY_TIME if kind.moves_time else _ONLY_LATE
-                for name, kind in waiting.items()
-            }
+            self._unfired |= waiting
         return judged
 
     async def _confirmed(self, world: World) -> World:
@@ -724,13 +724,14 @@ class Exploration:
             text = f"{worlds}: the body as written"
         else:
             text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
-        for kind, why in search.left_out.items():
-            text += f"; {kind} was not tried: {why}"
-        if self._is_reordered:
-            text += "; threads acted in a different order when one world was run again"
-        text += f"; {self._sometimes}" * bool(self._sometimes)
-        text += f"; {self._missed}" * bool(self._missed)
-        return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
+        notes = [
+            *(f"{kind} was not tried: {why}" for kind, why in search.left_out.items()),
+            "threads acted in a different order when one world was run again" * self._is_reordered,
+            self._sometimes,
+            self._missed,
+            self._cannot_crash and f"crash: {self._cannot_crash}",
+        ]
+        return "; ".join([text, *filter(None, notes)])
 
 
 def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
