@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from time import monotonic_ns
 from traceback import walk_tb
@@ -536,10 +536,8 @@ class World:
 
     def log(self) -> WorldLog:
         """Return what the search needs to know about the world."""
-        waiting = partial(self._waiting, self._endpoints(), self._names())
         attempts = [
-            None if isinstance(entry, Barrier) else self._logged(entry, waiting)
-            for entry in self._seen.log
+            None if isinstance(entry, Barrier) else self._logged(entry) for entry in self._seen.log
         ]
         attempted = {attempt.number for attempt in attempts if attempt is not None}
         pairs = zip(self.deviations, self._faults, strict=True)
@@ -555,7 +553,7 @@ class World:
             waits=self._seen.waits,
             session=self.inside.settings.rules.conversation_length,
             waiting={
-                number: waiting(number, event, endpoint)
+                number: self._waiting(number, event, endpoint)
                 for (event, endpoint), number in self._seen.choices.items()
                 if number not in attempted
             },
@@ -574,9 +572,9 @@ class World:
         ]
         return ways_to_evolve(posted) if posted else {}
 
-    def _logged(self, entry: Ended, waiting: Callable[..., LoggedAttempt]) -> LoggedAttempt:
+    def _logged(self, entry: Ended) -> LoggedAttempt:
         attempt, watch = entry.attempt, self._watch_of(entry.attempt)
-        logged = waiting(entry.choice, attempt.event, attempt.endpoint)
+        logged = self._waiting(entry.choice, attempt.event, attempt.endpoint)
         return logged._replace(
             item=-logged.item if kept_back(attempt) else logged.item,
             round=post_of(attempt).round,
@@ -599,22 +597,15 @@ class World:
             return f"had responded and {watch.effect}"
         return f"responded with {attempt.status_code} although it " * attempt.ok + watch.effect
 
-    def _waiting(
-        self,
-        endpoints: Mapping[Endpoint, int],
-        names: Mapping[Event, str],
-        choice: int,
-        event: Event,
-        endpoint: Endpoint,
-    ) -> LoggedAttempt:
+    def _waiting(self, choice: int, event: Event, endpoint: Endpoint) -> LoggedAttempt:
         is_call = event.type in CALLS
         return LoggedAttempt(
             choice,
-            self._environment.item(event, endpoints[endpoint]),
+            self._environment.item(event, self._endpoints[endpoint]),
             number_of(event),
             event.status or "",
-            names.get(event, name_of(event)),  # for an event from before a reset
-            redacted_place(endpoint.name) if len(endpoints) > 1 and not is_call else "",
+            self._names.get(event, name_of(event)),  # for an event from before a reset
+            redacted_place(endpoint.name) if len(self._endpoints) > 1 and not is_call else "",
             target_of(endpoint).overlaps,
             is_call=is_call,
         )
@@ -646,10 +637,9 @@ class World:
     @property
     def arrivals(self) -> list[Arrival]:
         """The first arrival of each event at each endpoint, in order."""
-        endpoints = self._endpoints()
         found: dict[int, Arrival] = {}
         for attempt in self._posted:
-            event, endpoint = attempt.event, endpoints[attempt.endpoint]
+            event, endpoint = attempt.event, self._endpoints[attempt.endpoint]
             item = self._environment.item(event, endpoint)
             arrival = Arrival(item, endpoint, number_of(event), event.status or "")
             found.setdefault(item, arrival)
@@ -660,10 +650,9 @@ class World:
 
         Barriers are left out, because the app's threads may call the API before or after one.
         """
-        endpoints = self._endpoints()
         return [
             f"{name_of(entry.attempt.event)} at endpoint "
-            f"{endpoints[entry.attempt.endpoint] + 1}: {_outcome(entry)}"
+            f"{self._endpoints[entry.attempt.endpoint] + 1}: {_outcome(entry)}"
             for entry in self._ended
         ]
 
@@ -673,6 +662,7 @@ class World:
         verbs = (record for record in self.inside.records if isinstance(record, VerbRecord))
         return [f"{verb.what} {verb.line.place}" for verb in verbs if verb.line.by_app]
 
+    @cached_property
     def _names(self) -> dict[Event, str]:
         # A repeated name gets a number.
         names: dict[Event, str] = {}
@@ -683,6 +673,7 @@ class World:
             names[event] = name if counts[name] == 1 else f"{name} #{counts[name]}"
         return names
 
+    @cached_property
     def _endpoints(self) -> dict[Endpoint, int]:
         return {endpoint: index for index, endpoint in enumerate(self.inside.endpoints)}
 
