@@ -117,7 +117,7 @@ class Exploration:
         progress: Progress,
         item: Any,
         *,
-        row: ReadyMadeTest | None = None,
+        row: ReadyMadeTest | None,
     ) -> None:
         self._body = body
         self._row = row

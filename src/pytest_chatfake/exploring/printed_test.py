@@ -109,9 +109,7 @@ def body_as_written(body: Any, deviations: Sequence[Deviation], *, settles: bool
     return written._replace(source=source[found.start() :], around=around)
 
 
-def print_test(
-    body: Written, deviations: Sequence[Deviation], *, seed: str = "", item: Any = None
-) -> str:
+def print_test(body: Written, deviations: Sequence[Deviation], *, seed: str, item: Any) -> str:
     """Write a test that does what a body does, with deviations.
 
     Args:

@@ -864,7 +864,7 @@ def _check_unknown(attempts: Iterable[Attempt]) -> None:
 async def _played(
     steps: Any,
     fake: ChatFake,
-    last: int = 0,
+    last: int,
     look: Callable[[int], Awaitable[None]] | None = None,
 ) -> None:
     if inspect.isgenerator(steps):

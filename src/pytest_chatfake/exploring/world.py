@@ -190,14 +190,14 @@ class World:
         self,
         environment: Environment,
         baseline: Baseline,
-        deviations: Sequence[Deviation] = (),
+        deviations: tuple[Deviation, ...],
         *,
         other_ids: bool = False,
         only_waits: bool = False,
         by_hand: bool = False,
     ) -> None:
         self.baseline = baseline
-        self.deviations: tuple[Deviation, ...] = tuple(deviations)
+        self.deviations = deviations
         self.error: BaseException | None = None
         self.body_ended: bool = False
         self.memories: MemoryWatch | None = None
