@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -33,6 +33,7 @@ from ..webhooks.faults import (
 from ..webhooks.synthetic import OPEN
 from .database_calls import find_call
 from .injected_errors import find_error
+from .posted_fields import Way
 from .tripwires import find_function
 
 
@@ -114,7 +115,7 @@ class Kind(NamedTuple):
     is_time: bool = False
     moves_time: bool = False
     is_late: bool = False
-    ways: tuple[tuple[tuple[str, Any], ...], ...] = ((),)
+    ways: tuple[Way, ...] = ((),)
     more: tuple[str, ...] = ()
     concerns: str = "attempt"
     is_unseen: bool = False
@@ -135,7 +136,7 @@ class Kind(NamedTuple):
 def _of_a_call(
     fault: type[Trigger],
     sentence: str,
-    *ways: tuple[tuple[str, Any], ...],
+    *ways: Way,
     needs: str = "your scenario makes no API call",
     is_in_all: bool = True,
 ) -> Kind:
@@ -382,7 +383,7 @@ class Deviation(NamedTuple):
     kind: str
     start: int
     extent: int = 0
-    more: tuple[tuple[str, Any], ...] = ()
+    more: Way = ()
 
     def __str__(self) -> str:
         """Write the call as a test does, without the fake's name."""
@@ -404,9 +405,9 @@ class Deviation(NamedTuple):
         return KINDS[self.kind].concerns == "attempt"
 
     @property
-    def place(self) -> Sequence[tuple[str, Any]]:
+    def place(self) -> Way:
         """The argument that names a point inside the app, if there is one."""
-        return [(name, value) for name, value in self.more if name in PLACES]
+        return tuple(pair for pair in self.more if pair[0] in PLACES)
 
     @property
     def is_alone(self) -> bool:

@@ -18,10 +18,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter, itemgetter
 from types import FunctionType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ..webhooks.faults import Concurrently
 from .client_calls import is_client_call
@@ -87,7 +87,7 @@ class LoggedCall(NamedTuple):
     delivered: tuple[int, ...] = ()
     is_in_attempt: bool = False
 
-    def ways(self, kind: str) -> tuple[tuple[tuple[str, Any], ...], ...]:
+    def ways(self, kind: str) -> tuple[Way, ...]:
         """Return the further arguments with which a kind can deviate the call: one set per way."""
         ways = KINDS[kind].ways
         if kind == "webhooks_first":
@@ -272,28 +272,24 @@ class _Options:
         return self._pauses(kind) if row.is_time else self._moves(kind)
 
     def _moves(self, kind: str) -> Iterator[_Found]:
-        meets = KINDS[kind].fault is Concurrently
-        fitting = {
-            start: KINDS[kind].distances(slot.after, slot.peers if meets else slot.near)
+        row = KINDS[kind]
+        meets = row.fault is Concurrently
+        reached = [
+            zip(row.distances(slot.after, slot.peers if meets else slot.near), repeat(start))
             for start, slot in self.slots.items()
             if slot.attempt.overlaps or not meets
-        }
-        argument = KINDS[kind].extent
-        for distance in range(max((fits.stop for fits in fitting.values()), default=0)):
-            for start, fits in fitting.items():
-                if distance in fits:
-                    extent = distance if argument else 0
-                    for more in self._meetings(start) if KINDS[kind].more else KINDS[kind].ways:
-                        yield distance, Deviation(kind, start, extent, more)
+        ]
+        for distance, start in heapq.merge(*reached):
+            extent = distance if row.extent else 0
+            for more in self._meetings(start) if row.more else row.ways:
+                yield distance, Deviation(kind, start, extent, more)
 
-    def _meetings(self, start: int) -> Sequence[tuple[tuple[str, Any], ...]]:
+    def _meetings(self, start: int) -> Sequence[Way]:
         # Where two attempts can meet, if nothing else deviates. Database calls only matter if there
         # are no other points of the app's. There may be many, so one world has all that have the
         # same name.
         attempt = self.slots[start].attempt
-        points = [
-            ((where, name), *[("nth", nth)] * (nth > 1)) for where, name, nth in attempt.points
-        ]
+        points = [_at(*point) for point in attempt.points]
         calls = [(("before", name), ("nth", None)) for name in attempt.calls]
         if not all(is_client_call(name) for _, name, _ in attempt.points):
             calls = []
@@ -310,12 +306,9 @@ class _Options:
         raises: Mapping[str, str] = self.log.errors if "raises" in KINDS[kind].more else {}
         for start, slot in self.slots.items():
             for where, name, nth in slot.attempt.points:
-                if where not in KINDS[kind].more:
-                    continue
-                more: list[tuple[str, Any]] = [(where, name)]
-                more += [("nth", nth)] * (nth > 1)
-                more += [("raises", raises[name])] if name in raises else []
-                yield 0, Deviation(kind, start, 0, tuple(more))
+                if where in KINDS[kind].more:
+                    error = (("raises", raises[name]),) if name in raises else ()
+                    yield 0, Deviation(kind, start, 0, (*_at(where, name, nth), *error))
 
     def _reads(self, kind: str) -> Iterator[_Found]:
         # webhooks.lose(times=) loses deliveries in a row, so they have to belong to one message.
@@ -338,6 +331,11 @@ class _Options:
             if (number, call) not in taken:
                 for more in logged.ways(kind):
                     yield 0, Deviation(kind, number, 0, (*more, *call._asdict().items()))
+
+
+def _at(where: str, name: str, nth: int) -> Way:
+    # The arguments of a fault at a point inside the app.
+    return (where, name), *[("nth", nth)] * (nth > 1)
 
 
 def possible_deviations(
