@@ -9,7 +9,7 @@ from ..base.views import listed, ordinal
 from ..report.timeline_text import length
 from ..webhooks.events import event_name
 from ..webhooks.faults import Concurrently, Reorder
-from .deviations import KINDS, Call, Deviation
+from .deviations import Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
 #: A sentence names at most this many events; if there are more, it names fewer and counts the rest.
@@ -18,13 +18,13 @@ _NAMED = 3
 
 def describe(deviation: Deviation, log: WorldLog) -> str:
     """Return the sentence about one of a world's deviations."""
-    kind, start = deviation.kind, deviation.start
+    kind, start = deviation.traits, deviation.start
     if deviation.call is not None:
         return _describe_call(deviation, deviation.call, log)
-    if KINDS[kind].concerns == "everything":
-        return KINDS[kind].sentence.format_map(dict(deviation.more))
+    if kind.concerns == "everything":
+        return kind.sentence.format_map(dict(deviation.more))
     attempts = [attempt for attempt in log.attempts if attempt is not None]
-    if kind == "read_at_once":
+    if deviation.kind == "read_at_once":
         lost = [each.message for each in attempts if each.status == "delivered"][start - 1 :]
         read, delivered = (event_name(each, (*lost, 0)[0]) for each in ("read", "delivered"))
         return f"{read} arrived without {delivered}"
@@ -35,11 +35,11 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return f"attempt {start} was never made"
     event = subject.name + (f" at {subject.endpoint}" if subject.endpoint else "")
     overtaking = [attempt for attempt in attempts[:first] if attempt.number > start]
-    if KINDS[kind].fault is Reorder and overtaking:
+    if kind.fault is Reorder and overtaking:
         return f"{_names(overtaking)} arrived before {event}"
     if not indexes:
         return f"{event} had not arrived when the body failed"
-    if KINDS[kind].fault is Concurrently:
+    if kind.fault is Concurrently:
         beside = [attempt for attempt in attempts if attempt.round == subject.round != 0]
         return _describe_round(beside, subject) + log.held
     is_again = len(indexes) > 1
@@ -47,7 +47,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     after = f" after {_names(between)}" if between else ""
     if subject.is_call:
         return f"the app {subject.crash} in {event}" + ", which was called again" * is_again
-    return KINDS[kind].sentence.format(
+    return kind.sentence.format(
         event=event,
         after=after,
         again=f", which was retried{after}" * is_again,
@@ -64,7 +64,7 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     if (number, call) not in calls:
         return f"{subject} was never made"
     more = dict(deviation.more)
-    if sentence := KINDS[deviation.kind].sentence:
+    if sentence := deviation.traits.sentence:
         delivered = " and `delivered`" * ("delivered" in more)
         return sentence.format(call=subject, status=more.get("status"), delivered=delivered)
     if "status" in more:

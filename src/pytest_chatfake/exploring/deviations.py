@@ -388,10 +388,10 @@ class Deviation(NamedTuple):
     def __str__(self) -> str:
         """Write the call as a test does, without the fake's name."""
         arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
-        return f"{KINDS[self.kind].verb}({arguments})"
+        return f"{self.traits.verb}({arguments})"
 
     def _arguments(self) -> dict[str, Any]:
-        kind, extent = KINDS[self.kind], self.extent
+        kind, extent = self.traits, self.extent
         if kind.is_time:
             own = {kind.extent: extent / SECOND if extent % SECOND else extent // SECOND}
         else:
@@ -400,9 +400,14 @@ class Deviation(NamedTuple):
         return {**own, **dict(self.more), **place}
 
     @property
+    def traits(self) -> Kind:
+        """What all deviations of its kind have in common."""
+        return KINDS[self.kind]
+
+    @property
     def is_of_an_attempt(self) -> bool:
         """Whether it affects an attempt."""
-        return KINDS[self.kind].concerns == "attempt"
+        return self.traits.concerns == "attempt"
 
     @property
     def place(self) -> Way:
@@ -412,17 +417,17 @@ class Deviation(NamedTuple):
     @property
     def is_alone(self) -> bool:
         """Whether it is never combined with another deviation."""
-        return KINDS[self.kind].is_alone or bool(self.place)
+        return self.traits.is_alone or bool(self.place)
 
     @property
     def is_unseen(self) -> bool:
         """Whether the order and the moments of attempts don't show that it fired."""
-        return KINDS[self.kind].is_unseen or bool(self.place)
+        return self.traits.is_unseen or bool(self.place)
 
     @property
     def what(self) -> str:
         """The deviation's name in a finding: its kind or, if it affects everything, its call."""
-        return str(self) if KINDS[self.kind].concerns == "everything" else self.kind
+        return str(self) if self.traits.concerns == "everything" else self.kind
 
     @property
     def call(self) -> Call | None:
@@ -435,9 +440,9 @@ class Deviation(NamedTuple):
 
         If it ``only_waits``, an event that would be held back for an API call is only held back.
         """
-        if only_waits and KINDS[self.kind].is_late:
+        if only_waits and self.traits.is_late:
             return fake.webhooks.reorder(by=_NEVER, start=self.start)
-        fault: Trigger = attrgetter(KINDS[self.kind].verb)(fake)(**self._arguments())
+        fault: Trigger = attrgetter(self.traits.verb)(fake)(**self._arguments())
         return fault
 
 
@@ -486,7 +491,7 @@ def _read(text: str) -> Deviation | None:
 
 
 def _is_possible(deviation: Deviation) -> bool:
-    kind, more = KINDS[deviation.kind], dict(deviation.more)
+    kind, more = deviation.traits, dict(deviation.more)
     if kind.more:
         is_anywhere = deviation.kind not in CRASHING
         for place, name in deviation.place:

@@ -589,7 +589,7 @@ class Exploration:
         world.require_all_fired()
         self._worlds = 1
         notes = [self._sometimes] * bool(self._sometimes)
-        if (why := self._why_not_aged) and any(KINDS[each.kind].moves_time for each in deviations):
+        if (why := self._why_not_aged) and any(each.traits.moves_time for each in deviations):
             notes.append(f"it proves nothing, as {why}{_BY_HAND}")
         self._found.result = "; ".join([f"1 world, only {only}", *notes])
 

@@ -448,7 +448,7 @@ class Search:
         (taken, log), kinds = parent, self._scope.kinds
         messages = {attempt.number: attempt.message for attempt in log.attempts if attempt}
         concerned = {messages.get(d.start) for d in taken if d.is_of_an_attempt}
-        before = sum(d.extent for d in taken if not KINDS[d.kind].is_time)
+        before = sum(d.extent for d in taken if not d.traits.is_time)
         least_of_twins = {
             kind: KINDS[row.twin].least
             for kind, row in KINDS.items()

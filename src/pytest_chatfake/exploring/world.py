@@ -243,8 +243,8 @@ class World:
 
     def _set_up(self) -> None:
         environment, baseline = self._environment, self.baseline
-        kinds = [KINDS[deviation.kind] for deviation in self.deviations]
-        baseline.begin(compares=self.compares, judges=all(kind.judges for kind in kinds))
+        judges = all(deviation.traits.judges for deviation in self.deviations)
+        baseline.begin(compares=self.compares, judges=judges)
         is_first = baseline.learning and not self._other_ids
         self._is_written = is_first and not self.deviations
         attend, points = None, environment.scope.crash_points
@@ -355,7 +355,7 @@ class World:
     @property
     def compares(self) -> bool:
         """Whether a correct app has the same snapshot in it as in the world as written."""
-        return all(KINDS[deviation.kind].compares for deviation in self.deviations)
+        return all(deviation.traits.compares for deviation in self.deviations)
 
     @property
     def has_threads(self) -> bool:
@@ -405,7 +405,7 @@ class World:
     def unfired(self) -> dict[str, str]:
         """Why deviations changed nothing, or prove nothing, by kind."""
         why = {"webhooks_first": first} if (first := self.why_not_first) else {}
-        if any(KINDS[each.kind].is_late for each in self.deviations):
+        if any(each.traits.is_late for each in self.deviations):
             if self.inside.is_blocked:
                 why["during_call"] = _BLOCKED.format("calls the API")
             elif not self._made_during_calls:
@@ -413,12 +413,11 @@ class World:
         for watch in self._watches:
             if watch.swallower is not None:
                 why["crash"] = str(watch.swallower)
-        kinds = [deviation.kind for deviation in self.deviations if KINDS[deviation.kind].unchanged]
-        for kind in kinds:
-            is_all = KINDS[kind].concerns == "everything"
+        for deviation in self.deviations:
+            is_all = deviation.traits.concerns == "everything"
             changed = [each for each in self._posted if is_all or is_changed(each)]
-            if changed and not any(map(shows_change, changed)):
-                why[kind] = KINDS[kind].unchanged
+            if changed and deviation.traits.unchanged and not any(map(shows_change, changed)):
+                why[deviation.kind] = deviation.traits.unchanged
         return why
 
     @property
