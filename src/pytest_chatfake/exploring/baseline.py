@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from ..base.errors import ChatFakeError
 from ..base.views import counted
@@ -24,6 +24,9 @@ _PATIENCE: Final = 60
 
 #: Added to the refusal of an event, if it did no harm.
 HARMLESS: Final = ", and the snapshot is as written: return 2xx, or the service keeps retrying"
+
+#: From what something differs.
+Basis: TypeAlias = Literal["as written", "expected", "messages"]
 
 #: No two snapshots in a row were equal.
 _RESTLESS: Final = object()
@@ -51,9 +54,9 @@ class Baseline:
         differs_after: The steps after which this world's snapshot differed.
         had_background: Whether the app's code may have run by itself, as of the last snapshot.
         is_restless: Whether the snapshot never came to rest after the step.
-        is_judged: Whether the last difference was from what the snapshot has to be.
         messages: What was sent in the first world, each as often.
-        is_about_messages: Whether the last difference was from that.
+        basis: From what the last difference was: from the snapshot ``"as written"``, from what
+            :meth:`.WebhookTests.expected` returns, or from the ``"messages"``.
     """
 
     def __init__(self, *, until: int = 0, only_waits: bool = False) -> None:
@@ -72,9 +75,8 @@ class Baseline:
         self.differs_after: list[int] = []
         self.had_background: bool = False
         self.is_restless: bool = False
-        self.is_judged: bool = False
         self.messages: Counter[tuple[str, str, str]] = Counter()
-        self.is_about_messages: bool = False
+        self.basis: Basis = "as written"
         self._differing: tuple[BaseException | None, list[str]] = None, []
 
     def begin(self, *, compares: bool, judges: bool) -> None:
@@ -117,16 +119,18 @@ class Baseline:
         value = await inside.taken(snapshot)
         if value == expected:
             return
-        error = self.error_about(cause, inside.difference(expected, value, "expected"))
-        self.is_judged = True
+        lines = inside.difference(expected, value, "expected")
+        error = self.error_about(cause, lines, "expected")
         if books_say := books_about(expected, value, inside):
             error.add_note(books_say)
         raise error
 
-    def error_about(self, cause: str, lines: list[str]) -> AssertionError:
+    def error_about(
+        self, cause: str, lines: list[str], basis: Basis = "as written"
+    ) -> AssertionError:
         """Return the error which says what differs in this world."""
         error = AssertionError(because(cause, lines))
-        self._differing, self.is_judged, self.is_about_messages = (error, lines), False, False
+        self._differing, self.basis = (error, lines), basis
         return error
 
     async def look(self, step: int, snapshot: Snapshot, inside: Inside) -> None:

@@ -36,6 +36,7 @@ from .exploration import Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .printed_test import NoTestError, Written, as_code
 from .search import CheckedOptions
+from .send_judge import messages_as_code
 
 #: pytest-django's fixture that runs what waits for a commit.
 _CAPTURES: Final = "django_capture_on_commit_callbacks"
@@ -236,16 +237,18 @@ class Run(Generic[Tests]):
                 f"{shared_folder(self._item)}"
             )
 
-    def _comparison(self, baseline: Baseline, imports: list[str]) -> str:
-        # The line of the test to paste that compares the snapshot.
+    def _comparison(self, baseline: Baseline, imports: list[str]) -> list[str]:
+        # The lines of the test to paste that compare what differed.
+        if baseline.basis == "messages":
+            return messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
         taken = f"{'await ' * self._awaits_snapshot}snapshot()"
-        if baseline.is_judged:
+        if baseline.basis == "expected":
             waits = "await " * inspect.iscoroutinefunction(self._tests.expected)
-            return f"assert {taken} == {waits}self.expected(chat_fake)"
+            return [f"assert {taken} == {waits}self.expected(chat_fake)"]
         expected = as_code(baseline.values[0], self._own.__globals__, imports)
         if not expected:
             raise NoTestError("the snapshot has values that can't be written as code")
-        return f"assert {taken} == {expected}  # as written; is it right?"
+        return [f"assert {taken} == {expected}  # as written; is it right?"]
 
     def _pasted(self, lines: list[str], imports: list[str]) -> Written:
         # The test to paste: it connects the app, and goes on with these lines.

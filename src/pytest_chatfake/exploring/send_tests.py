@@ -17,7 +17,7 @@ from ..base.views import counted, listed
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..fake.snapshots import Snapshot
-from .baseline import Baseline, books_about
+from .baseline import Baseline, Basis, books_about
 from .client_calls import POINTS, is_client_call
 from .deviations import Call, Deviation, has_points
 from .exploration import Exploration, ReadyMadeTest
@@ -27,7 +27,7 @@ from .printed_test import Written
 from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line, writes
 from .recorder import baseline_of
 from .search import CALLS, LoggedAttempt, WorldLog
-from .send_judge import Books, Content, messages_as_code, with_names
+from .send_judge import Books, Content, with_names
 from .sending import DAYS, Sending, awaited, performed
 
 #: The methods that a subclass may write, with their parameters and a hint.
@@ -240,7 +240,6 @@ class _SendRun(Run[SendTests]):
         super().__init__(tests, explorer, request, own, methods)
         explorer._config = explorer._config.replace(timeout=60)  # a client may sleep between tries
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
-        self._failing: Counter[Content] | None = None  # what should have been sent, if that differs
         self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
         self._connect_calls: Counter[Call | None] = Counter()  # those that connect() made
@@ -418,6 +417,7 @@ class _SendRun(Run[SendTests]):
         known = self._known[sending.is_doubled]
         lines = [*books.repeats(known.messages)]
         is_about_messages, books_say = bool(lines), ""
+        is_judged = writes(self._tests, "expected")
         if sending.endless:
             lines = [f"{sending.endless} called the API more than 100 times, and would go on"]
         elif self._rejects:
@@ -430,7 +430,7 @@ class _SendRun(Run[SendTests]):
             named = with_names(value, books.names)
             if is_first:
                 self._known[sending.is_doubled] = known = known._replace(value=named)
-            if writes(self._tests, "expected"):
+            if is_judged:
                 differing, books_say = await self._unexpected(fake, snapshot, value)
                 lines += differing
             elif named != known.value:
@@ -439,9 +439,9 @@ class _SendRun(Run[SendTests]):
             for call, error in (("send()", sending.told), ("work()", sending.swallowed)):
                 if error is not None:
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
-            self._failing = known.messages if is_about_messages else None
-            failure = baseline.error_about(cause, lines)
-            baseline.is_judged = writes(self._tests, "expected")
+            baseline.messages = known.messages
+            basis: Basis = "expected" if is_judged else "as written"
+            failure = baseline.error_about(cause, lines, "messages" if is_about_messages else basis)
             if books_say:
                 failure.add_note(books_say)
             raise failure
@@ -505,10 +505,8 @@ class _SendRun(Run[SendTests]):
                 "late = [each for each in chat_fake.api.requests if each.at > end]",
                 "assert [each for each in late if each.method != 'GET'] == []",
             ]
-        elif self._failing is not None:
-            lines += messages_as_code(self._failing, quotes_ids=self._quotes_ids)
         else:
-            lines.append(self._comparison(baseline, imports))
+            lines += self._comparison(baseline, imports)
         return self._pasted(lines, imports)
 
 

@@ -47,7 +47,7 @@ from .ready_made import (
 )
 from .recorder import Recorder, baseline_of
 from .search import WorldLog
-from .send_judge import Books, Content, messages_as_code
+from .send_judge import Books, Content
 from .sending import ROUNDS, performed
 
 _AS_WRITTEN: Final = "the scenario as written ends wrong"
@@ -718,9 +718,7 @@ class _WebhookRun(Run[WebhookTests]):
             return
         baseline = baseline_of(books.inside)
         baseline.messages, self._quotes_ids = sent, books.quotes_ids
-        error = baseline.error_about(cause, lines)
-        baseline.is_about_messages = True
-        raise error
+        raise baseline.error_about(cause, lines, "messages")
 
     def _check_endpoints(self, inside: Inside) -> None:
         if not inside.connected:
@@ -817,10 +815,8 @@ class _WebhookRun(Run[WebhookTests]):
         imports = list[str]()
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{'await ' * self._is_async}self.play(chat_fake{steps})"]
-        if baseline.is_about_messages:
-            lines += messages_as_code(baseline.messages, quotes_ids=self._quotes_ids)
-        elif baseline.is_judged or (self._has_snapshot and baseline.compares):
-            lines.append(self._comparison(baseline, imports))
+        if baseline.basis != "as written" or (self._has_snapshot and baseline.compares):
+            lines += self._comparison(baseline, imports)
         return self._pasted(lines, imports)
 
 
