@@ -39,7 +39,7 @@ from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
-from .memories import MemoryWatch
+from .judging import RUNS, Judge
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import CheckedOptions, Search, WorldLog
 from .timeline_diff import timeline_diff
@@ -53,22 +53,10 @@ _EVERY: Final = 0.2
 #: because the report on a small body must not depend on milliseconds.
 _FURTHER: Final = 75
 
-#: How often a world is run if threads act in it.
-_RUNS: Final = 3
-
 _REMEDY: Final = (
     "Create the app inside the body, and let nothing in it depend on chance, real time, or an "
     "earlier run"
 )
-
-#: Why worlds with these kinds say nothing about the app if a world fails that waits as long.
-_WAITING: Final = {
-    name: "the body fails if time moves that far, even if nothing is redelivered"
-    if kind.moves_time
-    else "the body fails if the event is late, even if it arrives during no call"
-    for name, kind in KINDS.items()
-    if kind.moves_time or kind.is_late
-}
 
 _BY_HAND: Final = (
     "write a test that moves the clock, deletes what has expired by then, and calls "
@@ -123,7 +111,7 @@ class Exploration:
         self._row = row
         self._scope = scope
         self._environment = environment
-        self._baseline = Baseline()
+        self._judge = Judge(body, environment)
         self._progress = progress
         self._item = item
         code = getattr(inspect.unwrap(body), "__code__", None)
@@ -137,14 +125,9 @@ class Exploration:
         self._cannot_crash = ""
         self._missed = ""  # why crash points were not reached, although the class may be right
         self._is_reordered = False  # whether threads acted in another order in a second run
-        self._uncompared = set[int]()  # the steps after which no snapshot could be compared
-        self._sometimes = ""  # the deviations that fail in some runs and pass in others
-        self._accepted_errors: dict[str, str] = {}  # see Recorder; of a ready-made test
         self._arrivals: list[Arrival] | None = None  # as written
         self._has_another_order = False  # whether events reached an app in another order
         self._kinds_tried = set[str]()
-        self._unfired: dict[str, str] = {}  # why a kind's deviations had no effect
-        self._memories: MemoryWatch | None = None
         self._failing: tuple[Deviation, ...] | None = None
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
@@ -200,7 +183,7 @@ class Exploration:
     @property
     def _why_not_aged(self) -> str:
         # Why a move of the clock proves nothing, up to what to write; empty: it does.
-        return "" if self._memories is None else self._memories.why_not_aged
+        return self._judge.memories.why_not_aged
 
     @property
     def _deviating(self) -> int:
@@ -217,8 +200,8 @@ class Exploration:
             for kind, why in self._search.left_out.items()
             if kind not in EARLY or why != KINDS[kind].needs  # most scenarios only have one of them
         ]
-        if steps := [*map(str, sorted(self._uncompared))]:
-            is_none = len(steps) == self._baseline.last_step - 1
+        if steps := [*map(str, sorted(self._judge.uncompared))]:
+            is_none = len(steps) == self._judge.baseline.last_step - 1
             some = f"the state after step {listed(steps)} was not compared"
             untried.append("only the final state was compared" if is_none else some)
         return [*untried, *filter(None, [self._cannot_crash, self._missed])]
@@ -354,7 +337,7 @@ class Exploration:
             if not deviations and scope.depth:
                 self._require_options(world)
                 await self._require_repeatable(world)
-                await self._learn_steps(world)
+                await self._judge.learn_steps(world)
             elif scope.runs_again:
                 await self._require_control(world)
         self._note_left_out()
@@ -363,126 +346,34 @@ class Exploration:
         self._found.result = self._summary()
 
     def _note_left_out(self) -> None:
-        search, tried = self._search, self._kinds_tried
-        if "crash" in tried and (why := self._unfired.get("crash")):
+        search, tried, unfired = self._search, self._kinds_tried, self._judge.unfired
+        if "crash" in tried and (why := unfired.get("crash")):
             self._cannot_crash = "; ".join(filter(None, [why, self._cannot_crash]))
         for kind in search.without_options():
             if kind != "crash":  # see why_safe()
                 search.left_out.setdefault(kind, KINDS[kind].needs)
-        search.left_out |= {kind: why for kind, why in self._unfired.items() if kind not in tried}
+        search.left_out |= {kind: why for kind, why in unfired.items() if kind not in tried}
         if why := self._why_not_aged:
             moving = {kind for kind in tried if KINDS[kind].moves_time}
             search.left_out |= dict.fromkeys(moving, why + _BY_HAND)
             tried -= moving
 
-    async def _ran(
-        self, deviations: tuple[Deviation, ...], baseline: Baseline, **options: bool
-    ) -> World:
-        world = World(self._environment, baseline, deviations, **options)
-        await world.run(self._body)
-        self._memories = world.memories or self._memories
-        if self._row is not None:
-            self._accepted_errors = {**world.accepted_errors, **self._accepted_errors}
-        return world
-
-    async def _ran_again(self, world: World) -> World:
-        return await self._ran(world.deviations, world.baseline)
-
-    async def _control(self, baseline: Baseline, deviations: tuple[Deviation, ...] = ()) -> World:
-        # The body as written, or a run in which only time moves, as far as in the world.
-        only_waits = baseline.only_waits
-        return await self._ran(deviations if only_waits else (), baseline, only_waits=only_waits)
-
     async def _tried(self, deviations: tuple[Deviation, ...]) -> World | None:
         # None: nothing deviated, or there is no verdict.
-        world = await self._ran(deviations, self._baseline)
+        judge = self._judge
+        world = await judge.run(deviations, judge.baseline)
         if why := world.why_too_early:  # each further world would wait for a timeout as well
             early = (each.kind for each in deviations if each.kind in EARLY)
             self._search.left_out |= dict.fromkeys(early, why)
             return None
-        for _ in range(_RUNS - 1):
+        for _ in range(RUNS - 1):
             if not world.why_not_first or world.inside.is_blocked:
                 break
-            world = await self._ran_again(world)
+            world = await judge.run_again(world)
         if unfired := world.unfired:
-            self._unfired |= unfired
+            judge.unfired |= unfired
             return None
-        return await self._judged(world)
-
-    async def _judged(self, world: World) -> World | None:
-        # The world, or a run that shows its effect more clearly; None: there is no verdict.
-        shown = "" if world.error is None else world.baseline.shown(world.error)
-        last = await self._confirmed(world)
-        if world.error is not None and last.error is None:
-            log = world.log()
-            sentences = "; ".join(describe(each, log) for each in world.deviations)
-            self._sometimes = f"failed in one run and passed in another: {sentences}; {shown}"
-        last = await self._at_its_step(last)
-        kinds = [each.kind for each in last.deviations]
-        waiting = {kind: _WAITING[kind] for kind in kinds if kind in _WAITING}
-        if last.error is None or not waiting:
-            return last
-        judged = await self._compared(last, Baseline(only_waits=True))
-        if judged is None:
-            self._unfired |= waiting
-        return judged
-
-    async def _confirmed(self, world: World) -> World:
-        # If threads act, a failure only counts if every run fails.
-        if world.error is None or not world.deviations or not world.may_vary:
-            return world
-        for _ in range(_RUNS - 1):
-            world = await self._ran_again(world)
-            if world.error is None:
-                break
-        return world
-
-    async def _at_its_step(self, world: World) -> World:
-        # An app may correct a mistake by the end: does the world fail if the scenario stops
-        # earlier?
-        if world.error is None:
-            for step in self._baseline.differs_after:
-                if (short := await self._differs(world, step)) is not None:
-                    return short
-        return world
-
-    async def _differs(self, world: World, step: int) -> World | None:
-        # A world that ends after the step, if its snapshot differs: each time in the same way, if
-        # the app may have been busy in the background. Other errors may come from stopping early.
-        ends: list[object] = []
-        while True:
-            baseline = Baseline(until=step)
-            short = await self._compared(world, baseline)
-            error = None if short is None else short.error
-            differs = error is not None and baseline.differs_by(error)
-            if short is not None and not differs and not ends:
-                return None
-            ends.append((baseline.values, str(error)))
-            if not differs or baseline.is_restless or ends[0] != ends[-1]:
-                self._uncompared.add(step)
-                return None
-            if len(ends) == _RUNS or not (baseline.had_background or world.may_vary):
-                return short
-
-    async def _compared(self, world: World, baseline: Baseline) -> World | None:
-        # None: the control fails as well, so the deviations aren't to blame.
-        if (await self._control(baseline, world.deviations)).error is not None:
-            return None
-        return await self._confirmed(await self._ran(world.deviations, baseline))
-
-    async def _learn_steps(self, first: World) -> None:
-        # Uses a second run, and only if taking snapshots between the steps changes nothing.
-        baseline = self._baseline
-        if baseline.last_step < 2:
-            return
-        for _ in range(_RUNS if first.may_vary else 1):
-            baseline.learns_steps = True
-            again = await self._control(baseline)
-            baseline.learns_steps = False
-            if again.error is None and again.log().key == first.log().key:
-                break
-            baseline.steps.clear()
-        self._uncompared = {*range(1, baseline.last_step)} - {*baseline.steps}
+        return await judge.judged(world)
 
     async def _try_others(
         self, candidates: Iterator[tuple[Deviation, ...]], until: float, end: float
@@ -572,14 +463,15 @@ class Exploration:
         return f"chat_explore: {worlds}, {seconds:.0f} s, {share:.0%} of it {slowest}"
 
     async def _try_only(self, deviations: tuple[Deviation, ...]) -> None:
-        written = await self._control(self._baseline)
+        judge = self._judge
+        written = await judge.control(judge.baseline)
         if written.error is not None:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
-        await self._learn_steps(written)
+        await judge.learn_steps(written)
         self._note_tried(written)
-        world = await self._ran(deviations, self._baseline)
-        world = await self._judged(world) or world
+        world = await judge.run(deviations, judge.baseline)
+        world = await judge.judged(world) or world
         self._note_tried(world)
         only = list(map(str, deviations))
         if world.error is not None:
@@ -588,7 +480,7 @@ class Exploration:
             raise world.error
         world.require_all_fired()
         self._worlds = 1
-        notes = [self._sometimes] * bool(self._sometimes)
+        notes = [*filter(None, [judge.sometimes])]
         if (why := self._why_not_aged) and any(each.traits.moves_time for each in deviations):
             notes.append(f"it proves nothing, as {why}{_BY_HAND}")
         self._found.result = "; ".join([f"1 world, only {only}", *notes])
@@ -596,8 +488,8 @@ class Exploration:
     async def _require_repeatable(self, first: World) -> None:
         # The ids differ, as in the suite's next run. If threads act, one of several runs has to do
         # the same, in any order.
-        for left in reversed(range(_RUNS)):
-            second = await self._ran((), Baseline(), other_ids=True)
+        for left in reversed(range(RUNS)):
+            second = await self._judge.run((), Baseline(), other_ids=True)
             error = second.error
             if error is not None and _is_refusal(error):
                 raise error
@@ -614,7 +506,7 @@ class Exploration:
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
         baseline = world.baseline
-        again = await self._control(baseline, world.deviations)
+        again = await self._judge.control(baseline, world.deviations)
         if (error := again.error) is None:
             return
         self._found.result = "failed as written when it was run again"
@@ -635,7 +527,7 @@ class Exploration:
             return
         error = world.error
         assert error is not None
-        if (await self._ran_again(world)).error is not None:
+        if (await self._judge.run_again(world)).error is not None:
             return
         self._found.result = "failed in one run and passed in another"
         error = NotRepeatable(
@@ -648,7 +540,7 @@ class Exploration:
     async def _explain(self, world: World, head: str) -> None:
         error, log, found, baseline = world.error, world.log(), self._found, world.baseline
         assert error is not None
-        for _ in range(_RUNS if world.may_vary else 1):
+        for _ in range(RUNS if world.may_vary else 1):
             await self._require_control(world)
         self._failing = world.deviations
         sentences = ["nothing had deviated yet"]
@@ -672,7 +564,7 @@ class Exploration:
         more = list[str]()
         if world.has_threads and not world.held:
             more.append(
-                f"Attempts ran in threads: this world failed {_RUNS} times in a row, but may pass "
+                f"Attempts ran in threads: this world failed {RUNS} times in a row, but may pass "
                 f"next time."
             )
         try:
@@ -699,14 +591,14 @@ class Exploration:
             body = row.as_written(baseline)
         seed = world.seed_of_ids_in(repr([baseline.values, world.deviations]))
         test = print_test(body, world.deviations, seed=seed, item=self._item)
-        alone = await self._ran(world.deviations, baseline, by_hand=True)
+        alone = await self._judge.run(world.deviations, baseline, by_hand=True)
         if type(alone.error) is not type(world.error) or alone.outline() != world.outline():
             raise NoTestError("on its own, the body does not fail the same way")
         return test
 
     def _show_timeline(self, world: World, error: BaseException) -> None:
         self._found.error = error
-        if self._memories is not None and (hint := self._memories.hint):
+        if hint := self._judge.memories.hint:
             self._found.note(hint)
         if hint := world.inside.key_hint:
             self._found.note(f"Hint: {hint}.")
@@ -727,7 +619,7 @@ class Exploration:
         notes = [
             *(f"{kind} was not tried: {why}" for kind, why in search.left_out.items()),
             "threads acted in a different order when one world was run again" * self._is_reordered,
-            self._sometimes,
+            self._judge.sometimes,
             self._missed,
             self._cannot_crash and f"crash: {self._cannot_crash}",
         ]
