@@ -5,7 +5,8 @@ import textwrap
 import pytest
 from inline_snapshot import snapshot
 
-from pytest_chatfake.exploring.arrivals import Arrival, is_another_order
+from pytest_chatfake.exploring.arrivals import is_another_order
+from pytest_chatfake.exploring.search import LoggedAttempt, WorldLog
 
 from .cards import cards, outcomes
 
@@ -122,24 +123,28 @@ skipped  another_order
 """)
 
 
+def arrival(item, place, message, status):
+    return LoggedAttempt(item, item, message, status, "", "", False, place=place)
+
+
 @pytest.mark.parametrize(
     ("order", "expected"),
     [("abcd", False), ("bacd", True), ("acbd", False), ("abdc", False), ("cabd", False)],
 )
 def test_only_steps_of_a_message_at_one_endpoint_count(order, expected):
     events = {
-        "a": Arrival(1, 0, 1, "sent"),
-        "b": Arrival(2, 0, 1, "delivered"),
-        "c": Arrival(3, 0, 2, "sent"),
-        "d": Arrival(4, 1, 2, "delivered"),
+        "a": arrival(1, 0, 1, "sent"),
+        "b": arrival(2, 0, 1, "delivered"),
+        "c": arrival(3, 0, 2, "sent"),
+        "d": arrival(4, 1, 2, "delivered"),
     }
     world = [events[name] for name in order]
-    assert is_another_order([*events.values()], world) is expected
+    assert is_another_order(WorldLog([*events.values()]), WorldLog(world)) is expected
 
 
 def test_events_at_different_endpoints_have_no_order():
-    events = [Arrival(1, 0, 1, "sent"), Arrival(2, 1, 2, "sent")]
-    assert not is_another_order(events, events[::-1])
+    events = [arrival(1, 0, 1, "sent"), arrival(2, 1, 2, "sent")]
+    assert not is_another_order(WorldLog(events), WorldLog(events[::-1]))
 
 
 # -- what the app logged ---------------------------------------------------------------------------

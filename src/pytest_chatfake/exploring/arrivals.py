@@ -1,50 +1,44 @@
-"""Arrivals: in which order events reached an app, and whether that differs between two worlds."""
+"""Arrivals: whether events reached an app in another order than as written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
+
+from .search import LoggedAttempt, WorldLog
 
 
-class Arrival(NamedTuple):
-    """The first arrival of an event at an endpoint.
-
-    Attributes:
-        item: The number of the event at its endpoint, the same in every world.
-        endpoint: The number of the endpoint.
-        message: The number of the event's message; negative: a recorded one; 0: none.
-        status: The event's status; empty: it has none.
-    """
-
-    item: int
-    endpoint: int
-    message: int
-    status: str
-
-
-def is_another_order(written: Sequence[Arrival], world: Sequence[Arrival]) -> bool:
+def is_another_order(written: WorldLog, world: WorldLog) -> bool:
     """Return whether two events reached an endpoint in another order than as written.
 
     Most apps keep their state by message, so events of different messages only count if none has
     two statuses to mix up. Two deliveries of a message don't count, because they say the same.
     """
+    before = _arrivals(written)
     earlier = {
         (first.item, second.item)
-        for first, second in combinations(written, 2)
-        if first.endpoint == second.endpoint
+        for first, second in combinations(before, 2)
+        if first.place == second.place
     }
     overtaken = [
         (first, second)
-        for first, second in combinations(world, 2)
+        for first, second in combinations(_arrivals(world), 2)
         if (second.item, first.item) in earlier
     ]
-    if any(_are_steps(first, second) for first, second in combinations(written, 2)):
+    if any(_are_steps(first, second) for first, second in combinations(before, 2)):
         return any(_are_steps(first, second) for first, second in overtaken)
     return any(not first.message or first.message != second.message for first, second in overtaken)
 
 
-def _are_steps(first: Arrival, second: Arrival) -> bool:
+def _arrivals(log: WorldLog) -> list[LoggedAttempt]:
+    # The first arrival of each event at each endpoint.
+    found: dict[int, LoggedAttempt] = {}
+    for attempt in log.attempts:
+        if attempt is not None and attempt.item > 0:
+            found.setdefault(attempt.item, attempt)
+    return [*found.values()]
+
+
+def _are_steps(first: LoggedAttempt, second: LoggedAttempt) -> bool:
     # Whether they are different statuses of one message.
-    is_same = first.message == second.message and first.endpoint == second.endpoint
+    is_same = first.message == second.message and first.place == second.place
     return is_same and first.message != 0 and first.status != second.status

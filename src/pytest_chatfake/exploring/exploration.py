@@ -35,7 +35,7 @@ from ..base.tracebacks import text_of
 from ..base.views import counted, listed
 from ..fake.snapshots import SnapshotError
 from ..report.timeline_text import timeline_text
-from .arrivals import Arrival, is_another_order
+from .arrivals import is_another_order
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
@@ -125,7 +125,6 @@ class Exploration:
         self._cannot_crash = ""
         self._missed = ""  # why crash points were not reached, although the class may be right
         self._is_reordered = False  # whether threads acted in another order in a second run
-        self._arrivals: list[Arrival] | None = None  # as written
         self._has_another_order = False  # whether events reached an app in another order
         self._kinds_tried = set[str]()
         self._failing: tuple[Deviation, ...] | None = None
@@ -206,13 +205,9 @@ class Exploration:
             untried.append("only the final state was compared" if is_none else some)
         return [*untried, *filter(None, [self._cannot_crash, self._missed])]
 
-    def _note_tried(self, world: World) -> None:
-        if self._row is None or self._has_another_order:
-            return
-        arrivals = world.arrivals
-        if self._arrivals is None:
-            self._arrivals = arrivals
-        self._has_another_order = is_another_order(self._arrivals, arrivals)
+    def _note_order(self, log: WorldLog) -> None:
+        if self._row is not None and not self._has_another_order:
+            self._has_another_order = is_another_order(self._search.written, log)
 
     @property
     def _meetings(self) -> str:
@@ -331,8 +326,8 @@ class Exploration:
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
                 for kind in OVER_A_SOCKET:
                     self._refuse(kind, problem, "Call chat_fake.base_url")
-            search.add(world.log())
-            self._note_tried(world)
+            search.add(log := world.log())
+            self._note_order(log)
             tried.update(deviation.kind for deviation in deviations)
             if not deviations and scope.depth:
                 self._require_options(world)
@@ -469,10 +464,10 @@ class Exploration:
             raise written.error
         written.require_chances([deviation.kind for deviation in deviations])
         await judge.learn_steps(written)
-        self._note_tried(written)
+        self._search.add(written.log())
         world = await judge.run(deviations, judge.baseline)
         world = await judge.judged(world) or world
-        self._note_tried(world)
+        self._note_order(world.log())
         only = list(map(str, deviations))
         if world.error is not None:
             self._found.result = f"failed in the world {only}"

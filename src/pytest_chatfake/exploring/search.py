@@ -51,6 +51,7 @@ class LoggedAttempt(NamedTuple):
         calls: The database calls during it, by name.
         call: The API call before whose response it was made, by a fault; empty: none.
         is_call: Whether it stands for a call of the app's own code, such as ``send()``.
+        place: The number of its endpoint.
     """
 
     number: int
@@ -67,6 +68,7 @@ class LoggedAttempt(NamedTuple):
     calls: Sequence[str] = ()
     call: str = ""
     is_call: bool = False
+    place: int = 0
 
 
 class LoggedCall(NamedTuple):

@@ -57,7 +57,6 @@ from ..report.hints import logged_error
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
-from .arrivals import Arrival
 from .baseline import Baseline, without_texts
 from .client_calls import client_calls
 from .crash_watch import CrashWatch
@@ -597,16 +596,17 @@ class World:
         return f"responded with {attempt.status_code} although it " * attempt.ok + watch.effect
 
     def _waiting(self, choice: int, event: Event, endpoint: Endpoint) -> LoggedAttempt:
-        is_call = event.type in CALLS
+        is_call, place = event.type in CALLS, self._endpoints[endpoint]
         return LoggedAttempt(
             choice,
-            self._environment.item(event, self._endpoints[endpoint]),
+            self._environment.item(event, place),
             number_of(event),
             event.status or "",
             self._names.get(event, name_of(event)),  # for an event from before a reset
             redacted_place(endpoint.name) if len(self._endpoints) > 1 and not is_call else "",
             target_of(endpoint).overlaps,
             is_call=is_call,
+            place=place,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:
@@ -632,17 +632,6 @@ class World:
     def accepted_errors(self) -> dict[str, str]:
         """The exceptions that the app logged, each with an event that it accepted; see Recorder."""
         return self._seen.accepted_errors()
-
-    @property
-    def arrivals(self) -> list[Arrival]:
-        """The first arrival of each event at each endpoint, in order."""
-        found: dict[int, Arrival] = {}
-        for attempt in self._posted:
-            event, endpoint = attempt.event, self._endpoints[attempt.endpoint]
-            item = self._environment.item(event, endpoint)
-            arrival = Arrival(item, endpoint, number_of(event), event.status or "")
-            found.setdefault(item, arrival)
-        return [*found.values()]
 
     def outline(self) -> list[str]:
         """Return what happened, without ids, so that two runs of one body have the same outline.
