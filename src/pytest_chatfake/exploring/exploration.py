@@ -205,10 +205,6 @@ class Exploration:
             untried.append("only the final state was compared" if is_none else some)
         return [*untried, *filter(None, [self._cannot_crash, self._missed])]
 
-    def _note_order(self, log: WorldLog) -> None:
-        if self._row is not None and not self._has_another_order:
-            self._has_another_order = is_another_order(self._search.written, log)
-
     @property
     def _meetings(self) -> str:
         # Where two attempts at the same time were held for each other; empty: nowhere.
@@ -297,16 +293,16 @@ class Exploration:
         began = monotonic()
         end = began + (math.inf if scope.seconds is None else scope.seconds)
         next_line = began + _QUIET
+        await self._try_written()
         candidates = search.worlds_to_try()
-        tried = self._kinds_tried
         for deviations in candidates:
             if row and not all(row.wants(each, search.written) for each in deviations):
                 continue
             now = monotonic()
-            if deviations and now >= end:
+            if now >= end:
                 search.cut = f"seconds={scope.seconds:g}"
                 break
-            if deviations and now >= next_line:
+            if now >= next_line:
                 next_line = now + _EVERY
                 self._progress(self._progress_line(now - began))
             world = await self._tried(deviations)
@@ -314,31 +310,45 @@ class Exploration:
                 continue
             if world.error is not None:
                 self._found.result = f"failed in world {search.worlds + 1}"
-                if not deviations:
-                    self._show_timeline(world, world.error)
-                    raise world.error
                 await self._explain(world, f"passes as written; fails in world {search.worlds + 1}")
                 if not scope.stop_at_first:
                     until = min(end, 2 * monotonic() - began)
                     await self._try_others(candidates, until, end)
                 raise world.error
-            if scope.depth and (call := world.call_in_process):
-                problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
-                for kind in OVER_A_SOCKET:
-                    self._refuse(kind, problem, "Call chat_fake.base_url")
-            search.add(log := world.log())
-            self._note_order(log)
-            tried.update(deviation.kind for deviation in deviations)
-            if not deviations and scope.depth:
-                self._require_options(world)
-                await self._require_repeatable(world)
-                await self._judge.learn_steps(world)
-            elif scope.runs_again:
-                await self._require_control(world)
+            self._add(world)
+            self._kinds_tried.update(deviation.kind for deviation in deviations)
         self._note_left_out()
         self._worlds = search.worlds
         self._complete = not (search.cut or search.left_out or self._cannot_crash or self._missed)
         self._found.result = self._summary()
+
+    async def _try_written(self) -> None:
+        # The body as written has to pass, and to do the same when it is run again.
+        world = await self._judge.control(self._judge.baseline)
+        if world.error is not None:
+            self._found.result = "failed in world 1"
+            self._show_timeline(world, world.error)
+            raise world.error
+        self._add(world)
+        if self._scope.depth:
+            self._require_options(world)
+            await self._require_repeatable(world)
+            await self._judge.learn_steps(world)
+        elif self._scope.runs_again:
+            await self._require_control(world)
+
+    def _add(self, world: World) -> None:
+        if self._scope.depth and (call := world.call_in_process):
+            problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
+            for kind in OVER_A_SOCKET:
+                self._refuse(kind, problem, "Call chat_fake.base_url")
+        log = world.log()
+        self._search.add(log)
+        self._note_order(log)
+
+    def _note_order(self, log: WorldLog) -> None:
+        if self._row is not None and not self._has_another_order:
+            self._has_another_order = is_another_order(self._search.written, log)
 
     def _note_left_out(self) -> None:
         search, tried, unfired = self._search, self._kinds_tried, self._judge.unfired

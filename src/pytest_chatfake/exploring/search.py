@@ -383,9 +383,8 @@ class Search:
     def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
         """Yield the deviations of one world after another; call :meth:`add` with each world's log.
 
-        The first world has none: it is the body as written.
+        Before the first, call it with the log of the body as written.
         """
-        yield ()
         parents: list[_Parent] = [((), self.written)]
         for _ in range(self._scope.depth):
             grown: list[_Parent] = []
