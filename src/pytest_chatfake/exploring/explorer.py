@@ -175,8 +175,8 @@ class Explorer:
         config = self._config.replace(mode="async" if is_async else "sync")
         environment = Environment(config, self._start, scope)
         exploration = Exploration(body, scope, environment, self._progress, self._item, row=row)
-        for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
-            exploration._repeat(first, is_whole=self._is_whole)
+        if self._first and (left := self._first.explorations[len(self.explorations) :]):
+            exploration._repeat(left[0], is_whole=self._is_whole)
         self.explorations.append(exploration)
         return exploration if is_async else exploration._run()
 

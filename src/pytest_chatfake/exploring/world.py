@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import chain
 from time import monotonic_ns
 from traceback import walk_tb
 from types import FunctionType
@@ -325,7 +324,7 @@ class World:
 
     @property
     def _watches(self) -> list[CrashWatch]:
-        return [watch for watch in map(self._watch_of, self._attempts) if watch is not None]
+        return [*filter(None, map(self._watch_of, self._attempts))]
 
     def _watch_of(self, attempt: Attempt) -> CrashWatch | None:
         attendant = post_of(attempt).attendant
@@ -493,8 +492,8 @@ class World:
         """Which attempts can't crash without crash points, or only in part; empty if all can."""
         watches = self._watches
         waiting = not any(watch.has_point_in_thread for watch in watches)
-        found = [[*watch.started, *[*watch.awaited] * waiting] for watch in watches]
-        lines = list(dict.fromkeys(chain.from_iterable(found)))
+        found = (line for each in watches for line in (*each.started, *[*each.awaited] * waiting))
+        lines = list(dict.fromkeys(found))
         threads = f"worker threads weren't crashed ({listed(lines)})" if lines else ""
         safe = sum(not watch.points for watch in watches)
         scope = self._environment.scope
