@@ -245,7 +245,7 @@ class _SendRun(Run[SendTests]):
         self._quotes_ids = False  # whether messages say ids, which can't be written as code
         self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
-        self._connect_calls: Counter[Call | None] = Counter()  # those that connect() made
+        self._earlier: Counter[Call | None] = Counter()  # the calls before it, as by connect()
         self._can_decide = False  # whether a right app can know if a call took effect
 
     def require_restart(self) -> None:
@@ -334,8 +334,6 @@ class _SendRun(Run[SendTests]):
                 old_objects.freeze(stack)
                 made = self._tests.connect(chat_fake, **self._fixtures)
                 async with Connected(made) as snapshot:
-                    calls = Inside(chat_fake).calls
-                    self._connect_calls = Counter(Call.of(each.path, each.method) for each in calls)
                     if snapshot is not None:
                         check_snapshot(snapshot)
                         self._awaits_snapshot = inspect.iscoroutinefunction(snapshot)
@@ -357,7 +355,7 @@ class _SendRun(Run[SendTests]):
     def _sending(
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
     ) -> Sending:
-        return Sending(
+        sending = Sending(
             self._tests,
             fake,
             works=_writes(self._tests, "work"),
@@ -366,13 +364,15 @@ class _SendRun(Run[SendTests]):
             sends=self._send_calls,
             days=self._days,
         )
+        self._earlier = sending.earlier
+        return sending
 
     def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
         call = deviation.call
         if call is not None:
             if deviation.kind in _UNCLEAR and not self._can_decide:
                 return False
-            nth = deviation.start - self._connect_calls[call]
+            nth = deviation.start - self._earlier[call]
             # Other calls, such as one for a token, may be tried for ever.
             is_send = nth == 1 and call in self._send_calls
             if deviation.kind == "api.fail_400" and not is_send:
