@@ -22,6 +22,7 @@ import inspect
 import math
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from itertools import zip_longest
+from threading import Thread
 from time import monotonic
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, NoReturn
@@ -39,6 +40,7 @@ from .arrivals import Arrival, is_another_order
 from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, DEFAULT, EARLY, KINDS, OVER_A_SOCKET, Deviation
+from .late_threads import about_late
 from .memories import MemoryWatch
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import Search, WorldLog
@@ -161,6 +163,7 @@ class Exploration:
         self._found = Finding(f"Exploration of {body_name(body)}()", "not run yet")
         current().findings.append(self._found)
         self._first: Exploration | None = None
+        self._late_threads: list[Thread] = []
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._found.result}>"
@@ -196,7 +199,12 @@ class Exploration:
 
     def _left_behind(self, error: BaseException) -> str:
         hint = f"{_LEFT_BEHIND}{shared_folder(self._item)}."
-        return f"{type(error).__name__}: {text_of(error)}\n{hint}"
+        return f"{type(error).__name__}: {text_of(error)}{self._about_threads}\n{hint}"
+
+    @property
+    def _about_threads(self) -> str:
+        late = about_late(self._late_threads)
+        return late and f"; perhaps {late}"
 
     @property
     def _failed_as_written(self) -> bool:
@@ -394,6 +402,7 @@ class Exploration:
         world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
         self._memories = world.memories or self._memories
+        self._late_threads += world.late_threads
         if self._row is not None:
             self._accepted_errors = {**world.accepted_errors, **self._accepted_errors}
         return world
@@ -625,7 +634,7 @@ class Exploration:
                 self._search.add_again(second.log())
                 return
             if not (left and may_vary):
-                _refuse_difference(first, second, self._remedy)
+                _refuse_difference(first, second, self._about_threads, self._remedy)
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
@@ -636,7 +645,7 @@ class Exploration:
         self._found.result = "failed as written when it was run again"
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
-            error = NotRepeatable(f"{error}\n{self._remedy}")
+            error = NotRepeatable(f"{error}{self._about_threads}\n{self._remedy}")
         elif world.error is not None and not _is_refusal(error):
             error = NotRepeatable(
                 f"the scenario as written passed at first, but fails when it is run again, with "
@@ -749,7 +758,7 @@ class Exploration:
         return text + (f"; crash: {self._cannot_crash}" if self._cannot_crash else "")
 
 
-def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
+def _refuse_difference(first: World, second: World, threads: str, remedy: str) -> NoReturn:
     error = second.error
     pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
     differences = (
@@ -768,10 +777,10 @@ def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
         problem = difference
     else:
         problem = (
-            "the body is not repeatable: with other ids the snapshot differs in more than strings. "
-            "Does it contain real time, or what an earlier world did?"
+            "the body is not repeatable: with other ids the snapshot differs in more than strings"
         )
-    lines = [problem]
+        problem += "" if threads else ". Does it contain real time, or what an earlier world did?"
+    lines = [problem + threads]
     if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):
         lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
     sides = timeline_diff(first.inside.story, second.inside.story)

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
+from threading import Thread
 from types import CodeType
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -33,7 +34,9 @@ from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
 from .exploration import CheckedOptions, Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
+from .late_threads import about_late
 from .printed_test import Written
+from .recorder import Recorder
 
 #: pytest-django's fixture that runs what waits for a commit.
 _CAPTURES: Final = "django_capture_on_commit_callbacks"
@@ -139,6 +142,7 @@ class Run(Generic[Tests]):
         self._is_async = self._loop is not None
         self._before: Any = None  # the snapshot after connect(), in the first world
         self._awaits_snapshot = False
+        self._earlier_threads: list[Thread] = []
         if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
@@ -203,7 +207,10 @@ class Run(Generic[Tests]):
 
     async def _require_new_app(self, fake: ChatFake, snapshot: Snapshot, *, is_first: bool) -> None:
         # An app that remembers an earlier world would hide bugs.
-        value = await Inside(fake).taken(snapshot)
+        inside = Inside(fake)
+        value = await inside.taken(snapshot)
+        if isinstance(inside.observer, Recorder):
+            self._earlier_threads += inside.observer.earlier_threads
         if is_first:
             self._before = value
         elif not len(fake.events) and self._before != value:  # connect() may send something
@@ -211,6 +218,11 @@ class Run(Generic[Tests]):
                 raise SnapshotError(
                     f"snapshot: expected values that are equal in each world, got "
                     f"{cited(value)}, which can't be compared by value; return plain data"
+                )
+            if late := about_late(self._earlier_threads, "the clean-up in connect()"):
+                raise ChatFakeError(
+                    f"{late}. In one world, the snapshot was {cited(self._before)} after "
+                    f"connect(), and in another, {cited(value)}"
                 )
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "

@@ -24,9 +24,10 @@ from .deviations import Call, Deviation, has_points
 from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
 from .garbage import old_objects
+from .late_threads import about_late
 from .printed_test import NoTestError, Written, as_code
 from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line
-from .recorder import baseline_of
+from .recorder import Recorder, baseline_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, messages_as_code, with_names
 from .sending import DAYS, Sending, awaited, performed
@@ -47,6 +48,10 @@ _UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncat
 _NO_KEY: Final = (
     "your app can't know whether the call took effect: pass send_endpoint(idempotency_header=), "
     "add a GET route() by which it can look the message up, or write undecided(self, snapshot)"
+)
+
+_SEND_CALL: Final = (
+    "call chat_fake.send_endpoint() in connect(), and let the app call chat_fake.base_url"
 )
 
 _NO_RESTART: Final = (
@@ -455,10 +460,11 @@ class _SendRun(Run[SendTests]):
         if not books.messages and sending.swallowed is not None:
             raise sending.swallowed
         if not books.messages:
+            observer = books.inside.observer
+            late = observer.late_threads if isinstance(observer, Recorder) else ()
             raise ChatFakeError(
                 f"send(): expected it to send a message, or work() within {DAYS} days, got none; "
-                f"call chat_fake.send_endpoint() in connect(), and let the app call "
-                f"chat_fake.base_url"
+                f"{about_late(late, 'send() or work()') or _SEND_CALL}"
             )
         if all(owner is None or owner.event.type not in CALLS for owner in owners):
             pytest.skip(_BY_WEBHOOKS)

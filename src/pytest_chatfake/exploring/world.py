@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from threading import Thread
 from time import monotonic_ns
 from traceback import walk_tb
 from types import FunctionType
@@ -658,6 +659,11 @@ class World:
     def accepted_errors(self) -> dict[str, str]:
         """The exceptions that the app logged, each with an event that it accepted; see Recorder."""
         return self._seen.accepted_errors()
+
+    @property
+    def late_threads(self) -> list[Thread]:
+        """The app's threads that may have written to a snapshot too late; see Recorder."""
+        return [*self._seen.earlier_threads, *self._seen.late_threads]
 
     @property
     def arrivals(self) -> list[Arrival]:
