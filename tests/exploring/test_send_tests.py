@@ -376,8 +376,48 @@ def test_an_error_of_a_worker_is_swallowed_unless_nothing_is_sent(run):
         "-k",
         "a_refused_send",
     )
-    assert first_lines(result) == ["a_refused_send: LookupError: nothing to do"]
+    assert first_lines(result) == [
+        "a_refused_send: LookupError: nothing to do, while handling work() #72"
+    ]
     assert failed(result) == {"TestNothing": ["a_refused_send"], "TestSends": []}
+
+
+def test_a_timeline_says_what_send_and_work_raised(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def send(self, chat_fake):
+            raise ValueError("no such order")
+
+        def work(self, chat_fake):
+            raise LookupError("nothing to do")
+
+        def test_a_timeline(self, chat_fake):
+            self.connect(chat_fake)
+            with chat_fake.api.rate_limit(path="/v2/messages"):  # so an error may be told
+                self.play(chat_fake)
+            assert not chat_fake.webhooks.attempts
+    """,
+        *("-k", "a_timeline"),
+    )
+    found = re.findall(r"attempt  (\S+) -> \S+: (.*?)$", result.stdout.str(), re.MULTILINE)
+    assert {*found} == {
+        ("send()", "ValueError: no such order"),
+        ("work()", "LookupError: nothing to do"),
+    }
+
+
+def test_a_timeline_says_which_call_would_never_end(run):
+    result = run(
+        """
+    class TestSends(Direct):
+        def send(self, chat_fake):
+            while True:
+                requests.get(f"{self.fake.base_url}/v2/balance", headers=self.fake.headers)
+    """,
+        *("-k", "a_refused_send"),
+    )
+    assert "TestSends.send(): EndlessRetry: more than 100 API calls" in result.stdout.str()
 
 
 def test_only_one_world_is_tried_if_it_is_named(run):

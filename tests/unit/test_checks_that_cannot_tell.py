@@ -7,8 +7,12 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from ipaddress import ip_interface
 from operator import attrgetter
+from pathlib import Path
+from uuid import UUID
 
+import attrs
 import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeError, NotAwaited
@@ -148,6 +152,94 @@ def test_what_equals_another_one_with_other_values_is_refused(fake, around, path
     )
 
 
+@attrs.define
+class Order:
+    entity: object
+
+
+@pytest.mark.parametrize("around", [lambda value: {value: 2}, Order])
+def test_what_equals_others_is_found_in_keys_and_in_attrs_classes(fake, around):
+    repeated(fake)
+    with pytest.raises(TypeError, match=r"which equals others with another status$"):
+        fake.assert_idempotent(lambda: around(Entity(1, status="read")))
+
+
+class InSlots:
+    __slots__ = ("key", "status")
+
+    def __init__(self, key, status):
+        self.key, self.status = key, status
+
+    def __eq__(self, other):
+        return self.key == other.key
+
+    __hash__ = None
+
+
+class Hidden:
+    """Shows its state by properties."""
+
+    def __init__(self, key, status):
+        self._key, self.__status = key, status
+
+    @property
+    def status(self):
+        return self.__status
+
+    def __eq__(self, other):
+        return self._key == other._key
+
+    __hash__ = None
+
+
+@dataclass
+class Named:
+    key: int
+    status: str
+
+    def __eq__(self, other):
+        return self.key == other.key
+
+    __hash__ = None
+
+
+class Column:
+    """A field of a model that keeps its values in a dict of its own, as peewee's do."""
+
+    def __set_name__(self, _, name):
+        self.name = name
+
+    def __get__(self, model, _):
+        return self if model is None else model.values[self.name]
+
+    def __set__(self, model, value):
+        model.values[self.name] = value
+
+
+class Model:
+    key, status = Column(), Column()
+
+    def __init__(self, *values):
+        self.values = dict(zip(("key", "status"), values, strict=True))
+
+    def __eq__(self, other):
+        return self.key == other.key
+
+    __hash__ = None
+
+
+class Derived(Hidden):
+    """Has the same state, under the name of its base class."""
+
+
+@pytest.mark.parametrize("kind", [InSlots, Hidden, Derived, Named, Model])
+def test_a_class_that_compares_keys_is_found_however_it_keeps_its_values(fake, kind):
+    repeated(fake)
+    value = kind(1, "read")
+    with pytest.raises(TypeError, match=r"which equals others with another status$"):
+        fake.assert_idempotent(lambda: [value])
+
+
 class Lazy(Entity):
     """Keeps what it has computed."""
 
@@ -169,6 +261,15 @@ class Number(Entity):
     __hash__ = None
 
 
+class Whole(Model):
+    """Compares all of its values."""
+
+    def __eq__(self, other):
+        return self.values == other.values
+
+    __hash__ = None
+
+
 @dataclass
 class Changed:
     """Leaves out of comparisons what it names."""
@@ -185,6 +286,10 @@ class Changed:
         Lazy(1).computed(),
         Number(1, area=2, written="(2) 1"),
         Changed(1, 2),
+        UUID(int=1),
+        {Path("a"): hash(Path("a"))},
+        ip_interface("10.0.0.1/8"),
+        Whole(1, "read"),
     ],
 )
 def test_equality_may_leave_out_what_is_private_computed_or_chosen(fake, value):

@@ -40,6 +40,7 @@ from .baseline import Baseline
 from .description import describe
 from .deviations import CRASHING, EARLY, KINDS, OVER_A_SOCKET, Deviation
 from .judging import RUNS, Judge
+from .late_threads import about_late
 from .printed_test import NoTestError, Written, body_as_written, print_test
 from .search import CheckedOptions, Search, WorldLog
 from .timeline_diff import timeline_diff
@@ -166,7 +167,12 @@ class Exploration:
 
     def _left_behind(self, error: BaseException) -> str:
         hint = f"{_LEFT_BEHIND}{shared_folder(self._item)}."
-        return f"{type(error).__name__}: {text_of(error)}\n{hint}"
+        return f"{type(error).__name__}: {text_of(error)}{self._about_threads}\n{hint}"
+
+    @property
+    def _about_threads(self) -> str:
+        late = about_late(self._judge.late_threads)
+        return late and f"; perhaps {late}"
 
     @property
     def _failed_as_written(self) -> bool:
@@ -506,7 +512,7 @@ class Exploration:
                 self._search.add_again(second.log())
                 return
             if not (left and may_vary):
-                _refuse_difference(first, second, self._remedy)
+                _refuse_difference(first, second, self._about_threads, self._remedy)
 
     async def _require_control(self, world: World) -> None:
         # If the same run fails without anything new, an earlier world has left something behind.
@@ -517,7 +523,7 @@ class Exploration:
         self._found.result = "failed as written when it was run again"
         if baseline.differs_by(error):
             baseline.blame(error, _BY_ITSELF)
-            error = NotRepeatable(f"{error}\n{self._remedy}")
+            error = NotRepeatable(f"{error}{self._about_threads}\n{self._remedy}")
         elif world.error is not None and not _is_refusal(error):
             error = NotRepeatable(
                 f"the scenario as written passed at first, but fails when it is run again, with "
@@ -631,7 +637,7 @@ class Exploration:
         return "; ".join([text, *filter(None, notes)])
 
 
-def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
+def _refuse_difference(first: World, second: World, threads: str, remedy: str) -> NoReturn:
     error = second.error
     pairs = enumerate(zip_longest(first.outline(), second.outline(), fillvalue="nothing"), 1)
     differences = (
@@ -650,10 +656,10 @@ def _refuse_difference(first: World, second: World, remedy: str) -> NoReturn:
         problem = difference
     else:
         problem = (
-            "the body is not repeatable: with other ids the snapshot differs in more than strings. "
-            "Does it contain real time, or what an earlier world did?"
+            "the body is not repeatable: with other ids the snapshot differs in more than strings"
         )
-    lines = [problem]
+        problem += "" if threads else ". Does it contain real time, or what an earlier world did?"
+    lines = [problem + threads]
     if calls := dict.fromkeys(first.calls_of_threads + second.calls_of_threads):
         lines.append(f"Perhaps because of the app's threads: {listed(calls)}.")
     sides = timeline_diff(first.inside.story, second.inside.story)

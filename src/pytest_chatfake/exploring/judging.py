@@ -6,6 +6,7 @@ that fails is run again, next to a run without its deviations.
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Final
 
 from .baseline import Baseline
@@ -41,6 +42,7 @@ class Judge:
         uncompared: The steps after which no snapshot could be compared.
         sometimes: Which deviations failed in one run and passed in another; empty: none did.
         unfired: Why a kind's deviations had no effect, or prove nothing.
+        late_threads: The app's threads that may have written to a snapshot too late.
     """
 
     def __init__(self, body: Body, environment: Environment) -> None:
@@ -52,6 +54,7 @@ class Judge:
         self.uncompared: set[int] = set()
         self.sometimes: str = ""
         self.unfired: dict[str, str] = {}
+        self.late_threads: list[Thread] = []
 
     async def run(
         self, deviations: tuple[Deviation, ...], baseline: Baseline, **options: bool
@@ -60,6 +63,7 @@ class Judge:
         world = World(self._environment, baseline, deviations, **options)
         await world.run(self._body)
         self.memories = world.memories or self.memories
+        self.late_threads += world.late_threads
         self.accepted_errors = {**world.accepted_errors, **self.accepted_errors}
         return world
 

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
+from threading import Thread
 from types import CodeType
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -34,7 +35,9 @@ from .cards import Remarks, remarks_key
 from .deviations import has_points, parse_deviations
 from .exploration import Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
+from .late_threads import about_late
 from .printed_test import NoTestError, Written, as_code
+from .recorder import Recorder
 from .search import CheckedOptions
 from .send_judge import messages_as_code
 
@@ -149,6 +152,7 @@ class Run(Generic[Tests]):
         self._before: Any = _UNKNOWN  # the snapshot after connect(), in the first world
         self._has_snapshot = self._awaits_snapshot = False
         self._quotes_ids = False  # whether messages say ids, which can't be written as code
+        self._earlier_threads: list[Thread] = []
         if reason := item_of(tests.expected_failures, self._name):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
@@ -221,7 +225,10 @@ class Run(Generic[Tests]):
         # An app that remembers an earlier world would hide bugs.
         if snapshot is None:
             return
-        value = await Inside(fake).taken(snapshot)
+        inside = Inside(fake)
+        value = await inside.taken(snapshot)
+        if isinstance(inside.observer, Recorder):
+            self._earlier_threads += inside.observer.earlier_threads
         if self._before is _UNKNOWN:
             self._before = value
         elif not len(fake.events) and self._before != value:  # connect() may send something
@@ -229,6 +236,11 @@ class Run(Generic[Tests]):
                 raise SnapshotError(
                     f"snapshot: expected values that are equal in each world, got "
                     f"{cited(value)}, which can't be compared by value; return plain data"
+                )
+            if late := about_late(self._earlier_threads, "the clean-up in connect()"):
+                raise ChatFakeError(
+                    f"{late}. In one world, the snapshot was {cited(self._before)} after "
+                    f"connect(), and in another, {cited(value)}"
                 )
             raise ChatFakeError(
                 f"connect(): expected a new app in each world, got one that remembers an earlier "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from time import monotonic_ns
 from typing import NamedTuple, TypeAlias
@@ -17,6 +18,7 @@ from ..webhooks.attending import Attend
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from .baseline import Baseline
+from .late_threads import note_late, running_late
 from .memories import MemoryWatch
 
 
@@ -63,6 +65,8 @@ class Recorder:
         waits: The start and end of each clock move by ``settle()`` itself, in nanoseconds.
         called: The API calls that were made during attempts, and had their response by then.
         times: When each attempt began, and when it ended, in nanoseconds of real time.
+        late_threads: The threads that the app started in an attempt, and that outlived it.
+        earlier_threads: Those of earlier worlds that were still running when this one began.
     """
 
     def __init__(
@@ -85,6 +89,9 @@ class Recorder:
         self.called: set[ApiRequest] = set()
         self._calls_before: dict[Attempt, int] = {}
         self.times: dict[Attempt, tuple[int, int | None]] = {}
+        self.late_threads: list[threading.Thread] = []
+        self.earlier_threads: list[threading.Thread] = running_late()
+        self._threads_before: dict[Attempt, list[threading.Thread]] = {}
 
     @property
     def expects_events(self) -> bool:
@@ -121,6 +128,7 @@ class Recorder:
         self._note("in attempts")
         self.times[attempt] = monotonic_ns(), None
         self._calls_before[attempt] = len(self._inside.calls)
+        self._threads_before[attempt] = threading.enumerate()
         if is_first_attempt(attempt):
             self.choices.setdefault((attempt.event, attempt.endpoint), len(self.choices) + 1)
         if self._memories is not None:
@@ -130,6 +138,8 @@ class Recorder:
         self._note("between and after attempts")
         if self._memories is not None:
             self._memories.ended(attempt)
+        if (before := self._threads_before.pop(attempt, None)) is not None:
+            self.late_threads += note_late(before)
         # A handler has its response before it returns; a thread that it has started may not.
         calls = self._inside.calls[self._calls_before.get(attempt, 0) :]
         self.called |= {call for call in calls if call.status is not None}

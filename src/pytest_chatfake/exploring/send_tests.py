@@ -23,9 +23,10 @@ from .deviations import Call, Deviation, has_points
 from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
 from .garbage import old_objects
+from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line, writes
-from .recorder import baseline_of
+from .recorder import Recorder, baseline_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
 from .sending import DAYS, Sending, awaited, performed
@@ -46,6 +47,10 @@ _UNCLEAR: Final = frozenset({"api.lose_response", "api.disconnect", "api.truncat
 _NO_KEY: Final = (
     "your app can't know whether the call took effect: pass send_endpoint(idempotency_header=), "
     "add a GET route() by which it can look the message up, or write undecided(self, snapshot)"
+)
+
+_SEND_CALL: Final = (
+    "call chat_fake.send_endpoint() in connect(), and let the app call chat_fake.base_url"
 )
 
 _NO_RESTART: Final = (
@@ -242,7 +247,7 @@ class _SendRun(Run[SendTests]):
         self._known: dict[bool, _Known] = {}  # by whether send() was called twice
         self._days: int | None = None  # on how many days nothing is sent
         self._send_calls: list[Call] = []  # those that sent the messages of the first world
-        self._connect_calls: Counter[Call | None] = Counter()  # those that connect() made
+        self._earlier: Counter[Call | None] = Counter()  # the calls before it, as by connect()
         self._can_decide = False  # whether a right app can know if a call took effect
 
     def require_restart(self) -> None:
@@ -331,8 +336,6 @@ class _SendRun(Run[SendTests]):
                 old_objects.freeze(stack)
                 made = self._tests.connect(chat_fake, **self._fixtures)
                 async with Connected(made) as snapshot:
-                    calls = Inside(chat_fake).calls
-                    self._connect_calls = Counter(Call.of(each.path, each.method) for each in calls)
                     self._check_snapshot(snapshot)
                     await self._require_new_app(chat_fake, snapshot)
                     await sends(chat_fake, snapshot)
@@ -352,7 +355,7 @@ class _SendRun(Run[SendTests]):
     def _sending(
         self, fake: ChatFake, *, twice: bool = False, remedy: Callable[[], object] | None = None
     ) -> Sending:
-        return Sending(
+        sending = Sending(
             self._tests,
             fake,
             works=writes(self._tests, "work"),
@@ -361,13 +364,15 @@ class _SendRun(Run[SendTests]):
             sends=self._send_calls,
             days=self._days,
         )
+        self._earlier = sending.earlier
+        return sending
 
     def _wants(self, deviation: Deviation, log: WorldLog) -> bool:
         call = deviation.call
         if call is not None:
             if deviation.kind in _UNCLEAR and not self._can_decide:
                 return False
-            nth = deviation.start - self._connect_calls[call]
+            nth = deviation.start - self._earlier[call]
             # Other calls, such as one for a token, may be tried for ever.
             is_send = nth == 1 and call in self._send_calls
             if deviation.kind == "api.fail_400" and not is_send:
@@ -451,10 +456,11 @@ class _SendRun(Run[SendTests]):
         if not books.messages and sending.swallowed is not None:
             raise sending.swallowed
         if not books.messages:
+            observer = books.inside.observer
+            late = observer.late_threads if isinstance(observer, Recorder) else ()
             raise ChatFakeError(
                 f"send(): expected it to send a message, or work() within {DAYS} days, got none; "
-                f"call chat_fake.send_endpoint() in connect(), and let the app call "
-                f"chat_fake.base_url"
+                f"{about_late(late, 'send() or work()') or _SEND_CALL}"
             )
         if all(owner is None or owner.event.type not in CALLS for owner in owners):
             pytest.skip(_BY_WEBHOOKS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import inspect
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager
 from copy import copy
@@ -18,9 +19,11 @@ from typing import Any, Final
 
 from ..base.coroutines import run_at_once
 from ..base.triggers import Trigger
+from ..fake.details import note_error
 from ..fake.fake import ChatFake
 from ..fake.inside import Inside
 from ..http_api.routes import BALANCE_PATH
+from ..webhooks.attempts import Attempt
 from .client_calls import POINTS, client_calls
 from .deviations import Call
 from .garbage import warnings_unheard
@@ -67,6 +70,7 @@ class Sending:
         is_doubled: Whether ``send()`` was called twice, although nothing was wrong.
         key_reads: How often the app's code asked for the account's key.
         days: On how many days nothing was sent.
+        earlier: The calls of the API before the send, such as those of ``connect()``.
         held_back: Whether the app asked for the balance and did not try to send, so that the
             remedy was called for that reason.
     """
@@ -96,8 +100,8 @@ class Sending:
         self._remedy = remedy
         self._is_remedied = False
         self._sends = sends
-        # What connect() did is no part of the send.
-        self._calls_before = len(self._inside.calls)
+        calls = self._inside.calls
+        self.earlier: Counter[Call | None] = Counter(Call.of(c.path, c.method) for c in calls)
         self._messages_before = len(self._inside.account.messages)
         self._names: list[str] = [SEND, *[WORK] * works]
         self._test_thread = threading.get_ident()
@@ -106,6 +110,7 @@ class Sending:
         self._has_restarted = False
         self._is_stopped = False  # it crashed, and was not made anew yet
         self._calls = 0
+        self._errors: dict[Attempt, BaseException] = {}
         for name in self._names:
             self._connect(name)
 
@@ -179,7 +184,7 @@ class Sending:
         # calls, such as one for a token, meet no trouble.
         if self._remedy is None or self._is_remedied:
             return
-        paths = [(call.path, call.method) for call in self._inside.calls[self._calls_before :]]
+        paths = [(call.path, call.method) for call in self._inside.calls[self.earlier.total() :]]
         has_tried = any(Call.of(*path) in self._sends for path in paths)
         self.held_back = not (has_tried or may_wait) and (BALANCE_PATH, "GET") in paths
         if has_tried or self.held_back:
@@ -197,9 +202,11 @@ class Sending:
         for _ in range(1 + self._twice):
             await performed(self._fake, self._fake.webhooks.emit_event(name, body=b""))
             await performed(self._fake, self._fake.settle())
+        while self._errors:
+            note_error(*self._errors.popitem())
 
     async def _called(self, name: str) -> None:
-        tests, fake = self._tests, self._fake
+        tests, fake, attempt = self._tests, self._fake, self._inside.attempt
         with self._lock:
             is_second = self._running > 0 or threading.get_ident() != self._test_thread
             self._running += 1
@@ -215,13 +222,13 @@ class Sending:
                 with away():
                     await awaited(tests.restart(fake))
             before = self._inside.key_reads
+            error: Exception | None = None
             try:
                 await awaited(getattr(tests, name.removesuffix("()"))(fake))
-                error = None
             except Exception as raised:
-                error = raised
-            except EndlessRetry:
-                self.endless, error = name, None
+                error = self._errors[attempt] = raised
+            except EndlessRetry as endless:
+                self.endless, self._errors[attempt] = name, endless
             self.key_reads += self._inside.key_reads - before
         finally:
             with self._lock:
@@ -253,7 +260,7 @@ class Sending:
         if (kind, name) in POINTS and kind == "before" and self._running:
             self._calls += 1
             if self._calls > _MOST_CALLS:
-                raise EndlessRetry
+                raise EndlessRetry(f"more than {_MOST_CALLS} API calls")
 
 
 async def awaited(result: Any) -> Any:

@@ -34,6 +34,7 @@ from .deviations import EARLY, POSTED, Deviation
 from .exploration import Exploration, ReadyMadeTest
 from .explorer import Explorer
 from .first_tests import CHANGE, FIRST, RIGHT, has_failed
+from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import (
     Connected,
@@ -758,8 +759,11 @@ class _WebhookRun(Run[WebhookTests]):
         was = f"it was {cited(value)} before and after the scenario"
         problem = f"the snapshot did not change: {was}"
         observer = inside.observer
-        if isinstance(observer, Recorder) and (errors := observer.accepted_errors()):
-            raise AssertionError(f"{_accepted(errors)}, and {problem}")
+        if isinstance(observer, Recorder):
+            if errors := observer.accepted_errors():
+                raise AssertionError(f"{_accepted(errors)}, and {problem}")
+            if late := about_late(observer.late_threads):
+                raise AssertionError(f"{problem}; {late}")
         raise AssertionError(f"{problem}\n{_IN_A_QUEUE if _sends(fake) else _UNKNOWN}")
 
     async def _check_as_written(self, snapshot: Snapshot, fake: ChatFake) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cached_property, partial
+from threading import Thread
 from time import monotonic_ns
 from traceback import walk_tb
 from types import FunctionType
@@ -631,6 +632,11 @@ class World:
     def accepted_errors(self) -> dict[str, str]:
         """The exceptions that the app logged, each with an event that it accepted; see Recorder."""
         return self._seen.accepted_errors()
+
+    @property
+    def late_threads(self) -> list[Thread]:
+        """The app's threads that may have written to a snapshot too late; see Recorder."""
+        return [*self._seen.earlier_threads, *self._seen.late_threads]
 
     def outline(self) -> list[str]:
         """Return what happened, without ids, so that two runs of one body have the same outline.

@@ -79,6 +79,11 @@ def chosen_path(attempt: Attempt) -> str:
     return attempt._place.strip()
 
 
+def note_error(attempt: Attempt, error: BaseException) -> None:
+    """Let an attempt say what the app raised, although it counts as accepted."""
+    attempt._response = attempt._response._replace(error=error)
+
+
 # Events
 
 

@@ -201,6 +201,13 @@ class Inside:
         return self._engine.outbox.attempts
 
     @property
+    def attempt(self) -> Attempt:
+        """The attempt whose code is running."""
+        *_, attempt = self._engine.core.scopes.current()
+        assert isinstance(attempt, Attempt)
+        return attempt
+
+    @property
     def records(self) -> Sequence[Record]:
         """Everything, in order."""
         return self._engine.state.history

@@ -6,7 +6,8 @@ import copy
 import inspect
 import re
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
@@ -46,10 +47,14 @@ _CLOSE: Final = 2 * 365 * 86_400 * SECOND
 #: The address in an object's ``repr()``.
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
+#: How a private name begins, also one that Python has mangled.
+_PRIVATE: Final = re.compile(r"^_+(?:[^_]\w*?__)?")
+
 #: Only these types are compared item by item. For type checkers, their items may be anything.
 DICT: Final[Any] = dict
 _SEQUENCES: Final[Any] = (list, tuple)
 _SETS: Final[Any] = (set, frozenset)
+_HASHED: Final[Any] = (*_SETS, dict)
 COLLECTIONS: Final[Any] = (*_SEQUENCES, *_SETS)
 
 
@@ -131,10 +136,17 @@ def _parts(before: Any, after: Any) -> Iterable[tuple[str, Any, Any]]:
     elif isinstance(before, _SEQUENCES):
         for index, pair in enumerate(zip_longest(before, after, fillvalue=_NOTHING)):
             yield f"[{index}]", *pair
-    elif is_dataclass(before) and not isinstance(before, type):
-        for field in fields(before):
-            if field.compare:
-                yield f".{field.name}", getattr(before, field.name), getattr(after, field.name)
+    elif not isinstance(before, type):
+        for name in _compared_fields(before):
+            yield f".{name}", getattr(before, name), getattr(after, name)
+
+
+def _compared_fields(value: Any) -> Iterator[str]:
+    # Those of a dataclass, or of an attrs class.
+    if is_dataclass(value):
+        yield from (field.name for field in fields(value) if field.compare)
+    else:
+        yield from (field.name for field in getattr(value, "__attrs_attrs__", ()) if field.eq)
 
 
 def unequal_parts(before: Any, after: Any) -> Iterator[tuple[Any, Any]]:
@@ -224,13 +236,13 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
 
 
 def _unequal(value: Any, copied: Any, path: str) -> str:
-    # The place of a value that never equals its copy, so no two snapshots can agree; empty if there
-    # is none. NaN and functions are their own copies, and collections treat the same object
-    # as equal.
+    # The place of a value that never equals its copy, so no two snapshots can agree, or that equals
+    # others with other values; empty if there is none. NaN and functions are their own copies, and
+    # collections treat the same object as equal.
     for name, one, other in _parts(value, copied):
         if place := _unequal(one, other, path + name):
             return place
-    items = value if isinstance(value, _SETS) else [value]
+    items = value if isinstance(value, _HASHED) else [value]
     for item in items:
         if name := _ignored_attribute(item):
             return f"{path or 'snapshot'}: {cited(item)}, which equals others with another {name}"
@@ -242,29 +254,54 @@ def _unequal(value: Any, copied: Any, path: str) -> str:
 
 
 def _ignored_attribute(value: object) -> str:
-    # A public attribute that doesn't count, if a class's own `==` looks at one attribute at most:
-    # two objects of a Django model are equal if their keys are. A phone number, say, may leave out
-    # how it was written; what a dataclass or attrs class leaves out was chosen.
-    kind = type(value)
-    is_chosen = is_dataclass(value) or hasattr(value, "__attrs_attrs__")
-    if is_chosen or not inspect.isfunction(kind.__eq__):
+    # An attribute that doesn't count, if a class's own `==` looks at one attribute at most: two
+    # objects of a Django model are equal if their keys are. A phone number, say, may leave out how
+    # it was written.
+    if not _has_own_equality(value):
         return ""
-    names: dict[str, Any] = getattr(value, "__dict__", {})
-    ignored = [name for name in names if _is_ignored(name, value)]
-    public = [name for name in ignored if name[0] != "_" and not _is_computed(name, kind)]
-    return public[0] if public and len(names) - len(ignored) <= 1 else ""
+    own: dict[str, Any] = getattr(value, "__dict__", {})
+    known = {name: part for cls in type(value).__mro__[::-1] for name, part in vars(cls).items()}
+    slots = [name for name, part in known.items() if inspect.ismemberdescriptor(part)]
+    ignored = [name for name in (*own, *slots) if _is_ignored(name, value)]
+    if len(own) + len(slots) - len(ignored) > 1:
+        return ""
+    for name in filter(ignored.__contains__, own):
+        public = _PRIVATE.sub("", name)
+        is_shown = name == public or isinstance(known.get(public), property)
+        if is_shown and not isinstance(known.get(name), cached_property):
+            return public
+    # Some models keep their values elsewhere, and set them by descriptors.
+    for name, part in known.items():
+        is_field = hasattr(type(part), "__set__") and not isinstance(part, property)
+        if is_field and name not in own and name[0] != "_" and _is_field_ignored(name, value):
+            return name
+    return ""
+
+
+def _has_own_equality(value: object) -> bool:
+    # What a dataclass or attrs class leaves out by itself was chosen; collections compare items.
+    equals = type(value).__eq__
+    is_own = inspect.isfunction(equals) and not equals.__code__.co_filename.startswith("<")
+    return is_own and not isinstance(value, (AbstractSet, Mapping, Sequence))
 
 
 def _is_ignored(name: str, value: Any) -> bool:
     twin = copy.copy(value)
-    vars(twin)[name] = _NOTHING
     with suppress(Exception):  # `==` looks at it
+        if name in getattr(twin, "__dict__", ()):
+            vars(twin)[name] = _NOTHING
+        else:
+            object.__setattr__(twin, name, _NOTHING)
         return bool(value == twin)
     return False
 
 
-def _is_computed(name: str, kind: type) -> bool:
-    return isinstance(getattr(kind, name, None), cached_property)
+def _is_field_ignored(name: str, value: Any) -> bool:
+    twin = copy.deepcopy(value)
+    with suppress(Exception):  # it never changes, or `==` looks at it
+        setattr(twin, name, _NOTHING)
+        return bool(value == twin)
+    return False
 
 
 async def expect_idempotent(

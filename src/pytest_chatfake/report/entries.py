@@ -86,7 +86,8 @@ def has_failed(record: Record) -> bool:
     if isinstance(record, Attempt):
         if (forgery := forgery_of(record)) is not None:
             return forgery._got_through
-        return record._ended and not (record.ok or record._meaning.wanted)
+        is_fine = record.ok and record.error is None
+        return record._ended and not (is_fine or record._meaning.wanted)
     if isinstance(record, ApiRequest) and record.status is not None:
         return not 200 <= record.status <= 299 and not record.marks
     return False

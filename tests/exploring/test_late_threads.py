@@ -1,0 +1,164 @@
+"""What ready-made tests say of an app whose threads outlive the handling of an event."""
+
+import re
+
+from .cards import cards
+
+#: An app whose threads write once they are told to go on. Those of the last world never do.
+MODULE = """
+    import threading
+
+    import pytest
+
+    from pytest_chatfake import SendTests, WebhookTests
+
+    ROWS = {}
+
+    class Late:
+        def __init__(self):
+            self.started = []
+
+        def start(self, *items):
+            go = threading.Event()
+            thread = threading.Thread(target=self.write, args=(go, items), daemon=True)
+            self.started.append((go, thread))
+            thread.start()
+
+        def write(self, go, items):
+            if go.wait(60):
+                ROWS.update(items)
+
+        def join(self):
+            while self.started:
+                go, thread = self.started.pop()
+                go.set()
+                thread.join()
+
+    LATE = Late()
+
+    @pytest.fixture(scope="module", autouse=True)
+    def ended():
+        yield
+        LATE.join()
+
+    class Base(WebhookTests):
+        __test__ = False
+
+        def connect(self, chat_fake):
+            ROWS.clear()
+            chat_fake.webhooks.connect(handler=self.receive)
+            self.after_clearing()
+            return self.snapshot
+
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text().deliver()
+
+        def receive(self, request):
+            LATE.start((request.event.id, request.event.status))
+
+        def after_clearing(self):
+            pass
+
+        def snapshot(self):
+            return dict(ROWS)
+"""
+
+THREAD = "a thread that the app started, and did not wait for, was still running (write): let "
+
+
+def test_a_thread_of_an_earlier_world_is_no_fault_of_connect(run):
+    result = run(
+        """
+    class TestLate(Base):
+        def after_clearing(self):
+            LATE.join()  # a thread of the world before writes now
+    """,
+        *("-k", "all_events_are_taken"),
+    )
+    assert f"ChatFakeError: {THREAD}the clean-up in connect() wait" in cards(result)
+
+
+def test_an_app_that_remembers_is_blamed_in_spite_of_a_thread(run):
+    result = run(
+        """
+    KEPT = []
+
+    class TestRemembers(Base):
+        def receive(self, request):
+            KEPT.append(request.event.status)
+            if len(KEPT) == 1:
+                LATE.start()  # as of a client that keeps a thread for later
+
+        def snapshot(self):
+            return list(KEPT)
+    """,
+        *("-k", "all_events_are_taken"),
+    )
+    assert "ChatFakeError: connect(): expected a new app in each world" in cards(result)
+
+
+def test_a_thread_explains_why_no_event_changed_the_snapshot(run):
+    result = run(
+        """
+    class TestLate(Base):
+        def scenario(self, chat_fake):
+            yield chat_fake.send_text().deliver()
+            LATE.join()
+            ROWS.clear()  # as if it wrote just a little later
+    """,
+        *("-k", "snapshot_changes"),
+    )
+    assert f"it was {{}} before and after the scenario; {THREAD}the snapshot" in cards(result)
+
+
+def test_a_thread_explains_why_a_run_differs_from_the_first(run):
+    result = run(
+        """
+    class TestLate(Base):
+        runs = 0
+
+        def scenario(self, chat_fake):
+            message = yield chat_fake.send_text().deliver()
+            LATE.join()
+            TestLate.runs += 1
+            ROWS.update(runs=TestLate.runs)
+    """,
+        *("-k", "test_duplicates and not days and not id and not once"),
+    )
+    assert re.search(rf"NotRepeatable: .*; perhaps {re.escape(THREAD)}the snapshot", cards(result))
+
+
+def test_a_thread_explains_why_send_sent_nothing(run):
+    result = run(
+        """
+    class TestSends(SendTests):
+        def connect(self, chat_fake):
+            chat_fake.send_endpoint()
+            return self.snapshot
+
+        def send(self, chat_fake):
+            LATE.start()
+
+        def snapshot(self):
+            LATE.join()
+    """,
+        *("-k", "a_refused_send"),
+    )
+    assert f"within 31 days, got none; {THREAD}send() or work() wait for it" in cards(result)
+
+
+def test_an_app_that_waits_for_its_threads_passes(run):
+    result = run(
+        """
+    class TestWaits(Base):
+        def connect(self, chat_fake):
+            yield super().connect(chat_fake)
+            LATE.join()
+
+        def snapshot(self):
+            LATE.join()
+            return dict(ROWS)
+    """,
+        *("-k", "all_events_are_taken or snapshot_changes or days_later"),
+    )
+    result.assert_outcomes(passed=3)
