@@ -120,16 +120,16 @@ class Baseline:
         if value == expected:
             return
         lines = inside.difference(expected, value, "expected")
-        error = self.error_about(cause, lines, "expected")
-        if books_say := books_about(expected, value, inside):
-            error.add_note(books_say)
-        raise error
+        note = books_about(expected, value, inside)
+        raise self.error_about(cause, lines, "expected", note)
 
     def error_about(
-        self, cause: str, lines: list[str], basis: Basis = "as written"
+        self, cause: str, lines: list[str], basis: Basis = "as written", note: str = ""
     ) -> AssertionError:
-        """Return the error which says what differs in this world."""
+        """Return the error which says what differs in this world, with a note, if any."""
         error = AssertionError(because(cause, lines))
+        if note:
+            error.add_note(note)
         self._differing, self.basis = (error, lines), basis
         return error
 

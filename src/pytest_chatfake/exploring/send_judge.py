@@ -86,7 +86,7 @@ class Books(NamedTuple):
     @property
     def is_sent_by_app(self) -> bool:
         """Whether the app itself sent one of the messages."""
-        return any(map(self.inside.send_call_of, self.messages))
+        return any(self._sends)
 
     def repeats(self, written: Counter[Content]) -> Iterator[str]:
         """Name the messages that were sent more often than as written, and why they could be."""

@@ -227,11 +227,11 @@ class _Known(NamedTuple):
 
     Attributes:
         messages: The messages, and how often each was sent.
-        value: The snapshot, with names for ids; None until it is known.
+        value: The snapshot, with names for ids.
     """
 
     messages: Counter[Content]
-    value: Any = None
+    value: Any
 
 
 class _SendRun(Run[SendTests]):
@@ -417,8 +417,10 @@ class _SendRun(Run[SendTests]):
         value = None if snapshot is None else await inside.taken(snapshot)
         is_undecided = bool(await awaited(self._tests.undecided(value)))
         baseline = baseline_of(inside)
-        if is_first := sending.is_doubled not in self._known:
+        named = with_names(value, books.names)
+        if sending.is_doubled not in self._known:
             self._learn(books, sending, is_undecided=is_undecided)
+            self._known[sending.is_doubled] = _Known(books.contents, named)
         known = self._known[sending.is_doubled]
         lines = [*books.repeats(known.messages)]
         is_about_messages, books_say = bool(lines), ""
@@ -432,9 +434,6 @@ class _SendRun(Run[SendTests]):
             is_about_messages = bool(lines)
             if baseline.learning:
                 baseline.values.append(value)
-            named = with_names(value, books.names)
-            if is_first:
-                self._known[sending.is_doubled] = known = known._replace(value=named)
             if is_judged:
                 differing, books_say = await self._unexpected(fake, snapshot, value)
                 lines += differing
@@ -446,10 +445,8 @@ class _SendRun(Run[SendTests]):
                     lines.append(f"{call} raised {type(error).__name__}: {error}")
             baseline.messages = known.messages
             basis: Basis = "expected" if is_judged else "as written"
-            failure = baseline.error_about(cause, lines, "messages" if is_about_messages else basis)
-            if books_say:
-                failure.add_note(books_say)
-            raise failure
+            basis = "messages" if is_about_messages else basis
+            raise baseline.error_about(cause, lines, basis, books_say)
 
     def _learn(self, books: Books, sending: Sending, *, is_undecided: bool) -> None:
         owners = [books.calls.get(call) for call in books.posts if call.accepted]
@@ -470,7 +467,6 @@ class _SendRun(Run[SendTests]):
             raise AssertionError(shared)
         self._can_decide = books.can_deduplicate or writes(self._tests, "undecided")
         self._days = sending.days
-        self._known[sending.is_doubled] = _Known(books.contents)
         self._quotes_ids = books.quotes_ids
         self._send_calls = books.send_calls
 

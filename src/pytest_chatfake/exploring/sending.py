@@ -11,8 +11,8 @@ import gc
 import inspect
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Generator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from copy import copy
 from functools import partial
 from typing import Any, Final
@@ -141,7 +141,9 @@ class Sending:
 
     async def play(self) -> None:
         """Send, and let the scheduler work; raise an error of ``send()`` if no fault is set up."""
-        with self._limit():
+        with ExitStack() as stack:
+            for function, name in client_calls().items():  # or a call might go on for ever
+                set_tripwire(function, partial(self._count, name), stack)
             await self._call(SEND)
             await self._call(WORK)
             await self.continue_sending()
@@ -150,7 +152,7 @@ class Sending:
         """Let the caller send again if it was told of an error, and the scheduler work."""
         await self._end_trouble(may_wait=self.told is None)
         if self.told is not None:
-            await performed(self._fake, self._fake.clock.advance(minutes=_AGAIN))
+            await self._inside.performed(self._fake.clock.advance(minutes=_AGAIN))
             await self._call(SEND)
         await self._work_for_hours()
         await self._end_trouble(may_wait=False)
@@ -175,7 +177,7 @@ class Sending:
             await self._work_after(minutes=_APART)
 
     async def _work_after(self, **time: float) -> None:
-        await performed(self._fake, self._fake.clock.advance(**time))
+        await self._inside.performed(self._fake.clock.advance(**time))
         await self._call(WORK)
         await self._end_trouble()
 
@@ -189,7 +191,7 @@ class Sending:
         self.held_back = not (has_tried or may_wait) and (BALANCE_PATH, "GET") in paths
         if has_tried or self.held_back:
             self._is_remedied = True
-            await performed(self._fake, self._remedy())
+            await self._inside.performed(self._remedy())
 
     async def make_anew(self) -> None:
         """Restart the app."""
@@ -200,8 +202,8 @@ class Sending:
         if name not in self._names or self.endless:
             return
         for _ in range(1 + self._twice):
-            await performed(self._fake, self._fake.webhooks.emit_event(name, body=b""))
-            await performed(self._fake, self._fake.settle())
+            await self._inside.performed(self._fake.webhooks.emit_event(name, body=b""))
+            await self._inside.performed(self._fake.settle())
         while self._errors:
             note_error(*self._errors.popitem())
 
@@ -247,14 +249,6 @@ class Sending:
     @property
     def _has_faults(self) -> bool:
         return any(isinstance(record, Trigger) for record in self._inside.records)
-
-    @contextmanager
-    def _limit(self) -> Generator[None]:
-        # Ends a call that would go on for ever.
-        with ExitStack() as stack:
-            for function, name in client_calls().items():
-                set_tripwire(function, partial(self._count, name), stack)
-            yield
 
     def _count(self, name: str, kind: str) -> None:
         if (kind, name) in POINTS and kind == "before" and self._running:
