@@ -99,10 +99,8 @@ class Books(NamedTuple):
             name = self._name(message)
             if not written[content]:
                 yield f"{name} has another content than as written: {_shown(content)}"
-            elif len(same) > 1:
-                yield f"{name} repeats {self._name(same[-2])}: {self._why(same[-2], message)}"
             else:
-                yield f"{name} is one more than as written: {_shown(content)}"
+                yield f"{name} repeats {self._name(same[-2])}: {self._why(same[-2], message)}"
 
     def missing(self, written: Counter[Content]) -> Iterator[str]:
         """Name the messages that were not sent."""
