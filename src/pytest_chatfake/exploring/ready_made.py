@@ -37,7 +37,7 @@ from .exploration import Exploration, ReadyMadeTest, shared_folder
 from .explorer import CrashPoints, Explorer, checked_points
 from .late_threads import about_late
 from .printed_test import NoTestError, Written, as_code
-from .recorder import Recorder
+from .recorder import recorder_of
 from .search import CheckedOptions
 from .send_judge import messages_as_code
 
@@ -226,8 +226,7 @@ class Run(Generic[Tests]):
             return
         inside = Inside(fake)
         value = await inside.taken(snapshot)
-        if isinstance(inside.observer, Recorder):
-            self._earlier_threads += inside.observer.earlier_threads
+        self._earlier_threads += recorder_of(inside).earlier_threads
         if self._before is _UNKNOWN:
             self._before = value
         elif not len(fake.events) and self._before != value:  # connect() may send something

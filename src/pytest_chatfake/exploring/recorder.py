@@ -56,9 +56,10 @@ class Recorder:
         note: Called with the name of whatever takes time from now on.
         attend: As in :class:`.Observer`.
         memories: Watches the memories that the app uses; None: nothing does.
+        by_hand: As in :class:`.World`.
 
     Attributes:
-        baseline, attend: As given.
+        baseline, attend, by_hand: As given.
         log: The attempts that have ended, and the barriers between them.
         settled: Whether there was a barrier.
         choices: The numbers of first attempts, by event and endpoint, in order.
@@ -76,12 +77,15 @@ class Recorder:
         note: Callable[[str], None],
         attend: Attend | None,
         memories: MemoryWatch | None,
+        *,
+        by_hand: bool,
     ) -> None:
         self._inside = inside
         self._memories = memories
         self.baseline = baseline
         self._note = note
         self.attend = attend
+        self.by_hand = by_hand
         self.log: Log = []
         self.settled: bool = False
         self.choices: dict[tuple[Event, Endpoint], int] = {}
@@ -170,7 +174,13 @@ class Recorder:
         await self.baseline.compare(snapshot, self._inside)
 
 
-def baseline_of(inside: Inside) -> Baseline:
-    """Return what a world's snapshots are compared with; a new one outside explorations."""
+def recorder_of(inside: Inside) -> Recorder:
+    """Return the recorder of a world's fake."""
     observer = inside.observer
-    return observer.baseline if isinstance(observer, Recorder) else Baseline()
+    assert isinstance(observer, Recorder)
+    return observer
+
+
+def baseline_of(inside: Inside) -> Baseline:
+    """Return what a world's snapshots are compared with."""
+    return recorder_of(inside).baseline

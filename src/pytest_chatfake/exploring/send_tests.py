@@ -26,7 +26,7 @@ from .garbage import old_objects
 from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line, writes
-from .recorder import Recorder, baseline_of
+from .recorder import baseline_of, recorder_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
 from .sending import DAYS, Sending, awaited, performed
@@ -453,8 +453,7 @@ class _SendRun(Run[SendTests]):
         if not books.messages and sending.swallowed is not None:
             raise sending.swallowed
         if not books.messages:
-            observer = books.inside.observer
-            late = observer.late_threads if isinstance(observer, Recorder) else ()
+            late = recorder_of(books.inside).late_threads
             raise ChatFakeError(
                 f"send(): expected it to send a message, or work() within {DAYS} days, got none; "
                 f"{about_late(late, 'send() or work()') or _SEND_CALL}"

@@ -46,7 +46,7 @@ from .ready_made import (
     own_line,
     writes,
 )
-from .recorder import Recorder, baseline_of
+from .recorder import baseline_of, recorder_of
 from .search import WorldLog
 from .send_judge import Books, Content
 from .sending import ROUNDS, performed
@@ -479,12 +479,9 @@ class _WebhookRun(Run[WebhookTests]):
         written = type(tests).scenario if self.has_own_scenario else type(tests).connect
         own = own_line(written, WebhookTests.connect)
         super().__init__(tests, explorer, request, own, (tests.connect, tests.scenario))
-        self._raises = True
         self._fails_calls = False  # whether only API calls that the app makes in attempts fail
         self._can_deduplicate = False
         self._has_aged = False  # whether the test moved the clock
-        self._ending: _Ending | None = None
-        self._is_alone = False  # whether it only does what the test to paste does
         self._changes: ChangeCount | None = None
         self._counts = False  # whether messages have to be as in the first world
         self._was_played = False  # whether the scenario passed in the first world
@@ -536,20 +533,24 @@ class _WebhookRun(Run[WebhookTests]):
     ) -> Exploration:
         # If it compares snapshots, the scenario has to change them. If what was prepared breaks
         # the scenario itself, the test is skipped.
-        self._ending, self._raises = ending, raise_exceptions
-
         async def scenario(chat_fake: ChatFake) -> None:
             self._is_through = False
             check_class(type(self._tests), WebhookTests, _METHODS)
+            inside = Inside(chat_fake)
+            by_hand = recorder_of(inside).by_hand  # then it only does what the test to paste does
             if prepare is not None:
                 await performed(chat_fake, prepare(chat_fake))
             made = self._tests.connect(chat_fake, **self._fixtures)
             async with Connected(made) as snapshot:  # not connected(), which may be overridden
-                self._check_endpoints(Inside(chat_fake))
+                self._check_endpoints(inside, raises=raise_exceptions or by_hand)
                 self._check_snapshot(snapshot)
-                if not (self._is_alone or prepare):
+                if not (by_hand or prepare):
                     await self._require_new_app(chat_fake, snapshot)
-                await self._run(chat_fake, snapshot, looks=bool(kinds), compares=compares)
+                end = None if by_hand else ending
+                await self._run(chat_fake, snapshot, end, looks=bool(kinds), compares=compares)
+                if not by_hand:
+                    await performed(chat_fake, chat_fake.settle())
+                    inside.checks.require_accepted()
 
         scope = self._scope(kinds)._replace(
             stop_at_first="unknown_value" not in kinds,  # name each field
@@ -641,7 +642,13 @@ class _WebhookRun(Run[WebhookTests]):
     # A world
 
     async def _run(
-        self, fake: ChatFake, snapshot: Snapshot | None, *, looks: bool, compares: bool
+        self,
+        fake: ChatFake,
+        snapshot: Snapshot | None,
+        ending: _Ending | None,
+        *,
+        looks: bool,
+        compares: bool,
     ) -> None:
         is_first = not self._was_played
         await self._play(fake, snapshot, looks=looks)
@@ -649,8 +656,8 @@ class _WebhookRun(Run[WebhookTests]):
         if compares and is_first and snapshot is not None:
             await self._check_as_written(snapshot, fake)
             await self._check_change(snapshot, fake)
-        if self._ending is not None:
-            await self._ending(fake, snapshot)
+        if ending is not None:
+            await ending(fake, snapshot)
         if looks:
             books = await self._books_in_time(fake, snapshot)
             if self.judges:
@@ -658,9 +665,6 @@ class _WebhookRun(Run[WebhookTests]):
             if snapshot is not None:
                 await performed(fake, fake.assert_order_independent(snapshot))
             self._count_messages(books or Books.of(Inside(fake)))
-        if not self._is_alone:
-            await performed(fake, fake.settle())
-            Inside(fake).checks.require_accepted()
 
     async def _books_in_time(self, fake: ChatFake, snapshot: Snapshot | None) -> Books | None:
         # The books once a worker has sent what a crash or an error has left to it, so that the
@@ -721,7 +725,7 @@ class _WebhookRun(Run[WebhookTests]):
         baseline.messages, self._quotes_ids = sent, books.quotes_ids
         raise baseline.error_about(cause, lines, "messages")
 
-    def _check_endpoints(self, inside: Inside) -> None:
+    def _check_endpoints(self, inside: Inside, *, raises: bool) -> None:
         if not inside.connected:
             raise ChatFakeError(
                 "connect(): expected it to connect the app, got no endpoint; call "
@@ -729,7 +733,7 @@ class _WebhookRun(Run[WebhookTests]):
             )
         self.runs_here = any(target_of(each).in_process for each in inside.connected)
         for endpoint in inside.connected:
-            endpoint.raise_exceptions = endpoint.raise_exceptions and self._raises
+            endpoint.raise_exceptions = endpoint.raise_exceptions and raises
             never_disable(endpoint)  # the test's own faults must not count as failures
             if self._fails_calls:
                 let_retry(endpoint)
@@ -758,12 +762,11 @@ class _WebhookRun(Run[WebhookTests]):
         self._skip_if_failed(CHANGE)
         was = f"it was {cited(value)} before and after the scenario"
         problem = f"the snapshot did not change: {was}"
-        observer = inside.observer
-        if isinstance(observer, Recorder):
-            if errors := observer.accepted_errors():
-                raise AssertionError(f"{_accepted(errors)}, and {problem}")
-            if late := about_late(observer.late_threads):
-                raise AssertionError(f"{problem}; {late}")
+        seen = recorder_of(inside)
+        if errors := seen.accepted_errors():
+            raise AssertionError(f"{_accepted(errors)}, and {problem}")
+        if late := about_late(seen.late_threads):
+            raise AssertionError(f"{problem}; {late}")
         raise AssertionError(f"{problem}\n{_IN_A_QUEUE if _sends(fake) else _UNKNOWN}")
 
     async def _check_as_written(self, snapshot: Snapshot, fake: ChatFake) -> None:
@@ -815,7 +818,6 @@ class _WebhookRun(Run[WebhookTests]):
     # The test to paste
 
     def _as_written(self, baseline: Baseline) -> Written:
-        self._raises, self._is_alone, self._ending = True, True, None
         imports = list[str]()
         steps = f", steps={baseline.until}" * bool(baseline.until)
         lines = [f"{'await ' * self._is_async}self.play(chat_fake{steps})"]

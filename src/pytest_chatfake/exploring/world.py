@@ -252,7 +252,9 @@ class World:
             self.memories.begin()
             if points is not None:
                 attend = partial(self._watch, points)
-        self._seen = Recorder(self.inside, baseline, environment.note, attend, self.memories)
+        self._seen = Recorder(
+            self.inside, baseline, environment.note, attend, self.memories, by_hand=self._by_hand
+        )
         # Simultaneous attempts have the same order even with other ids.
         self.inside.observe(self._seen, environment.config.seed or "")
         if self._only_waits:
