@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from threading import Thread
 from types import CodeType
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import pytest
 
@@ -47,6 +47,9 @@ _CAPTURES: Final = "django_capture_on_commit_callbacks"
 _NEVER_COMMITTED: Final = (
     "transaction.on_commit() callbacks never ran: mark the class with django_db(transaction=True)"
 )
+
+#: A test's work in a world, with the fake and the snapshot, if there is one.
+Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 #: Returned at the end of a generator.
 END: Final = object()

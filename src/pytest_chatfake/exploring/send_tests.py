@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
@@ -25,7 +25,16 @@ from .explorer import Explorer
 from .garbage import old_objects
 from .late_threads import about_late
 from .printed_test import Written
-from .ready_made import Connected, ReadyMade, Run, check_class, check_expected, own_line, writes
+from .ready_made import (
+    Connected,
+    Ending,
+    ReadyMade,
+    Run,
+    check_class,
+    check_expected,
+    own_line,
+    writes,
+)
 from .recorder import baseline_of, recorder_of
 from .search import CALLS, LoggedAttempt, WorldLog
 from .send_judge import Books, Content, with_names
@@ -326,7 +335,7 @@ class _SendRun(Run[SendTests]):
         self,
         kinds: tuple[str, ...] = (),
         *,
-        sends: Callable[[ChatFake, Snapshot | None], Awaitable[None]] | None = None,
+        sends: Ending | None = None,
     ) -> Exploration:
         sends = sends or self._sends
 

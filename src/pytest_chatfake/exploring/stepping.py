@@ -6,12 +6,13 @@ import gc
 import sys
 import types
 from functools import partial
+from operator import attrgetter
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..base.calling_line import users_lines
 from ..transport.client.loops import running_framework
-from .tripwires import find_named, set_detour
+from .tripwires import set_detour
 
 if TYPE_CHECKING:
     import asyncio
@@ -187,7 +188,7 @@ def follow_into_threads(
     """
     for module, name, place in _POOLS + _SUBMITS * submits:
         if module in sys.modules:
-            function = find_named(f"{module}.{name}", name, "a function")
+            function = attrgetter(name)(sys.modules[module])
             set_detour(function, partial(_into_thread, wrap, place), stack)
 
 
@@ -195,7 +196,7 @@ def find_thread_starts() -> Iterator[FunctionType]:
     """Find the loaded functions that run code in a thread without awaiting it."""
     for module, name in _STARTS:
         if module in sys.modules:
-            found = find_named(f"{module}.{name}", name, "a function")
+            found = attrgetter(name)(sys.modules[module])
             if isinstance(found, FunctionType):  # other tools wrap them in something else
                 yield found
 

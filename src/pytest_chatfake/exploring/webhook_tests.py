@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from itertools import count
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final
 
 import pytest
 
@@ -38,6 +38,7 @@ from .late_threads import about_late
 from .printed_test import Written
 from .ready_made import (
     Connected,
+    Ending,
     ReadyMade,
     Run,
     check_class,
@@ -127,9 +128,6 @@ _METHODS: Final = (
     ("expected", ("chat_fake",), "connect() can set what it needs, as in self.app = ..."),
     ("forget", (), "connect() can set what it needs, as in self.cache = ..."),
 )
-
-#: A test's work after the scenario, with the fake and the snapshot, if there is one.
-_Ending: TypeAlias = Callable[[ChatFake, Snapshot | None], Awaitable[None]]
 
 
 class WebhookTests(ReadyMade):
@@ -496,7 +494,7 @@ class _WebhookRun(Run[WebhookTests]):
     def compare(
         self,
         *kinds: str,
-        ending: _Ending | None = None,
+        ending: Ending | None = None,
         raise_exceptions: bool = True,
         advice: str = "",
     ) -> Exploration:
@@ -526,7 +524,7 @@ class _WebhookRun(Run[WebhookTests]):
     def explore(
         self,
         *kinds: str,
-        ending: _Ending | None = None,
+        ending: Ending | None = None,
         compares: bool = False,
         raise_exceptions: bool = True,
         prepare: Callable[[ChatFake], object] | None = None,
@@ -645,7 +643,7 @@ class _WebhookRun(Run[WebhookTests]):
         self,
         fake: ChatFake,
         snapshot: Snapshot | None,
-        ending: _Ending | None,
+        ending: Ending | None,
         *,
         looks: bool,
         compares: bool,
