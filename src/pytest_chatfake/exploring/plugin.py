@@ -14,7 +14,7 @@ from ..base.preloading import needs
 from . import hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from ..fake.config import ChatFakeConfig
     from .explorer import Explorer
@@ -24,7 +24,7 @@ _CORE: Final = f"{__name__.partition('.')[0]}.plugin"
 
 _explorer_key = pytest.StashKey["Explorer"]()
 
-needs({"chat_explore"}, *(f"{__package__}.{name}" for name in ("explorer", "progress", "cards")))
+needs({"chat_explore"}, *(f"{__package__}.{name}" for name in ("explorer", "cards")))
 
 
 @pytest.fixture
@@ -48,7 +48,6 @@ def chat_explore(
     from ..domain.instants import aware
     from ..suite.configuring import configured
     from .explorer import Explorer
-    from .progress import progress
 
     if "chat_clock" in request.fixturenames:
         pytest.fail(
@@ -59,7 +58,7 @@ def chat_explore(
     explorer = Explorer(
         configured(request, chat_fake_config, "sync"),
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
-        progress=progress(request.config),
+        progress=_progress(request.config),
     )
     explorer._item = request.node
     is_whole = request.node.ihook.pytest_chatfake_repeat(item=request.node)
@@ -68,6 +67,23 @@ def chat_explore(
     request.node.stash[_explorer_key] = explorer
     yield explorer
     explorer._end()
+
+
+def _progress(config: pytest.Config) -> Callable[[str], None]:
+    # Shows a line on the terminal; a no-op without one.
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if terminal is None or capture is None or terminal.verbosity < 0:
+        return lambda _: None
+    # Depending on pytest's version, it is a bool, a callable bool, or a method.
+    if not (terminal.isatty() if callable(terminal.isatty) else terminal.isatty):
+        return lambda _: None
+
+    def rewrite(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.rewrite(text, erase=True)
+
+    return rewrite
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
